@@ -324,13 +324,9 @@ func (s *slurm) auto(t *testing.T, start, number string) {
 	if err := os.WriteFile(filepath.Join(dir, "shards.sh"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := s.command("sbatch", "--parsable", "--wait", "shards.sh")
-	cmd.Dir = dir
-	id, err := cmd.Output()
-	if err != nil {
-		logs, _ := exec.Command("sh", "-c", "cat "+dir+"/slurm-*").CombinedOutput()
-		t.Fatalf("%v\n%s", err, logs)
-	}
+	id := s.said(t, "sbatch", "--parsable", "--chdir", dir, "--output=log", "--open-mode=append", filepath.Join(dir, "shards.sh"))
+	j := &job{s, id, dir}
+	eventually(t, "the job does not end", j.log, func() bool { return s.said(t, "squeue", "--noheader", "--jobs", id) == "" })
 	merge := exec.Command(filepath.Join(s.takt, "takt"), "merge", "-o", "json", dir)
 	out, err := merge.Output()
 	var whole takt.Report
@@ -338,9 +334,9 @@ func (s *slurm) auto(t *testing.T, start, number string) {
 		err = json.Unmarshal(out, &whole)
 	}
 	if err != nil {
-		t.Fatalf("takt merge: %v\n%s", err, out)
+		t.Fatalf("takt merge: %v\n%s%s", err, out, j.log())
 	}
-	if n := server.Truth().Counts.Requests; n != 800 || whole.Counts.OK != 800 || whole.Schedule.RunGroup != strings.TrimSpace(string(id)) {
+	if n := server.Truth().Counts.Requests; n != 800 || whole.Counts.OK != 800 || whole.Schedule.RunGroup != id {
 		t.Errorf("%d requests arrived, %d in the report of group %q; want 800, and %s", n, whole.Counts.OK, whole.Schedule.RunGroup, id)
 	}
 }

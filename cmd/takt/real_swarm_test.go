@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -78,11 +80,15 @@ func (s *swarm) image(t *testing.T) {
 	}
 }
 
+// onHost are flags for containers that use the network of this host.
+func (s *swarm) onHost(t *testing.T) []string {
+	return []string{"--network", "host", "--gatherer-node", s.node, "--port", freePort(t)}
+}
+
 // stack is what takt fleet manifest swarm prints for a load.
-func (s *swarm) stack(t *testing.T, url string, load ...string) (folder string) {
+func (s *swarm) stack(t *testing.T, flags []string, load ...string) (folder string) {
 	t.Helper()
-	words := append([]string{"fleet", "manifest", "swarm", "--shards", "2", "--cpus", "1", "--per-node", "2", "--memory", "256Mi",
-		"--network", "host", "--gatherer-node", s.node, "--port", freePort(t), "--join-timeout", "20s", "--", "http", url}, load...)
+	words := slices.Concat([]string{"fleet", "manifest", "swarm", "--shards", "2", "--cpus", "1", "--per-node", "2", "--memory", "256Mi", "--join-timeout", "20s"}, flags, []string{"--", "http"}, load)
 	out, err := exec.Command(s.takt, words...).Output()
 	if err != nil {
 		t.Fatalf("%q: %v", words, err)
@@ -113,6 +119,7 @@ func TestRealSwarm(t *testing.T) {
 	s := startedSwarm(t)
 	t.Run("stack", s.runs)
 	t.Run("killed", s.lost)
+	t.Run("overlay", s.overlay)
 }
 
 // runs is a run that --abort-on ends: the commands of the first lines end with its exit code. Odd
@@ -128,7 +135,7 @@ func (s *swarm) runs(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	cmd := s.asSaid(s.stack(t, server.URL, "--rate", "400/s", "-z", "60s", "-H", "X-Odd: "+odd, "--abort-on", "ok>0"))
+	cmd := s.asSaid(s.stack(t, s.onHost(t), server.URL, "--rate", "400/s", "-z", "60s", "-H", "X-Odd: "+odd, "--abort-on", "ok>0"))
 	defer s.remove(t)
 	out, _ := cmd.CombinedOutput() // its exit code is what is asked for
 	reported := regexp.MustCompile(`(?m)^operations +(\d+) scheduled = `).FindSubmatch(out)
@@ -142,7 +149,7 @@ func (s *swarm) lost(t *testing.T) {
 	var arrived atomic.Uint64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
 	defer server.Close()
-	cmd := s.asSaid(s.stack(t, server.URL, "--rate", "400/s", "-z", "60s"))
+	cmd := s.asSaid(s.stack(t, s.onHost(t), server.URL, "--rate", "400/s", "-z", "60s"))
 	defer s.remove(t)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -157,5 +164,25 @@ func (s *swarm) lost(t *testing.T) {
 	}
 	if tasks := strings.Fields(s.docker(t, "service", "ps", "-q", "takt_shard")); len(tasks) != 2 {
 		t.Errorf("the service has had %d tasks; want 2", len(tasks))
+	}
+}
+
+// overlay is a run in the network of the stack: the shards find the gatherer by the name of its
+// service, and reach the target on this host by the bridge of the Swarm.
+func (s *swarm) overlay(t *testing.T) {
+	at := s.docker(t, "network", "inspect", "docker_gwbridge", "--format", "{{(index .IPAM.Config 0).Gateway}}")
+	l, err := net.Listen("tcp", net.JoinHostPort(at, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arrived atomic.Uint64
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) })}}
+	server.Start()
+	defer server.Close()
+	cmd := s.asSaid(s.stack(t, nil, server.URL, "--rate", "400/s", "-z", "1s"))
+	defer s.remove(t)
+	out, _ := cmd.CombinedOutput() // its exit code is what is asked for
+	if code := cmd.ProcessState.ExitCode(); code != 0 || arrived.Load() != 400 {
+		t.Errorf("exit code %d, %d requests; want 0 and 400\n%s", code, arrived.Load(), out)
 	}
 }

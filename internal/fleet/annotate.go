@@ -12,7 +12,7 @@ import (
 // its last operations were due.
 const moved = 5 * time.Millisecond
 
-// annotate adds to the parts of the merged report where each ran, and what is known of its clock.
+// annotate adds to the parts of the merged report what is known of the clocks.
 // The lock is held.
 func (g *Gatherer) annotate(whole *takt.Report) {
 	parts, _ := whole.Extra["parts"].([]any)
@@ -30,7 +30,6 @@ func (g *Gatherer) annotate(whole *takt.Report) {
 		if part == nil {
 			continue
 		}
-		part["host"] = p.host
 		part["clock_ahead_us"] = micros(p.best.Ahead)
 		part["clock_bound_us"] = micros(p.best.Bound)
 		if rate, uncertain := drift(p.first, p.last); math.Abs(rate) > uncertain {

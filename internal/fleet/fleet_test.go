@@ -433,7 +433,7 @@ func (f *fake) hang() {
 func TestPlaceIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Shards: 2})
-		all, ended := w.fleetOf(1, 2, nil)
+		_, ended := w.fleetOf(1, 2, nil)
 		for _, leave := range []func(f *fake){func(f *fake) { f.Close() }, func(f *fake) { f.hang() }} {
 			lost := w.another(2, nil, ended)
 			time.Sleep(time.Second)
@@ -445,7 +445,7 @@ func TestPlaceIsFree(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 		}
-		all = append(all, w.another(2, nil, ended))
+		w.another(2, nil, ended)
 		var seen []takt.Interval
 		whole, err := w.g.Run(t.Context(), load(&seen))
 		synctest.Wait()

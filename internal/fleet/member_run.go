@@ -90,9 +90,9 @@ func (r *Run) send(line toGatherer, patience time.Duration) error {
 }
 
 const (
-	// tooLate is how late a shard may start. Later ones do not: the others would send their load
-	// without it.
-	tooLate = 20 * time.Millisecond
+	// tooLate is how late a shard may start. Up to then its schedule lag shows the delay, and is judged
+	// like any stall of a generator. A shard that is later sends nothing, and ends the run of all.
+	tooLate = 500 * time.Millisecond
 	// lastLook is when members look at the gatherer's clock for the last time before the start, each at
 	// a random instant, and so much earlier for each of them: all at once would wait for each other.
 	lastLook = 300 * time.Millisecond

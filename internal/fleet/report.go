@@ -79,7 +79,7 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) {
 	report, err := document.Parse(line.Report)
 	if err == nil {
 		report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
-		err = r.add(p.name(), report)
+		err = r.add(p.name(), p.host, report)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,8 +117,8 @@ func (r *round) whole() (*takt.Report, error) {
 	return r.only, nil
 }
 
-// add adds the report of a shard.
-func (r *round) add(shard string, report *takt.Report) error {
+// add adds the report of a shard from a host.
+func (r *round) add(shard, host string, report *takt.Report) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	if report.Schedule.Shard != shard {
@@ -128,6 +128,7 @@ func (r *round) add(shard string, report *takt.Report) error {
 		r.only = report
 		return nil
 	}
+	r.hosts[shard] = host
 	return r.fold.Add(report)
 }
 

@@ -36,7 +36,8 @@ type round struct {
 
 	folding sync.Mutex // guards the fields below
 	fold    *merge.Fold
-	only    *takt.Report // report of the only shard; nil: there are several
+	hosts   map[string]string // by shard; the fold reads it
+	only    *takt.Report      // report of the only shard; nil: there are several
 }
 
 // endGrace is the time that a member has for its report after the drain.
@@ -62,7 +63,8 @@ func (g *Gatherer) begin(load Load) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made++
-	g.round = &round{number: g.made, load: load, fold: merge.New(merge.Options{ID: load.ID, AllowMissing: true})}
+	hosts := map[string]string{}
+	g.round = &round{number: g.made, load: load, hosts: hosts, fold: merge.New(merge.Options{ID: load.ID, AllowMissing: true, LeaveOut: true, Hosts: hosts})}
 	for _, p := range g.peers {
 		p.order(g.round)
 	}

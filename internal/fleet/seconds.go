@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -17,9 +18,9 @@ type seconds struct {
 
 // add adds a second of a member. One that comes too late is left out; the report has it.
 func (s *seconds) add(p *peer, snap *live.Snapshot) {
-	// The last interval ends some time after its second, and a shorter one may follow it: what
-	// counts is where the middle is.
-	n := max(0, int((p.until+snap.Interval.T)/2))
+	iv := snap.Interval
+	iv.T = merge.End(p.until, iv.T, 1)
+	n := max(0, int(math.Ceil(iv.T))-1)
 	p.second, p.until, p.errors = max(p.second, n), snap.Interval.T, snap.Errors
 	if n < s.next || n > s.next+mostOpen {
 		return
@@ -27,7 +28,7 @@ func (s *seconds) add(p *peer, snap *live.Snapshot) {
 	if s.open == nil {
 		s.open = map[int][]takt.Interval{}
 	}
-	s.open[n] = append(s.open[n], snap.Interval)
+	s.open[n] = append(s.open[n], iv)
 }
 
 // mostOpen is how many seconds a member may be ahead of the others: more than one that is not lost

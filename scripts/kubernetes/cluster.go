@@ -30,6 +30,9 @@ const (
 	cores = 8
 )
 
+// pool is a label that all nodes have, with the value load. The last node also has it as a taint.
+const pool = "takt.test/pool"
+
 // cluster is a control plane and its nodes. It uses the ports port to port+3.
 type cluster struct {
 	folder   string
@@ -180,7 +183,7 @@ func (c *cluster) jobs(ctx context.Context, client kubernetes.Interface) error {
 func (c *cluster) join(ctx context.Context, client kubernetes.Interface) error {
 	for i := range nodes {
 		name := fmt.Sprintf("node%d", i+1)
-		node := &core.Node{ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{core.LabelHostname: name}}}
+		node := &core.Node{ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{core.LabelHostname: name, pool: "load"}}}
 		node, err := client.CoreV1().Nodes().Create(ctx, node, meta.CreateOptions{})
 		if err != nil {
 			return err
@@ -197,6 +200,9 @@ func (c *cluster) join(ctx context.Context, client kubernetes.Interface) error {
 		}
 		// The admission plugin TaintNodesByCondition waits for a controller that is not here.
 		patch := []byte(`{"spec":{"taints":null}}`)
+		if i == nodes-1 {
+			patch = []byte(`{"spec":{"taints":[{"key":"` + pool + `","value":"load","effect":"NoSchedule"}]}}`)
+		}
 		if _, err := client.CoreV1().Nodes().Patch(ctx, name, "application/merge-patch+json", patch, meta.PatchOptions{}); err != nil {
 			return err
 		}

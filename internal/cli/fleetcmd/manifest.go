@@ -7,11 +7,13 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/value"
@@ -27,8 +29,8 @@ processes: a gatherer (takt fleet) and N shards (takt shard).`,
 		Args: core.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, engine := range manifest.Engines() {
-		c.AddCommand(newEngine(env, engine))
+	for _, e := range manifest.Engines() {
+		c.AddCommand(newEngine(env, e))
 	}
 	return c
 }
@@ -42,10 +44,10 @@ type manifestCommand struct {
 	warnings []string
 }
 
-func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
-	k := &manifestCommand{env: env, fleet: manifest.Default(), writer: engine.New()}
-	k.fleet.Endless = engine.Endless
-	c := &cobra.Command{Use: engine.Name + " --shards N [flags] -- COMMAND…", Short: engine.Short, Long: engine.Long, Example: engine.Example}
+func newEngine(env core.Env, e manifest.Engine) *cobra.Command {
+	k := &manifestCommand{env: env, fleet: manifest.Default(), writer: e.New()}
+	k.fleet.Endless = e.Endless
+	c := &cobra.Command{Use: e.Name + " --shards N [flags] -- COMMAND…", Short: e.Short, Long: e.Long, Example: e.Example}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupLoad, k.fleet.AddFlags)
 		value.Declare(fs, value.GroupGenerator, func(fs *pflag.FlagSet) { k.writer.AddFlags(fs, k.fleet) })
@@ -110,7 +112,7 @@ func (k *manifestCommand) warn(secrets []string) {
 var loopback = regexp.MustCompile(`https?://(127\.[0-9.]+|localhost|\[::1\])`)
 
 func (k *manifestCommand) run(context.Context, []string) error {
-	k.fleet.Token = string(fleet.NewToken())
+	k.fleet.ID, k.fleet.Token = engine.NewID(time.Now()), string(fleet.NewToken())
 	for _, warning := range k.warnings {
 		fmt.Fprintln(k.env.Stderr, "takt: warning:", warning)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ Secret with a fresh token. The first lines say how to read the report and the ex
 type kubernetes struct {
 	namespace string        // "": that of kubectl
 	secret    string        // existing Secret with the token; "": a new one
+	nodes     []string      // KEY=VALUE of the nodes for shards; none: all nodes
 	queue     string        // LocalQueue of Kueue; "": none
 	configMap string        // existing ConfigMap with the files of the command; "": none
 	claim     string        // existing PersistentVolumeClaim with them; "": none
@@ -43,6 +45,7 @@ func (k *kubernetes) AddFlags(fs *pflag.FlagSet, f *Fleet) {
 	fs.Var(value.Text(&k.secret), "secret", "use an existing Secret `NAME` with TAKT_FLEET_TOKEN and other settings, such as TAKT_BEARER")
 	fs.Var(value.Text(&k.configMap), "config-map", "existing ConfigMap `NAME` with the files that the command reads")
 	fs.Var(value.Text(&k.claim), "volume-claim", "existing PersistentVolumeClaim `NAME` with the files that the command reads, such as large logs")
+	fs.Var(value.List(&k.nodes), "nodes", "run the shards on nodes with this label `KEY=VALUE`, also if they have a taint with this key and value; repeatable")
 	fs.Var(value.Text(&k.queue), "queue", "queue `NAME` of Kueue that admits the shards")
 	fs.Var(value.Duration(&k.kept), "keep", "delete the Jobs with their reports `TIME` after their end")
 }
@@ -55,7 +58,11 @@ func (k *kubernetes) Validate(f *Fleet) []error {
 	} {
 		faults.If(name.text != "" && (len(name.text) > 63 || !goodName.MatchString(name.text)), "--%s is %.60q; use at most 63 lower-case letters, digits and dashes, and begin with a letter", name.flag, name.text)
 	}
+	for _, label := range k.nodes {
+		faults.If(!goodLabel.MatchString(label), "--nodes is %.60q; give a label of nodes as KEY=VALUE, such as pool=load", label)
+	}
 	faults.If(k.kept < 0 || k.kept.Seconds() > math.MaxInt32, "--keep is %v; give a time from 0 to 68 years", k.kept)
+	faults.If(!goodImage.MatchString(f.Image), "--image is %.60q; give the name of an image, such as registry.example.com/takt:1.0", f.Image)
 	faults.If(k.configMap != "" && k.claim != "", "both --config-map and --volume-claim are given; keep one")
 	faults.Add(k.files(f)...)
 	for _, name := range f.Writes {
@@ -63,6 +70,12 @@ func (k *kubernetes) Validate(f *Fleet) []error {
 	}
 	return faults
 }
+
+// goodImage matches the names of images. The first lines of the manifest contain it.
+var goodImage = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._/:@]*$`)
+
+// goodLabel matches a label with a value.
+var goodLabel = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?=[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
 // files returns the faults of files that the command reads.
 func (k *kubernetes) files(f *Fleet) (faults []error) {
@@ -100,19 +113,19 @@ func (p parts) head() string {
 	case p.prints("json"):
 		only = ` | sed -n '/^{/,/^}/p'`
 	case p.prints("html"):
-		only = ` | sed -n '/^<!doctype/I,$p'`
+		only = ` | sed -n '/^<!doctype/,/^<.html>/p'`
 	}
 	lines := []string{
 		fmt.Sprintf("A fleet of takt: a gatherer and %s. It needs Kubernetes 1.31 or later.", shardsWord(p.Shards)),
 		"To run it, to read the report, and to end with the exit code of the run:",
 		"",
-		"  " + kubectl + " apply -f fleet.yaml",
+		"  " + kubectl + " apply -f fleet.yaml || exit 1",
 		fmt.Sprintf("  %s wait job/%s --for=jsonpath='{.status.conditions[0].type}' --timeout=%ds", kubectl, p.gathererName(), seconds(p.Limit()+reserve)),
 		fmt.Sprintf("  %s logs job/%s%s", kubectl, p.gathererName(), only),
 		fmt.Sprintf("  code=$(%s get pods -l job-name=%s -o jsonpath='{.items[0].status.containerStatuses[0].state.terminated.exitCode}')", kubectl, p.gathererName()),
 		`  exit "${code:-1}"`,
 		"",
-		"A Job cannot be changed: delete this run before the next one, or give the next one another --name.",
+		"A Job cannot be changed, so kubectl apply fails while the last run is there: delete it, or use another --name.",
 		"",
 		fmt.Sprintf("  %s delete job,service,networkpolicy,secret -l app.kubernetes.io/instance=%s", kubectl, p.Name),
 	}
@@ -121,6 +134,9 @@ func (p parts) head() string {
 
 // needs says what must exist before the manifest is applied.
 func (p parts) needs(kubectl string) (lines []string) {
+	if p.isLocal() {
+		lines = append(lines, "", fmt.Sprintf("The nodes must have the image %s, as after: kind load docker-image %s. For one of a registry give --image.", p.Image, p.Image))
+	}
 	if p.secret != "" {
 		lines = append(lines, "", "The Secret has the token, and each setting that must not be in a manifest, such as TAKT_BEARER:", "",
 			fmt.Sprintf(`  %s create secret generic %s --from-literal=TAKT_FLEET_TOKEN="$(openssl rand -hex 32)"`, kubectl, p.secret))

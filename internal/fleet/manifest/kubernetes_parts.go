@@ -19,9 +19,6 @@ const (
 	shardPart    = "shard"
 )
 
-// user is the user of takt's image.
-const user = 10001
-
 // Where the files of the command are, and where takt stores its runs; as in docker/Dockerfile.
 const (
 	filesFolder = "/files"
@@ -120,7 +117,7 @@ func (p parts) gatherer() object {
 	const cpus = 1 // merges the seconds of 1,000 shards with a tenth of it
 	// the shards end first, and their reports must arrive
 	grace := p.Drain + 2*graceReserve
-	return p.job(p.gathererName(), gathererPart, nil, failAtOnce(), p.pod(gathererPart, p.Fleet.Gatherer(p.Address()), cpus, grace, nil))
+	return p.job(p.gathererName(), gathererPart, nil, failAtOnce(), p.pod(gathererPart, p.Fleet.Gatherer(p.Address()), cpus, grace))
 }
 
 func (p parts) shards() object {
@@ -135,7 +132,7 @@ func (p parts) shards() object {
 		counts = append(counts, failAtOnce()...)
 	}
 	words := []string{"shard", "--fleet", fmt.Sprintf("%s:%d", p.gathererName(), p.Port), "--join-timeout", p.JoinTimeout.String()}
-	return p.job(p.shardsName(), shardPart, labels, counts, p.pod(shardPart, words, p.CPUs, p.Drain+graceReserve, p.spread()))
+	return p.job(p.shardsName(), shardPart, labels, counts, p.pod(shardPart, words, p.CPUs, p.Drain+graceReserve))
 }
 
 // graceReserve is the time in which a shard that was told to end sends its report, after its drain.
@@ -166,7 +163,15 @@ func (p parts) job(name, component string, labels []field, pods, template object
 }
 
 // pod is a pod with takt as its only container.
-func (p parts) pod(component string, words []string, cpus int, grace time.Duration, spread list) object {
+//
+// The annotation with the id makes each manifest another one. Without it, kubectl apply of the same
+// command would find an ended Job unchanged, and its report would be taken for that of a new run.
+func (p parts) pod(component string, words []string, cpus int, grace time.Duration) object {
+	var selector object
+	var tolerations, spread list
+	if component == shardPart {
+		selector, tolerations, spread = p.nodeSelector(), p.tolerations(), p.spread()
+	}
 	return object{
 		{"metadata", object{
 			{"labels", append(p.labels(component), field{"sidecar.istio.io/inject", "false"})}, // a proxy would add its own latency, and never end
@@ -174,6 +179,7 @@ func (p parts) pod(component string, words []string, cpus int, grace time.Durati
 				{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
 				{"karpenter.sh/do-not-disrupt", "true"},
 				{"linkerd.io/inject", "disabled"},
+				{"taktload/manifest", p.ID},
 			}},
 		}},
 		{"spec", object{
@@ -181,11 +187,8 @@ func (p parts) pod(component string, words []string, cpus int, grace time.Durati
 			{"terminationGracePeriodSeconds", seconds(grace)},
 			{"automountServiceAccountToken", false},
 			{"enableServiceLinks", false}, // for a Service takt they would be settings such as TAKT_PORT
-			{"securityContext", object{
-				{"runAsNonRoot", true}, {"runAsUser", user}, {"runAsGroup", user}, {"fsGroup", user},
-				{"seccompProfile", object{{"type", "RuntimeDefault"}}},
-			}},
-			{"topologySpreadConstraints", spread},
+			{"securityContext", object{{"runAsNonRoot", true}, {"seccompProfile", object{{"type", "RuntimeDefault"}}}}}, // no user: OpenShift chooses one, and refuses others
+			{"nodeSelector", selector}, {"tolerations", tolerations}, {"topologySpreadConstraints", spread},
 			{"containers", list{p.container(component, words, cpus)}},
 			{"volumes", p.volumes()},
 		}},
@@ -197,7 +200,7 @@ func (p parts) container(component string, words []string, cpus int) object {
 	// with static CPU manager gives the container cores of its own.
 	size := object{{"cpu", cpus}, {"memory", p.Memory}}
 	c := object{
-		{"name", "takt"}, {"image", p.Image}, {"args", kubernetesArgs(words)},
+		{"name", "takt"}, {"image", p.Image}, {"imagePullPolicy", p.pulled()}, {"args", kubernetesArgs(words)},
 		{"env", p.env(component)},
 		{"envFrom", list{object{{"secretRef", object{{"name", p.secretName()}}}}}},
 		{"resources", object{{"requests", size}, {"limits", size}}},
@@ -213,6 +216,17 @@ func (p parts) container(component string, words []string, cpus int) object {
 		mounts = append(mounts, object{{"name", "files"}, {"mountPath", filesFolder}, {"readOnly", true}})
 	}
 	return append(c, field{"volumeMounts", mounts})
+}
+
+// isLocal reports whether the image has no registry, so that the nodes must have it already.
+func (p parts) isLocal() bool { return !strings.Contains(p.Image, "/") }
+
+// pulled says when a node gets the image: of a local one never, else as Kubernetes decides.
+func (p parts) pulled() any {
+	if p.isLocal() {
+		return "IfNotPresent"
+	}
+	return nil
 }
 
 // env are the variables of a container: those of takt's image, for images of others.
@@ -239,6 +253,24 @@ func (p parts) volumes() list {
 		all = append(all, object{{"name", "files"}, {"configMap", object{{"name", p.configMap}}}})
 	case p.claim != "":
 		all = append(all, object{{"name", "files"}, {"persistentVolumeClaim", object{{"claimName", p.claim}, {"readOnly", true}}}})
+	}
+	return all
+}
+
+// nodeSelector are the labels of the nodes for shards.
+func (p parts) nodeSelector() (labels object) {
+	for _, label := range p.nodes {
+		key, text, _ := strings.Cut(label, "=")
+		labels = append(labels, field{key, text})
+	}
+	return labels
+}
+
+// tolerations let the shards run on nodes that a taint reserves for them.
+func (p parts) tolerations() (all list) {
+	for _, label := range p.nodes {
+		key, text, _ := strings.Cut(label, "=")
+		all = append(all, object{{"key", key}, {"operator", "Equal"}, {"value", text}})
 	}
 	return all
 }

@@ -62,6 +62,7 @@ type Fleet struct {
 	Image  string // with takt as its entrypoint
 	CPUs   int    // whole cores of each shard
 	Memory string // of each shard and of the gatherer, such as 512Mi
+	ID     string // fresh, and no secret: no two manifests are the same
 	Token  string // fresh random secret, for a manifest that has one in its text
 }
 

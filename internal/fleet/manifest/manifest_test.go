@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 // example is a fleet without faults.
 func example() *Fleet {
 	f := Default()
-	f.Shards, f.Token = 4, strings.Repeat("7f", 32)
+	f.Shards, f.ID, f.Token = 4, "01JD", strings.Repeat("7f", 32)
 	f.Command = []string{"http", "--rate", "400/s", "-z", "10s", "http://shop/"}
 	f.Span, f.Drain = 30*time.Second, 20*time.Second
 	return f
@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 		writer Writer
 	}{
 		{"kubernetes.yaml", example(), &kubernetes{kept: 24 * time.Hour}},
-		{"kubernetes-all.yaml", all, &kubernetes{namespace: "perf", secret: "load-test", queue: "batch", configMap: "bodies", kept: time.Hour}},
+		{"kubernetes-all.yaml", all, &kubernetes{namespace: "perf", secret: "load-test", queue: "batch", configMap: "bodies", kept: time.Hour, nodes: []string{"pool=load", "example.com/disk=1"}}},
 		{"kubernetes-volume.yaml", example(), &kubernetes{claim: "logs"}},
 		{"kubernetes-words.yaml", words, &kubernetes{}},
 		{"slurm.sh", example(), slurm{}},
@@ -167,6 +167,10 @@ func TestRefusals(t *testing.T) {
 		{func(f *Fleet) { f.Writes = []string{"r.json"} }, &kubernetes{}, `would write "r.json" in its container`},
 		{func(f *Fleet) {}, &kubernetes{namespace: "a b"}, `--namespace is "a b"`},
 		{func(f *Fleet) {}, &kubernetes{configMap: "a", claim: "b"}, "both --config-map and --volume-claim are given"},
+		{func(f *Fleet) { f.Image = "" }, &kubernetes{}, `--image is ""`},
+		{func(f *Fleet) { f.Image = "a\nb: c" }, &kubernetes{}, `--image is "a\nb: c"`},
+		{func(f *Fleet) {}, &kubernetes{nodes: []string{"load"}}, `--nodes is "load"`},
+		{func(f *Fleet) {}, &kubernetes{nodes: []string{"a=b\nc: d"}}, `--nodes is "a=b\nc: d"`},
 		{func(f *Fleet) {}, &kubernetes{kept: -1}, "--keep is -1ns"},
 		{func(f *Fleet) { f.Span = 0 }, slurm{}, "such as --deadline 1h"},
 		{func(f *Fleet) { f.CPUs = 1025 }, slurm{}, "--cpus is 1025"},

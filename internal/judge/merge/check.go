@@ -70,6 +70,9 @@ type shard struct {
 // name is the shard's name in faults.
 func (s shard) name() string { return "shard " + s.Schedule.Shard + " (" + s.ID + ")" }
 
+// place is the shard's number, however its report writes it.
+func (s shard) place() string { return fmt.Sprintf("%d/%d", s.k, s.n) }
+
 // faultsOf are the faults of the shards, which are in order.
 func faultsOf(list []shard) (faults []string) {
 	for i, s := range list {

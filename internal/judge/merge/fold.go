@@ -22,12 +22,12 @@ import (
 // shard, the one with the lowest number.
 type Fold struct {
 	options Options
-	list    []shard         // in the order in which they came
-	strays  []string        // faults of reports that are not shards
-	found   map[string]bool // shards that were added, "2/3"
+	list    []shard           // in the order in which they came
+	strays  []string          // faults of reports that are not shards
+	found   map[string]string // ids of the shards that were added, by "2/3"
 	shared  shared
+	first   shard                   // so far
 	command []string                // of the first shard: each has another
-	first   int                     // number of the first shard so far
 	latency map[string]*hist.Sparse // by name
 	grids   map[float64]*grid       // by the length of an interval
 	status  map[string]uint64
@@ -38,38 +38,57 @@ type Fold struct {
 // New returns a Fold without shards.
 func New(o Options) *Fold {
 	return &Fold{
-		options: o, found: map[string]bool{}, shared: shared{},
+		options: o, found: map[string]string{}, shared: shared{},
 		latency: map[string]*hist.Sparse{}, grids: map[float64]*grid{}, status: map[string]uint64{}, errors: errorSums{},
 	}
 }
 
 // Add adds the report of one shard. It does not change r, and keeps its small parts, so they must not
-// change either. The error is an *UnmergeableError with the faults of this report; from then on Report
-// fails with these faults, too.
+// change either. The error is an *UnmergeableError with the faults of this report. From then on Report
+// fails with these faults, too, unless Options.LeaveOut says otherwise.
 func (f *Fold) Add(r *takt.Report) error {
 	k, n := shardNumber(r.Schedule.Shard)
 	if n < 2 {
 		fault := fmt.Sprintf("%s is not a shard, but the report of a whole run; give the reports of runs with --shard k/n", r.ID)
-		f.strays = append(f.strays, fault)
+		if !f.options.LeaveOut {
+			f.strays = append(f.strays, fault)
+		}
 		return &UnmergeableError{[]string{fault}}
 	}
-	s := f.small(shard{Report: r, k: k, n: n, host: f.hostOf(r), intervals: len(r.Intervals)})
-	faults := s.faults()
-	if place := fmt.Sprintf("%d/%d", k, n); f.found[place] {
-		faults = append(faults, fmt.Sprintf("%s is in the list twice; give each shard once", s.name()))
-	} else {
-		f.found[place] = true
+	s := shard{Report: r, k: k, n: n, host: f.hostOf(r), intervals: len(r.Intervals)}
+	faults := append(s.faults(), f.against(s)...)
+	if f.options.LeaveOut {
+		faults = append(faults, New(Options{}).sum(s, r)...) // a trial
+		if len(faults) > 0 {
+			return &UnmergeableError{faults}
+		}
 	}
+	f.found[s.place()] = s.ID
+	s = f.small(s)
 	s.damaged = f.sum(s, r)
 	faults = append(faults, s.damaged...)
 	f.list = append(f.list, s)
-	if len(f.list) > 1 {
-		faults = append(faults, strange(s, slices.MinFunc(f.list, byNumber))...)
+	if f.first.Report == nil || s.k < f.first.k {
+		f.first, f.command = s, r.Command
 	}
 	if len(faults) > 0 {
 		return &UnmergeableError{faults}
 	}
 	return nil
+}
+
+// against compares a shard with those that came before, of which the first one stands for all. Report
+// compares all.
+func (f *Fold) against(s shard) (faults []string) {
+	if id, twice := f.found[s.place()]; twice {
+		faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", id, s.ID, s.Schedule.Shard))
+	}
+	if f.first.Report == nil {
+		return faults
+	}
+	pair := []shard{f.first, s}
+	faults = append(faults, strange(s, f.first)...)
+	return append(append(faults, labelFaults(pair)...), lengthFaults(pair)...)
 }
 
 // hostOf is the name of the machine of a shard; "": unknown.
@@ -92,9 +111,6 @@ func (f *Fold) small(s shard) shard {
 			l.HDR = ""
 			r.Latency[name] = l
 		}
-	}
-	if f.first == 0 || s.k < f.first {
-		f.first, f.command = s.k, r.Command
 	}
 	r.Command, r.Intervals, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil, nil
 	s.Report = &r

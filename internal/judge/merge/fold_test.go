@@ -294,3 +294,61 @@ func TestFoldKnowsHosts(t *testing.T) {
 		t.Errorf("%v, %v", hosts, whole.Warnings)
 	}
 }
+
+// With LeaveOut a report that is refused leaves no trace.
+func TestFoldLeavesOut(t *testing.T) {
+	all := recordShards(recordedOps(rand.New(rand.NewPCG(11, 12)), 3, 100, 0), 3, 3, false)
+	o := merge.Options{ID: "01W", AllowMissing: true, LeaveOut: true}
+	want := asJSON(t, mustMerge(t, []*takt.Report{all[0], all[2]}, o))
+	for name, change := range map[string]func(p *takt.Report){
+		"no shard":              func(p *takt.Report) { p.Schedule.Shard = "" },
+		"the first again":       func(p *takt.Report) { p.Schedule.Shard = "1/3" },
+		"another run":           func(p *takt.Report) { p.Schedule.RunGroup = "x" },
+		"no group":              func(p *takt.Report) { p.Schedule.RunGroup = "" },
+		"another label":         func(p *takt.Report) { p.Labels = map[string]string{"branch": "b"} },
+		"another length":        func(p *takt.Report) { p.IntervalS = 3 },
+		"a damaged interval":    func(p *takt.Report) { p.Intervals[2].ServiceHDR = "nonsense" },
+		"a wrong interval":      func(p *takt.Report) { p.Intervals[2].T = 1 },
+		"a damaged histogram":   func(p *takt.Report) { p.Latency["send_delay"] = takt.Latency{Count: 3, HDR: "nonsense"} },
+		"a histogram of others": func(p *takt.Report) { p.Latency["connect"] = takt.Latency{Count: 99} },
+	} {
+		parts := copied(t, all)
+		if name == "another label" {
+			parts[0].Labels = map[string]string{"branch": "a"}
+		}
+		change(parts[1])
+		f := merge.New(o)
+		for i, p := range parts {
+			if err := f.Add(p); (err != nil) != (i == 1) {
+				t.Errorf("%s: shard %d: %v", name, i+1, err)
+			}
+		}
+		got, err := f.Report()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "another label" {
+			delete(got.Labels, "branch")
+			got.Warnings = slices.DeleteFunc(got.Warnings, func(w takt.Warning) bool { return w.Code == "shards_differ" })
+		}
+		if got := asJSON(t, got); got != want {
+			t.Errorf("%s: %s\nwant\n%s", name, got, want)
+		}
+		if err := f.Add(copied(t, all)[1]); err != nil && name != "another label" {
+			t.Errorf("%s: the right report is refused afterwards: %v", name, err)
+		}
+	}
+}
+
+// A shard that ends a little after a full second has no second of its own.
+func TestEnd(t *testing.T) {
+	for _, c := range []struct{ before, t, span, want float64 }{
+		{2, 3, 1, 3}, {2, 3.0004, 1, 3}, {2, 3.2, 1, 3.2}, {3, 3.0004, 1, 3.0004}, {0, 0.02, 1, 0.02}, {0, 1.01, 1, 1}, {2, 2.7, 1, 2.7},
+		{6, 8.01, 2, 8}, {8, 8.01, 2, 8.01}, {0, 0, 1, 0},
+	} {
+		if got := merge.End(c.before, c.t, c.span); got != c.want {
+			t.Errorf("an interval of %v s from %v to %v counts as one to %v, want %v", c.span, c.before, c.t, got, c.want)
+		}
+	}
+}

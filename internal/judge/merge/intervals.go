@@ -114,6 +114,19 @@ func newGrid(span float64) *grid {
 	return g
 }
 
+// overdue is the part of an interval's length by which the last one may be longer than the others.
+const overdue = 0.05
+
+// End is the end of an interval as it counts in the whole: that of the full second, if the shard ended a
+// little later. Its last operations would otherwise be alone in a second that other shards do not have.
+// Before is the end of the interval before. All in seconds, span is the length of an interval.
+func End(before, t, span float64) float64 {
+	if full := math.Floor(t/span) * span; t-before > span/2 && t-full < overdue*span && full > before {
+		return full
+	}
+	return t
+}
+
 // number of the interval that ends t seconds after the start: one that ends at 2·span is the second.
 func (g *grid) number(t float64) int { return max(0, int(math.Ceil(t/g.span))-1) }
 
@@ -129,9 +142,11 @@ func (g *grid) add(d *hist.Decoder, list []takt.Interval) error {
 		if !(iv.T >= before && iv.T <= latest*g.span) {
 			return fmt.Errorf("an interval ends at %v s, after one at %v s; use the report that takt wrote", iv.T, before)
 		}
+		one := *iv
+		one.T = End(before, iv.T, g.span)
 		before = iv.T
-		sum := g.slot(g.number(iv.T))
-		plus(&sum.Interval, iv)
+		sum := g.slot(g.number(one.T))
+		plus(&sum.Interval, &one)
 		if err := sum.merge(d, iv); err != nil {
 			return fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
 		}
@@ -151,12 +166,14 @@ func (g *grid) slot(i int) *slot {
 
 // addPeaks adds the highest in flight of one shard in each interval of the length 2^level span.
 func (g *grid) addPeaks(level int, list []takt.Interval) {
+	before := 0.0
+	at := func(i int) int { return g.number(End(before, list[i].T, g.span)) >> level }
 	for i := 0; i < len(list); {
-		at, peak := g.number(list[i].T)>>level, 0
-		for ; i < len(list) && g.number(list[i].T)>>level == at; i++ {
-			peak = max(peak, list[i].InFlightMax)
+		number, peak := at(i), 0
+		for ; i < len(list) && at(i) == number; i++ {
+			peak, before = max(peak, list[i].InFlightMax), list[i].T
 		}
-		g.peaks[level][at] += peak
+		g.peaks[level][number] += peak
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	ID           string            // of the merged report
 	AllowMissing bool              // merge the existing shards, with the warning shards_missing
+	LeaveOut     bool              // Add leaves a report out that it refuses, as if the shard were missing
 	Hosts        map[string]string // names of the machines, by shard: "2/3"; the extra section of a report may have it, too
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # A gatherer of takt and its shards, in one allocation of Slurm.
 #   sbatch --wait fleet.sh; echo $?
-# The exit code is that of the run. Options on the command line of sbatch replace those below.
+# The exit code is that of the run, and the report is in takt-JOB.log.
+# Options on the command line of sbatch replace those below.
 #SBATCH --job-name=takt
 #SBATCH --output=takt-%j.log
 #SBATCH --ntasks=1
@@ -21,18 +22,19 @@ TAKT_FLEET_TOKEN=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
 export TAKT_FLEET_TOKEN
 unset TAKT_FLEET_TOKEN_FILE
 
+takt fleet --shards 1 --listen :8400 --join-timeout 5m0s -- '' ' ' ''\''' '"' '\' $'\012' $'a\012b: c' $'\011' $'\015' '$(TAKT_FLEET_TOKEN)' '$$(X)' '$HOME' '$' '`id`' '$(id)' '{{ .Task.Slot }}' %d % true null 1e3 0x10 '~' '- x' '# x' 'a #b' 'a: b' '&a' '*a' '!a' '|' '>' @ --- ... '[1]' '{a}' 'é' '🙂' ' ' '﻿' $'' $'\177' $'\001' EOF &
+gatherer=$!
+trap 'kill -TERM "$gatherer" 2>/dev/null' TERM INT
+
 # --export: sbatch --export=NONE would keep the token from the shards.
-# --cpus-per-task: srun 22.05 to 23.02 does not take it from sbatch.
+# --cpus-per-task: srun 22.05 to 23.02 ignores that of sbatch.
 # --kill-on-bad-exit, --wait, --no-kill: a lost shard ends the run by the gatherer, with a report.
-srun --ntasks=1 --cpus-per-task=2 --export=ALL --mpi=none --input=none --label \
+srun --ntasks=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-2}" --export=ALL --mpi=none --input=none --label \
   --kill-on-bad-exit=0 --wait=0 --no-kill \
   takt shard --fleet "$(hostname):8400" --join-timeout 5m0s &
 shards=$!
-takt fleet --shards 1 --listen :8400 --join-timeout 5m0s -- '' ' ' ''\''' '"' '\' $'\012' $'a\012b: c' $'\011' $'\015' '$(TAKT_FLEET_TOKEN)' '$$(X)' '$HOME' '$' '`id`' '$(id)' '{{ .Task.Slot }}' %d % true null 1e3 0x10 '~' '- x' '# x' 'a #b' 'a: b' '&a' '*a' '!a' '|' '>' @ --- ... '[1]' '{a}' 'é' '🙂' ' ' '﻿' $'' $'\177' $'\001' EOF &
-gatherer=$!
 
-# wait ends when a signal comes; the gatherer ends the run first.
-trap 'kill -TERM "$gatherer" 2>/dev/null' TERM INT
+# A signal ends wait; the gatherer ends the run first.
 wait "$gatherer"
 while kill -0 "$gatherer" 2>/dev/null; do wait "$gatherer"; done
 wait "$gatherer"
