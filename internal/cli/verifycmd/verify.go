@@ -48,7 +48,8 @@ func New(env core.Env) *cobra.Command {
 with each earlier one. Two URLs are compared under the load of the command after --:
 in a duet both targets get it in turn, block by block, which proves more in less time;
 with --pairs takt makes whole runs in turn. Without either flag takt chooses, and says
-which and why. With --git takt builds two commits and starts their servers itself. takt help collate lists the fields of filters.`,
+which and why. With --git takt builds two commits and starts their servers itself.
+takt help collate lists the fields of filters.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
   takt verify --base version=1.2 --head version=1.3
