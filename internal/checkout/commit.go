@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,7 +136,7 @@ func (r *Repository) WorkingTree(ctx context.Context) (Commit, error) {
 	if r.top == "" {
 		return at, fmt.Errorf("the repository has no working tree; name two commits: %s..HEAD", at.Short())
 	}
-	if err := os.MkdirAll(r.snapshots(), 0o755); err != nil {
+	if err := r.makeSnapshots(); err != nil {
 		return at, cacheFault(err)
 	}
 	index, err := r.copyIndex(ctx)
@@ -160,6 +161,18 @@ func (r *Repository) WorkingTree(ctx context.Context) (Commit, error) {
 	at.Name, at.Hash, at.Tree = "the working tree", at.Hash+"-dirty", tree
 	at.Subject = "changes on " + at.Subject
 	return at, err
+}
+
+// mostObjects is the number of objects of working trees from which on takt removes the older ones.
+// Builds then lose only the history of a working tree, not its files.
+const mostObjects = 10_000
+
+func (r *Repository) makeSnapshots() error {
+	objects, err := filepath.Glob(filepath.Join(escaped(r.snapshots()), "??", "*"))
+	if err == nil && len(objects) > mostObjects {
+		err = removeAll(r.snapshots())
+	}
+	return errors.Join(err, os.MkdirAll(r.snapshots(), 0o755))
 }
 
 // History lists the commits after from up to to, along the first parents: a merge is one step, as it

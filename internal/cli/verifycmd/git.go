@@ -77,7 +77,7 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	faults.If(v.env.Fleet != nil, "--git starts the servers on this machine, and a fleet has many; start them yourself, with --base and --head")
 	faults.If(c.run == "", "--git needs --run with the command that starts a server, such as --run './server -port {{.Port}}'")
 	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--git needs the load after --, with {{.Port}} in its URL: -- http --rate 500/s -z 5s 'http://127.0.0.1:{{.Port}}/'")
-	faults.If(c.fixed(command) && c.ready == "", "neither the load nor --ready has {{.Port}}; write it in the URL of the load, or give --ready if the server has a port of its own")
+	faults.If(len(command) > 0 && c.fixed(command) && c.ready == "", "neither the load nor --ready has {{.Port}}; write it in the URL of the load, or give --ready if the server has a port of its own")
 	faults.If(c.fixed(command) && (c.keep || v.duet.on), "both servers run at the same time, so they need two ports; write {{.Port}} in --run and in the URL of the load")
 	faults.If(c.bisect && v.duet.on, "--bisect compares runs, and --duet makes no runs; leave --duet out")
 	faults.If(c.most < 1, "bad --bisect-pairs %d; give a number above 0", c.most)
