@@ -12,7 +12,6 @@ import (
 	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/bisect"
-	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 )
@@ -65,9 +64,7 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 	}
 	defer func() { h.leave(); v.servers.sides = h.ends }()
 	for _, f := range worst(j) {
-		values := stats.Paired(v.options.Worse(f.Metric, base, head))
-		_, spread := stats.MeanAndSD(values)
-		culprit, err := h.find(f.Metric, bisect.New(len(h.history), values.Estimate(), spread), j.Bisect)
+		culprit, err := h.find(f.Metric, bisect.New(len(h.history), v.options.Worse(f.Metric, base, head)), j.Bisect)
 		if err != nil && !errors.Is(err, errDisturbed) {
 			return err
 		}
