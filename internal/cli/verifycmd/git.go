@@ -29,7 +29,7 @@ type commits struct {
 	most    int // most pairs of a bisection
 
 	when    service.Ready
-	numbers []int // cpus as numbers; nil: all
+	numbers []int // of cpus; nil: all
 }
 
 const (
