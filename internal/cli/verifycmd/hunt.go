@@ -212,7 +212,10 @@ func (h *hunt) compare(at int) (p probed, why string, err error) {
 			if mine.Unfit != "" {
 				return p, mine.Unfit, nil
 			}
-			return p, "", h.verifyCommand.options.Check(p.base, p.head)
+			if err := h.verifyCommand.options.Check(p.base, p.head); err != nil { // a metric is 0, for example
+				return p, core.OneLine(err), nil
+			}
+			return p, "", nil
 		}
 	}
 }
