@@ -2,6 +2,7 @@ package ci_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -192,7 +193,8 @@ func (j *job) read(path string) string {
 // script runs takt-verify itself.
 func (j *job) script(args ...string) outcome {
 	j.t.Helper()
-	return j.run(append([]string{"sh", filepath.Join(folder(j.t), "takt-verify")}, args...)...)
+	shell := strings.Fields(cmp.Or(os.Getenv("CI_TEST_SHELL"), "sh")) // such as busybox sh
+	return j.run(slices.Concat(shell, []string{filepath.Join(folder(j.t), "takt-verify")}, args)...)
 }
 
 // after are the arguments of takt behind its outputs.
