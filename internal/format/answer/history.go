@@ -265,7 +265,7 @@ func next(h history.History) (list []string) {
 		for _, s := range g.Series {
 			for _, c := range s.Changes {
 				if c.Open {
-					return []string{confirm(c) + fmt.Sprintf("; --accept %s accepts the change, and exit code 4 ends", revision(c.Revision))}
+					return []string{confirm(c) + "; --accept " + pasteable(c.Revision) + " accepts the change, and exit code 4 ends"}
 				}
 			}
 		}
@@ -276,14 +276,25 @@ func next(h history.History) (list []string) {
 // confirm is the command that compares the commits beside a change. A revision is anybody's text, so only a hash
 // is written into a command.
 func confirm(c history.Change) string {
-	for _, name := range []string{c.After, c.Until} {
-		if short := revision(name); !stored.BeginsHash(short) || strings.Contains(short, "-") {
-			return "to confirm the change, compare the revisions beside it with takt verify"
-		}
+	from, to := revision(c.After), revision(c.Until)
+	if !isHash(from) || !isHash(to) {
+		return "to confirm the change, compare the revisions beside it with takt verify"
 	}
-	command := fmt.Sprintf("takt verify --git %s..%s", revision(c.After), revision(c.Until))
+	command := fmt.Sprintf("takt verify --git %s..%s", from, to)
 	if c.To-c.From > 1 {
 		return "to find the commit, run " + command + " --bisect"
 	}
 	return "to confirm the change, run " + command
+}
+
+// isHash reports whether a name is a hash, or the start of one, and nothing else.
+func isHash(s string) bool { return stored.BeginsHash(s) && !strings.Contains(s, "-") }
+
+// pasteable is a revision as a word of a command: its name, if a shell reads it as one word.
+func pasteable(name string) string {
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/+-"
+	if strings.Trim(name, plain) != "" || strings.HasPrefix(name, "-") {
+		return "REVISION"
+	}
+	return revision(name)
 }
