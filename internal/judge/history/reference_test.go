@@ -24,6 +24,11 @@ func TestReference(t *testing.T) {
 			Values []float64
 			P      float64
 		}
+		Tail []struct {
+			Draws    []float64
+			Distance float64
+			P        float64
+		}
 		Correlation []struct {
 			Values []float64
 			Rho    float64
@@ -32,8 +37,8 @@ func TestReference(t *testing.T) {
 	if err := json.Unmarshal(b, &want); err != nil {
 		t.Fatal(err)
 	}
-	if len(want.Scan) != 4 || len(want.Exact) != 2 || len(want.Correlation) != 3 {
-		t.Fatalf("%d, %d and %d cases", len(want.Scan), len(want.Exact), len(want.Correlation))
+	if len(want.Scan) != 7 || len(want.Exact) != 2 || len(want.Correlation) != 3 || len(want.Tail) != 2 {
+		t.Fatalf("%d, %d, %d and %d cases", len(want.Scan), len(want.Exact), len(want.Correlation), len(want.Tail))
 	}
 	for _, c := range want.Scan {
 		points, list := scores(c.Values), seeded(len(c.Values))
@@ -57,6 +62,9 @@ func TestReference(t *testing.T) {
 		if p := drawn(c.Values); math.Abs(p-c.P) > 4*math.Sqrt(c.P*(1-c.P)/20_000) {
 			t.Errorf("p is %.4f by draws, want %.4f by all orders", p, c.P)
 		}
+	}
+	for _, c := range want.Tail {
+		near(t, "the tail", tail(c.Draws, c.Distance), c.P)
 	}
 	for _, c := range want.Correlation {
 		near(t, "the correlation", correlationOf(normalScores(c.Values)), c.Rho)

@@ -78,13 +78,22 @@ def correlation(values):
 
 def main():
     rng = np.random.default_rng(7)
-    out = {"scan": [], "exact": [], "correlation": []}
+    out = {"scan": [], "exact": [], "correlation": [], "tail": []}
     for n, change in ((12, 7), (21, 15), (40, 10), (57, 30)):
         x = rng.normal(size=n)
         x[change:] += 1.5
         s = scores(x)
         d, at = statistic(s)
         out["scan"].append({"values": list(x), "scores": list(s), "distance": d, "at": at, "intervals": intervals(n)})
+    for n, begin, end in ((40, 20, 31), (64, 44, 50)):  # a change that a later one takes back: in an inner interval
+        x = rng.normal(size=n)
+        x[begin:end] += 4
+        s = scores(x)
+        d, at = statistic(s)
+        out["scan"].append({"values": list(x), "scores": list(s), "distance": d, "at": at, "intervals": intervals(n)})
+    ties = [5.0] * 12 + [6.0] * 4 + [7.0]  # more than half of the values are equal
+    d, at = statistic(scores(ties))
+    out["scan"].append({"values": ties, "scores": list(scores(ties)), "distance": d, "at": at, "intervals": intervals(17)})
     for x in ([1.0, 1.3, 0.9, 2.1, 2.4, 1.9, 2.2], [1.0, 2.0, 1.5, 1.2, 1.8, 1.1, 1.6]):
         s = scores(x)
         out["exact"].append({"values": x, "p": exact(s)})
@@ -93,6 +102,13 @@ def main():
         for _ in range(n - 1):
             x.append(rho * x[-1] + math.sqrt(1 - rho * rho) * rng.normal())
         out["correlation"].append({"values": x, "rho": correlation(x)})
+    for n in (500, 120):
+        draws = np.sort(np.abs(rng.normal(size=n)) + 2)
+        squares, most = draws**2, 50
+        begin = squares[-most - 1]
+        mean = np.mean(squares[-most:] - begin) * (1 + 1 / math.sqrt(most))
+        p = most / n * stats.expon.sf(30.0 - begin, scale=mean)
+        out["tail"].append({"draws": list(rng.permutation(draws)), "distance": math.sqrt(30), "p": p})
     print(json.dumps(out, indent=1, default=float))
 
 
