@@ -308,6 +308,41 @@ func TestShallow(t *testing.T) {
 	}
 }
 
+// A linked worktree, a bare repository and one with SHA-256 are repositories, too.
+func TestKindsOfRepositories(t *testing.T) {
+	dir := repository(t)
+	parent := filepath.Dir(dir)
+	sh(t, dir, "git worktree add -q ../linked v1; git clone -q --bare . ../bare.git; echo more >>../linked/file")
+	sh(t, parent, `git init -q -b main --object-format=sha256 long; cd long; echo one >file; git add -A; git commit -qm 1; echo two >file; git commit -qam 2`)
+	for name, test := range map[string]struct{ names, text string }{
+		"linked":   {"HEAD", "one\nmore\n"}, // its own working tree and index
+		"bare.git": {"v1..main", "two\n"},
+		"long":     {"HEAD~1..", "two\n"},
+	} {
+		r := open(t, filepath.Join(parent, name))
+		before := state(t, filepath.Join(parent, name))
+		_, to, err := r.Range(t.Context(), test.names)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, err := r.Build(t.Context(), to, "cat file")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if text, _ := os.ReadFile(b.Log); string(text) != test.text {
+			t.Errorf("%s: %s", name, text)
+		}
+		if state(t, filepath.Join(parent, name)) != before {
+			t.Errorf("%s: the repository has changed", name)
+		}
+	}
+	if _, _, err := open(t, filepath.Join(parent, "bare.git")).Range(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), "has no working tree") {
+		t.Error(err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), t.TempDir(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not in a git repository") {
 		t.Error(err)
