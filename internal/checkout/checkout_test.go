@@ -94,6 +94,11 @@ func TestRange(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v", text, from, to, err)
 		}
 	}
+	for text, want := range map[string]string{"v1..topic": "topic", "main..topic": "main", "main...topic": "main", "main~1...topic": "main", "HEAD^..main": "topic", third + "..main": ""} {
+		if from, _, err := r.Range(t.Context(), text); err != nil || from.Branch != want {
+			t.Errorf("%s: base is on %q, %v", text, from.Branch, err)
+		}
+	}
 	for text, want := range map[string]string{
 		"":            "does not name two commits",
 		"..":          "does not name two commits",
