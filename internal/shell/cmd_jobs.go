@@ -17,7 +17,7 @@ session, and the list of jobs that a restart interrupted; queue clear all also r
 the waiting jobs of other sessions, and tells them. cancel stops a running job.`},
 		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
 			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
-		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always},
+		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always, typed: true},
 		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
 			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d jobs, at most %d MiB of each.", maxEnded, maxLog>>20)},
 	}
@@ -126,9 +126,13 @@ func (c *session) job(id int) *job {
 	case j == nil && id == 0:
 		c.fail(errors.New("no job has run yet"))
 	case j == nil:
-		c.fail(fmt.Errorf("job %d is unknown, or older than the last %d jobs, whose logs takt keeps", id, maxEnded))
+		c.fail(unknownJob(id))
 	}
 	return j
+}
+
+func unknownJob(id int) error {
+	return fmt.Errorf("job %d is unknown, or older than the last %d jobs, whose logs takt keeps", id, maxEnded)
 }
 
 // showLog writes what the log contains now.

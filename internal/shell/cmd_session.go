@@ -15,7 +15,7 @@ func sessionCommands() []command {
 			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
 		{name: "words", short: "what Tab can complete, a word a line, for rlwrap -f", look: always,
 			prepare: do(func(c *session) { c.say(strings.Join(c.everyWord(), "\n")) })},
-		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
+		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always, typed: true,
 			long: "With edit off your client edits the line, as rlwrap telnet does. edit on is for a plain telnet."},
 		{name: "auth", args: "TOKEN", short: "say who you are: the first line, if the server has tokens", prepare: prepareAuth, look: always},
 		{name: "quit", args: "[--cancel]", short: "leave; your jobs continue, unless --cancel ends them", prepare: prepareQuit, look: always},

@@ -101,24 +101,34 @@ func runNow(c *session, args []string) (action, error) {
 
 // run runs a command that sends no load, and waits for it.
 func (c *session) run(args []string) {
+	call := c.call(args)
+	call.Out = c
+	code, err := c.wait(call)
+	switch {
+	case err != nil:
+		c.fail(err)
+	case code != 0:
+		c.say(fmt.Sprintf("exit code %d", code))
+	}
+}
+
+// wait runs a command line beside the queue, when there is a place for it.
+func (c *session) wait(call Call) (code int, err error) {
 	select {
 	case c.server.immediate <- struct{}{}:
 		defer func() { <-c.server.immediate }()
 	case <-c.ctx.Done():
-		return
+		return 0, c.ctx.Err()
 	}
-	call := c.call(args)
-	call.Out = c
 	ctx, cancel := context.WithTimeout(c.ctx, immediateTime)
 	defer cancel()
 	abort := make(chan struct{})
 	kill := time.AfterFunc(immediateTime+immediateGrace, func() { close(abort) })
 	defer kill.Stop()
-	if code := c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
-		c.fail(fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime))
-	} else if code != 0 {
-		c.say(fmt.Sprintf("exit code %d", code))
+	if code = c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
+		return code, fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime)
 	}
+	return code, nil
 }
 
 // A store that never answers must not occupy one of the maxImmediate places for ever: the

@@ -19,6 +19,8 @@ type command struct {
 	prepare func(c *session, args []string) (action, error)
 	// look reports whether the role look may run the command with these words; nil: never.
 	look func(args []string) bool
+	// typed commands need somebody who reads and types; the API has none.
+	typed bool
 }
 
 // always is the look of commands that only read, whatever their words.
@@ -65,6 +67,13 @@ func do(now func(*session)) func(*session, []string) (action, error) {
 
 // execute runs a line. If one command of the line is wrong, none runs.
 func (c *session) execute(line string) {
+	if actions, err := c.understand(line); err == nil {
+		c.performAll(actions)
+	}
+}
+
+// understand checks a line, and says what is wrong with it.
+func (c *session) understand(line string) ([]action, error) {
 	actions, err := c.prepareLine(line)
 	if !slices.ContainsFunc(actions, func(a action) bool { return a.secret }) {
 		c.remember(line, err == nil)
@@ -72,8 +81,12 @@ func (c *session) execute(line string) {
 	if err != nil {
 		c.refuse(namesOf(actions), err)
 		c.fail(err)
-		return
 	}
+	return actions, err
+}
+
+// performAll runs the commands of a line in order.
+func (c *session) performAll(actions []action) {
 	for _, a := range actions {
 		if c.ending || c.broken.Load() {
 			return
@@ -130,6 +143,9 @@ func (c *session) prepare(words []string) (action, error) {
 	if c.role == roleLook && !looks {
 		return action{name: cmd.name}, prefixed(cmd.name, errLook)
 	}
+	if c.sink != nil && cmd.typed {
+		return action{name: cmd.name}, prefixed(cmd.name, errTyped)
+	}
 	a, err := cmd.prepare(c, words[1:])
 	a.name, a.harmless = cmd.name, looks || cmd.name == "cancel"
 	if err != nil {
@@ -143,6 +159,8 @@ func (c *session) prepare(words []string) (action, error) {
 
 // errLook refuses a command to the role look.
 const errLook = Denied("your role is look, which may not do this; see help look")
+
+var errTyped = errors.New("this command needs a session by telnet; GET /v1/jobs/ID/events follows a job")
 
 // prefixed puts the command's name before each line of err.
 func prefixed(name string, err error) error { return &prefixedError{name, err} }

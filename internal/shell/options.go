@@ -19,6 +19,7 @@ const defaultAddr = "127.0.0.1:8234"
 // Options are the settings of a shell.
 type Options struct {
 	Addr      string   // host:port; "" with Unix: no TCP
+	HTTP      string   // host:port of the API; "": none
 	Unix      string   // path of a socket that only takt's user can open; "": none
 	TokenFile string   // lines of NAME TOKEN
 	Cert, Key string   // PEM files
@@ -44,7 +45,7 @@ type Options struct {
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
-	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "unix", "edit")
+	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "http", "unix", "edit")
 	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "tls-cert", "tls-key", "allow-target")
 	value.Declare(fs, value.GroupApmServer, o.addApmFlags, "apm-folder")
 	value.Declare(fs, value.GroupStorage, o.addStoreFlag, "store")
@@ -52,6 +53,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
+	fs.Var(value.Listen(&o.HTTP), "http", "also serve the commands as an HTTP API on `HOST:PORT`, with the rules of --addr; the token is sent as Bearer")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
 	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
 	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
@@ -63,7 +65,7 @@ func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
-	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr is beyond loopback")
+	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr or --http is beyond loopback")
 }
 
 func (o *Options) addApmFlags(fs *pflag.FlagSet) {
@@ -83,21 +85,25 @@ func (o *Options) Validate() []error {
 	if o.Addr == "none" {
 		o.Addr = ""
 	}
-	local := true
-	switch host, _, err := net.SplitHostPort(o.Addr); {
-	case o.Addr == "":
-		faults.If(o.Unix == "", "--addr none leaves nothing to listen on; give --unix PATH")
-	case err != nil:
-		faults.If(true, "bad --addr %q; give HOST:PORT such as %s", o.Addr, defaultAddr)
-	default:
-		local = isLoopback(host)
-	}
+	faults.If(o.Addr == "" && o.Unix == "" && o.HTTP == "", "--addr none leaves nothing to listen on; give --unix PATH or --http HOST:PORT")
 	faults.If((o.Cert == "") != (o.Key == ""), "--tls-cert and --tls-key belong together; give both")
-	faults.If(!local && o.TokenFile == "", "--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr)
-	faults.If(!local && o.Cert == "" && !o.Insecure, "--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr)
+	o.checkAddr(&faults, "--addr", o.Addr, defaultAddr)
+	o.checkAddr(&faults, "--http", o.HTTP, "127.0.0.1:8235")
 	_, err := parseTargets(o.Allow)
 	faults.Add(err)
 	return append(faults, checkSettings(o.Settings)...)
+}
+
+// checkAddr checks an address to listen on; "" is none.
+func (o *Options) checkAddr(faults *value.Faults, flag, addr, example string) {
+	if addr == "" {
+		return
+	}
+	host, _, err := net.SplitHostPort(addr)
+	local := err == nil && isLoopback(host)
+	faults.If(err != nil, "bad %s %q; give HOST:PORT such as %s", flag, addr, example)
+	faults.If(err == nil && !local && o.TokenFile == "", "%s %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", flag, addr)
+	faults.If(err == nil && !local && o.Cert == "" && !o.Insecure, "%s %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", flag, addr)
 }
 
 // checkApart refuses a DumpDir that contains files which sessions may not read or change.
@@ -121,15 +127,18 @@ func (o *Options) dumpsHold(path string) bool {
 // Notes are hints for whoever starts the server.
 func (o *Options) Notes() (notes []string) {
 	if !o.local() && len(o.Allow) == 0 {
-		notes = append(notes, "sessions can load nothing: other machines can reach this address, so --allow-target has to list the targets")
+		notes = append(notes, "sessions can load nothing: other machines can reach the server, so --allow-target has to list the targets")
 	}
 	return notes
 }
 
 // local reports whether only this machine can reach the shell.
-func (o *Options) local() bool {
-	host, _, err := net.SplitHostPort(o.Addr)
-	return o.Addr == "" || err == nil && isLoopback(host)
+func (o *Options) local() bool { return isLocalAddr(o.Addr) && isLocalAddr(o.HTTP) }
+
+// isLocalAddr reports whether only this machine can reach an address; "" is none.
+func isLocalAddr(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return addr == "" || err == nil && isLoopback(host)
 }
 
 // isLoopback looks no names up: a name other than localhost may point anywhere tomorrow.

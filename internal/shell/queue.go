@@ -29,12 +29,14 @@ type job struct {
 
 	// Protected by the queue's lock:
 	state  jobState
+	queued time.Time
 	began  time.Time
 	ended  time.Time
 	code   int
 	cancel context.CancelCauseFunc
 	abort  chan struct{}
-	stops  int // how often the job was told to stop
+	stops  int      // how often the job was told to stop
+	runs   []string // ids of the reports of its runs
 }
 
 type jobState string
@@ -48,6 +50,15 @@ const (
 
 // errCancelled is the cause with which cancel, quit --cancel and the server's end stop a job.
 var errCancelled = errors.New("cancelled")
+
+// Why the queue accepts no job.
+var (
+	errEnding = errors.New("the server is ending and accepts no more jobs")
+	errFull   = fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
+)
+
+// maxRuns limits the runs of a job whose ids are kept: the newest.
+const maxRuns = 1000
 
 // queue runs the jobs of all sessions, one at a time.
 type queue struct {
@@ -74,12 +85,13 @@ func (q *queue) add(from *session, shown string, t task) (j *job, before int, er
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return nil, 0, errors.New("the server is ending and accepts no more jobs")
+		return nil, 0, errEnding
 	case len(q.line) >= maxWaiting:
-		return nil, 0, fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
+		return nil, 0, errFull
 	}
 	q.last++
-	j = &job{id: q.last, from: from, owner: from.user.name, shown: shown, task: t, log: newLog(), state: waiting}
+	j = &job{id: q.last, from: from, owner: from.user.name, shown: shown, task: t, log: newLog(), state: waiting, queued: time.Now()}
+	j.log.live.OnRun(func(run string) { q.begins(j, run) })
 	before = len(q.line)
 	if q.current != nil {
 		before++
@@ -122,6 +134,15 @@ func (q *queue) finish(j *job, code int) {
 	q.mu.Unlock()
 	_ = j.from.note(eventJob, j.id, j.shown, outcome)
 	j.log.close()
+}
+
+// begins adds a run that the job begins.
+func (q *queue) begins(j *job, run string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j.runs = append(j.runs, run)
+	j.runs = j.runs[max(0, len(j.runs)-maxRuns):]
+	q.save()
 }
 
 // outcome is the last line of a job's log.

@@ -27,6 +27,7 @@ type Server struct {
 	state     *state
 	queue     *queue
 	listeners []net.Listener
+	http      net.Listener // of the API; nil: none
 	immediate chan struct{}
 	sessions  atomic.Int64 // number of the newest session
 	lobby     lobby
@@ -83,18 +84,11 @@ func (s *Server) prepare() (err error) {
 
 func (s *Server) listen() error {
 	if s.options.Addr != "" {
-		l, err := net.Listen("tcp", s.options.Addr)
+		l, err := s.listenTCP(s.options.Addr, "--addr", func(l net.Listener) net.Listener { return l })
 		if err != nil {
-			return fmt.Errorf("%w; give another --addr", err)
+			return err
 		}
 		s.listeners = append(s.listeners, l)
-		if s.options.Cert != "" {
-			pair, err := s.certificate()
-			if err != nil {
-				return fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
-			}
-			s.listeners[0] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-		}
 	}
 	if s.options.Unix != "" {
 		l, err := listenUnix(s.options.Unix)
@@ -103,7 +97,32 @@ func (s *Server) listen() error {
 		}
 		s.listeners = append(s.listeners, l)
 	}
+	if s.options.HTTP != "" {
+		l, err := s.listenTCP(s.options.HTTP, "--http", newCrowd)
+		if err != nil {
+			return err
+		}
+		s.http = l
+	}
 	return nil
+}
+
+// listenTCP listens on an address, with TLS above limit if there is a certificate.
+func (s *Server) listenTCP(addr, flag string, limit func(net.Listener) net.Listener) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; give another %s", err, flag)
+	}
+	l = limit(l)
+	if s.options.Cert == "" {
+		return l, nil
+	}
+	pair, err := s.certificate()
+	if err != nil {
+		_ = l.Close() // an error loses nothing
+		return nil, fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
+	}
+	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
 }
 
 func (s *Server) certificate() (tls.Certificate, error) {
@@ -164,9 +183,13 @@ func (s *Server) closeListeners() {
 	for _, l := range s.listeners {
 		_ = l.Close() // an error loses nothing
 	}
+	if s.http != nil {
+		_ = s.http.Close()
+	}
 }
 
-// Addrs are the addresses of the listeners: TCP first, then the path of the unix socket.
+// Addrs are the addresses of the listeners: TCP first, then the path of the unix socket, then the
+// URL of the API.
 func (s *Server) Addrs() (list []string) {
 	for _, l := range s.listeners {
 		if u, ok := l.(*unixListener); ok {
@@ -174,6 +197,13 @@ func (s *Server) Addrs() (list []string) {
 			continue
 		}
 		list = append(list, l.Addr().String())
+	}
+	if s.http != nil {
+		scheme := "http://"
+		if s.options.Cert != "" {
+			scheme = "https://"
+		}
+		list = append(list, scheme+s.http.Addr().String())
 	}
 	return list
 }
@@ -189,6 +219,9 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	var all sync.WaitGroup
 	for _, l := range s.listeners {
 		all.Go(func() { cancel(s.accept(ctx, l, &all)) })
+	}
+	if s.http != nil {
+		all.Go(func() { cancel(newAPI(s).run(ctx, s.http)) })
 	}
 	<-ctx.Done()
 	s.closeListeners()

@@ -44,6 +44,7 @@ type session struct {
 	interrupted chan struct{} // Ctrl-C
 	notices     chan notice   // what others did to jobs of this session
 
+	sink     *sink               // gets what the session says instead of conn; nil: conn gets it
 	editor   *term.Terminal      // nil: plain line mode
 	watching *watching           // shown run; nil: none
 	follows  []*follow           // followed jobs; the session shows one after the other
@@ -290,6 +291,10 @@ func (c *session) Write(b []byte) (int, error) {
 }
 
 func (c *session) write(b []byte) {
+	if c.sink != nil {
+		c.sink.add(b)
+		return
+	}
 	if c.editor != nil {
 		_, _ = c.editor.Write(b) // wire notes the error
 		return
@@ -310,6 +315,7 @@ func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 // fail writes an error, one line for each of several joined errors.
 func (c *session) fail(err error) {
 	c.failed = true
+	c.sink.fail(err)
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		c.say(c.red("error: " + line))
 	}

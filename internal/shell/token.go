@@ -107,6 +107,21 @@ const (
 type tries struct {
 	mu  sync.Mutex
 	all map[string][]time.Time
+
+	one sync.Mutex // while a token is looked up: right tokens that come at once are not tries
+}
+
+// check looks a token up, unless the address has tried too many; then ok is false.
+func (t *tries) check(address string, find func() *token) (found *token, ok bool) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	if !t.take(address, time.Now()) {
+		return nil, false
+	}
+	if found = find(); found != nil {
+		t.forgive(address)
+	}
+	return found, true
 }
 
 // take reports whether an address may try a token, and counts the try. While maxAddresses
