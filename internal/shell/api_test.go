@@ -154,7 +154,7 @@ func TestAPI(t *testing.T) {
 	}
 	events := w.raw("GET", "/v1/jobs/1/events", "", nil)
 	text, kinds, last := readEvents(t, events.body)
-	if !strings.Contains(text, "valid run") || !strings.HasSuffix(text, "\n") || !strings.Contains(text, "job 1 done in") || last.State != "done" {
+	if !strings.Contains(text, "operations   5 scheduled") || !strings.HasSuffix(text, "\n") || !strings.Contains(text, "job 1 done in") || last.State != "done" {
 		t.Errorf("%s\n%+v", text, last)
 	}
 	if kinds["state"] < 2 || kinds["second"] == 0 {
@@ -427,4 +427,21 @@ func TestAPIEventsMissed(t *testing.T) {
 	}
 	w.do("DELETE", "/v1/jobs/1", "", 202, nil)
 	w.awaitJob(1, "done")
+}
+
+// queueAt queues a job, and returns its number.
+func queueAt(url string) (int, error) {
+	back, err := http.Post(url+"/v1/jobs", "application/json", strings.NewReader(lineOf("http -n 5 http://127.0.0.1:1/")))
+	if err != nil {
+		return 0, err
+	}
+	defer back.Body.Close()
+	var s webSaid
+	if err := json.NewDecoder(back.Body).Decode(&s); err != nil {
+		return 0, err
+	}
+	if len(s.Jobs) == 0 {
+		return 0, fmt.Errorf("%d", back.StatusCode)
+	}
+	return s.Jobs[0].ID, nil
 }

@@ -87,6 +87,7 @@ func prepareTakt(c *session, args []string) (action, error) {
 	}
 	a := action{shown: join(plan.Shown), secret: plan.Secret}
 	if makesLoad(args) {
+		a.words = args
 		a.queued = func(c *session) (task, error) { return c.task(plan.Args), nil }
 		return a, nil
 	}

@@ -37,6 +37,7 @@ type action struct {
 	queued func(c *session) (task, error) // makes the task, after the commands before it on the line
 	shown  string                         // the command, without secrets
 	secret bool                           // the words contain a secret
+	words  []string                       // with which a restarted server can run the job again; nil: it cannot
 
 	harmless bool // only reads, or is cancel: runs even while the audit log cannot be written
 }
@@ -204,7 +205,7 @@ func (c *session) perform(a action) {
 		}
 		return
 	}
-	j, before, err := c.server.queue.add(c, a.shown, a.task)
+	j, before, err := c.server.queue.add(c, a)
 	switch {
 	case err != nil:
 		c.fail(err)
@@ -215,6 +216,14 @@ func (c *session) perform(a action) {
 		c.say(fmt.Sprintf("job %d: %s (queued, %d before it)", j.id, a.shown, before))
 	}
 	c.attach(j, 0)
+	c.warn()
+}
+
+// warn says that jobs are not saved.
+func (c *session) warn() {
+	if text := c.server.queue.warning(); text != "" {
+		c.say(text)
+	}
 }
 
 // remember adds a line to this session's history, and a valid line to the stored history

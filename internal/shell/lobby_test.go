@@ -116,7 +116,7 @@ func TestFloodOfSilence(t *testing.T) {
 		s := &Server{tokens: tokens{{user: "ann", role: roleRun, sum: sumOf("correct-horse")}}, tries: tries{all: map[string][]time.Time{}}}
 		s.options.DumpDir = dir
 		s.state, _ = openState("")
-		s.queue = newQueue(t.Context(), nil, func([]string) {})
+		s.queue = newQueue(t.Context(), "", func(savedJobs) error { return nil })
 		said := make(chan string, 1000)
 		begun := time.Now()
 		connect := func(address string) net.Conn {

@@ -25,7 +25,8 @@ type job struct {
 	owner string   // its user
 	shown string   // the command, without secrets
 	task  task
-	log   *log
+	log   *log     // nil: in its file only
+	words []string // to run the job again after a restart; nil: it is not run again
 
 	// Protected by the queue's lock:
 	state  jobState
@@ -37,6 +38,7 @@ type job struct {
 	abort  chan struct{}
 	stops  int      // how often the job was told to stop
 	runs   []string // ids of the reports of its runs
+	reason string   // why a restart interrupts or interrupted the job
 }
 
 type jobState string
@@ -46,6 +48,8 @@ const (
 	running jobState = "running"
 	done    jobState = "done"
 	removed jobState = "removed"
+	// interrupted jobs ran or waited when an earlier server ended, and are not run again.
+	interrupted jobState = "interrupted"
 )
 
 // errCancelled is the cause with which cancel, quit --cancel and the server's end stop a job.
@@ -62,25 +66,27 @@ const maxRuns = 1000
 
 // queue runs the jobs of all sessions, one at a time.
 type queue struct {
-	ctx      context.Context // ends with the server
-	jobs     sync.WaitGroup
-	changed  func(pending []string) // gets the jobs that wait, run or were interrupted, at every change
-	mu       sync.Mutex
-	last     int // the newest id
-	current  *job
-	line     []*job   // in the order of their turns
-	past     []*job   // ended or removed, the newest last
-	lostWork []string // commands that an earlier server left undone
-	closed   bool
+	ctx     context.Context // ends with the server
+	jobs    sync.WaitGroup
+	dir     string                // folder of the jobs' output; "": it ends with the server
+	changed func(savedJobs) error // saves all jobs, at every change
+	mu      sync.Mutex
+	last    int // the newest id
+	current *job
+	line    []*job // in the order of their turns
+	past    []*job // ended or removed, the newest last
+	lost    []*job // interrupted by a restart
+	unsaved error  // the jobs could not be saved
+	closed  bool
 }
 
-func newQueue(ctx context.Context, lost []string, changed func([]string)) *queue {
-	return &queue{ctx: ctx, lostWork: lost, changed: changed}
+func newQueue(ctx context.Context, dir string, changed func(savedJobs) error) *queue {
+	return &queue{ctx: ctx, dir: dir, changed: changed}
 }
 
 // add puts a job at the end of the queue, and starts the job if nothing else runs. It
 // returns how many jobs are before it.
-func (q *queue) add(from *session, shown string, t task) (j *job, before int, err error) {
+func (q *queue) add(from *session, a action) (j *job, before int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -90,8 +96,11 @@ func (q *queue) add(from *session, shown string, t task) (j *job, before int, er
 		return nil, 0, errFull
 	}
 	q.last++
-	j = &job{id: q.last, from: from, owner: from.user.name, shown: shown, task: t, log: newLog(), state: waiting, queued: time.Now()}
-	j.log.live.OnRun(func(run string) { q.begins(j, run) })
+	j = &job{id: q.last, from: from, owner: from.user.name, shown: a.shown, task: a.task, state: waiting, queued: time.Now()}
+	if j.words, err = from.again(a); err != nil {
+		j.reason = err.Error()
+	}
+	q.open(j)
 	before = len(q.line)
 	if q.current != nil {
 		before++
@@ -158,21 +167,23 @@ func (j *job) outcome() string {
 }
 
 func (q *queue) keep(j *job) {
+	j.reason = ""
 	q.past = append(q.past, j)
-	q.past = q.past[max(0, len(q.past)-maxEnded):]
+	q.prune()
 }
 
-// save reports what would be undone if the server ended now. The lock is held, so reports
-// arrive in order.
-func (q *queue) save() {
-	pending := append([]string{}, q.lostWork...)
-	if q.current != nil {
-		pending = append(pending, q.current.shown)
+// save saves all jobs. The lock is held, so what is saved last is what is true. A full disk costs
+// the list after a restart, no job.
+func (q *queue) save() { q.unsaved = q.changed(q.saving()) }
+
+// warning says that the jobs are not saved; "": they are.
+func (q *queue) warning() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unsaved == nil {
+		return ""
 	}
-	for _, j := range q.line {
-		pending = append(pending, j.shown)
-	}
-	q.changed(pending)
+	return fmt.Sprintf("warning: the queue cannot be saved: %v; if the server ends, waiting jobs are lost", q.unsaved)
 }
 
 // cancel stops the running job with that id, gracefully the first time and at once the
@@ -296,8 +307,10 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 		q.forget(by, j)
 		jobs++
 	}
-	interrupted = len(q.lostWork)
-	q.line, q.lostWork = left, nil
+	interrupted = len(q.lost)
+	q.past = append(q.past, q.lost...)
+	q.line, q.lost = left, nil
+	q.prune()
 	q.save()
 	return jobs, len(left), interrupted
 }
@@ -310,13 +323,11 @@ func (q *queue) find(id int) *job {
 	if id == 0 && q.current != nil {
 		return q.current
 	}
-	for _, j := range slices.Concat(q.line, []*job{q.current}, q.past) {
-		if j != nil && j.id == id {
-			return j
-		}
+	if j := q.known(id); j != nil {
+		return q.withLog(j)
 	}
 	if id == 0 && len(q.past) > 0 {
-		return q.past[len(q.past)-1]
+		return q.withLog(q.past[len(q.past)-1])
 	}
 	return nil
 }
@@ -330,7 +341,7 @@ type entry struct {
 
 // list returns the running job or nil, the waiting jobs, and the jobs that a restart has
 // interrupted.
-func (q *queue) list() (current *entry, line []entry, interrupted []string) {
+func (q *queue) list() (current *entry, line []entry, lost []view) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.current; j != nil {
@@ -339,7 +350,10 @@ func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	for _, j := range q.line {
 		line = append(line, entry{id: j.id, owner: j.owner, shown: j.shown})
 	}
-	return current, line, slices.Clone(q.lostWork)
+	for _, j := range q.lost {
+		lost = append(lost, q.seen(j))
+	}
+	return current, line, lost
 }
 
 // running returns the running job; nil: none.
@@ -353,7 +367,7 @@ func (q *queue) running() *job {
 func (q *queue) over(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return j.state == done || j.state == removed
+	return j.state == done || j.state == removed || j.state == interrupted
 }
 
 // begun reports whether the job no longer waits.
@@ -364,20 +378,28 @@ func (q *queue) begun(j *job) bool {
 }
 
 // close stops the running job gracefully, and starts no other. The saved list stays as it
-// is, so the next server lists the running and waiting jobs as interrupted.
+// is: the next server lists the running job as interrupted, and runs the waiting ones.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.changed = func([]string) {}
+	q.changed = func(savedJobs) error { return q.unsaved }
 	if j := q.current; j != nil && j.stops == 0 {
 		j.stops++
 		j.cancel(errCancelled)
 	}
 	for _, j := range q.line {
-		fmt.Fprintf(j.log, "job %d was not run: the server ends\n", j.id)
+		fmt.Fprintln(j.log, j.farewell())
 		j.log.close()
 	}
+}
+
+// farewell is the last line of a waiting job of a server that ends.
+func (j *job) farewell() string {
+	if j.words == nil {
+		return fmt.Sprintf("job %d was not run: the server ends", j.id)
+	}
+	return fmt.Sprintf("job %d waits: the server ends, and runs it after its restart", j.id)
 }
 
 // kill ends the running job at once.

@@ -45,10 +45,14 @@ func Listen(o Options, h Host) (*Server, error) {
 		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self")) },
 	}
 	if err := s.prepare(); err != nil {
+		if s.state != nil {
+			s.state.close()
+		}
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
 		s.closeListeners()
+		s.state.close()
 		_ = s.audit.close() // an error loses nothing: no line was written
 		return nil, err
 	}
@@ -208,12 +212,22 @@ func (s *Server) Addrs() (list []string) {
 	return list
 }
 
+// Notes are hints for whoever starts the server.
+func (s *Server) Notes() []string {
+	notes := s.options.Notes()
+	if s.state.shared {
+		notes = append(notes, "another server uses the folder "+s.state.dir+": the jobs of this one end with it; set XDG_STATE_HOME to another folder to keep them")
+	}
+	return notes
+}
+
 // Serve serves until the context ends, then stops the running job gracefully and waits
 // for it. Closing abort ends that job at once.
 func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	jobs, stop := context.WithCancel(context.WithoutCancel(ctx)) // the queue ends the jobs, not ctx
 	defer stop()
-	s.queue = newQueue(jobs, s.state.interrupted(), s.state.savePending)
+	s.queue = newQueue(jobs, s.state.output(), s.state.saveJobs)
+	s.restore()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
@@ -238,6 +252,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		s.queue.kill()
 		<-ended
 	}
+	s.state.close()
 	return errors.Join(context.Cause(ctx), s.audit.close())
 }
 

@@ -106,9 +106,9 @@ func (c *session) status() {
 	c.clusterStatus(s.cluster)
 	c.serverStatus(s)
 	c.say("Reports are kept in " + c.reportStore(s.cluster))
-	current, line, interrupted := c.server.queue.list()
+	current, line, lost := c.server.queue.list()
 	c.say(fmt.Sprintf("%d commands queued", len(line)))
-	c.listJobs(current, line, interrupted)
+	c.listJobs(current, line, lost)
 }
 
 func (c *session) clusterStatus(d *apmserver.Documents) {

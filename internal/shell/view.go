@@ -1,6 +1,9 @@
 package shell
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // view is a job as programs see it, and as it is saved.
 type view struct {
@@ -15,6 +18,7 @@ type view struct {
 	ExitCode  *int       `json:"exit_code,omitempty"`
 	Cancelled bool       `json:"cancelled,omitempty"`
 	Reports   []string   `json:"reports,omitempty"` // ids of its runs; each is stored when it ends
+	Reason    string     `json:"reason,omitempty"`  // why an interrupted job was not run to its end
 }
 
 // view describes a job.
@@ -24,8 +28,8 @@ func (q *queue) view(j *job) view {
 	return q.seen(j)
 }
 
-// views describes all jobs: the running one, those that wait, and those that ended, the newest
-// first.
+// views describes all jobs: the running one, those that wait, those that a restart has interrupted,
+// and those that ended, the newest first.
 func (q *queue) views() []view {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,6 +38,9 @@ func (q *queue) views() []view {
 		all = append(all, q.seen(q.current))
 	}
 	for _, j := range q.line {
+		all = append(all, q.seen(j))
+	}
+	for _, j := range q.lost {
 		all = append(all, q.seen(j))
 	}
 	for i := len(q.past) - 1; i >= 0; i-- {
@@ -46,15 +53,14 @@ func (q *queue) views() []view {
 func (q *queue) seen(j *job) view {
 	v := view{
 		ID: j.id, State: j.state, User: j.owner, Command: j.shown, Queued: j.queued.UTC(), Cancelled: j.stops > 0,
-		Began: instant(j.began), Ended: instant(j.ended), Reports: append([]string(nil), j.runs...),
+		Began: instant(j.began), Ended: instant(j.ended), Reports: slices.Clone(j.runs), Reason: j.reason,
 	}
 	if j.state == done {
-		v.ExitCode = &j.code
+		code := j.code
+		v.ExitCode = &code
 	}
-	for i, one := range q.line {
-		if one == j {
-			v.Position = i + 1
-		}
+	if j.state == waiting {
+		v.Position = slices.Index(q.line, j) + 1
 	}
 	return v
 }

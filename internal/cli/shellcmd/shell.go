@@ -65,7 +65,7 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	for _, addr := range s.Addrs() {
 		fmt.Fprintf(e.Stderr, "takt server: %s\n", addr)
 	}
-	for _, note := range o.Notes() {
+	for _, note := range s.Notes() {
 		fmt.Fprintf(e.Stderr, "takt server: %s\n", note)
 	}
 	err = s.Serve(ctx, e.Abort)
