@@ -282,7 +282,7 @@ func (c *session) look(command string, harmless bool) *problem {
 }
 
 // tokenList are the tokens; nil: sessions need no token.
-func (s *Server) tokenList() tokens { return s.tokens }
+func (s *Server) tokenList() tokens { return s.now().tokens }
 
 // sink collects what a session says, and its errors.
 type sink struct {

@@ -91,6 +91,9 @@ func (e *events) follow() {
 		select {
 		case <-p.more:
 		case <-tick.C:
+			if !e.session.refresh() {
+				return
+			}
 		case <-e.session.ctx.Done():
 			return
 		}

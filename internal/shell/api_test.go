@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
@@ -444,4 +445,91 @@ func queueAt(url string) (int, error) {
 		return 0, fmt.Errorf("%d", back.StatusCode)
 	}
 	return s.Jobs[0].ID, nil
+}
+
+// A hostile user with a token gets over HTTP no further than in a session.
+func TestHostileUserOverHTTP(t *testing.T) {
+	home := t.TempDir()
+	dir := outside(t, home)
+	before := contents(t, dir)
+	w, _ := serveWeb(t, home, inProcess, "--token-file", tokenFile(t), "--allow-target", "127.0.0.1", "--audit-log", filepath.Join(home, "audit"))
+	for _, token := range []string{"correct-horse", "battery-staple"} {
+		user := w.as(token)
+		for _, lines := range attempts() {
+			for _, line := range lines {
+				line = strings.ReplaceAll(line, "OUT", dir)
+				for _, path := range []string{"/v1/jobs", "/v1/lines"} {
+					if a := user.raw("POST", path, lineOf(line), nil); a.status < 400 || bytes.Contains(a.body, []byte(secret)) {
+						t.Errorf("%s: %d %s", line, a.status, a.body)
+					}
+				}
+			}
+		}
+		var all struct{ Jobs []webJob }
+		user.do("GET", "/v1/jobs", "", 200, &all)
+		if len(all.Jobs) > 0 {
+			t.Errorf("%+v", all)
+		}
+	}
+	if after := contents(t, dir); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("before\n%q\nafter\n%q", before, after)
+	}
+	if log, err := os.ReadFile(filepath.Join(home, "audit")); err != nil || bytes.Contains(log, []byte(secret)) {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+// The command line, a session and the API make the same report: only ids, instants and what was
+// measured differ.
+func TestEqualReports(t *testing.T) {
+	url := targettest.Serve(t, target.Options{}).URL() + "/"
+	line := "http --rate 50/s -n 10 --progress none --label a=b " + url
+	home := t.TempDir()
+	env := environment(t.Context(), home)
+	if code := cli.Main(env, strings.Fields(line)); code != 0 {
+		t.Fatal(code)
+	}
+	w, server := serveWeb(t, home, inProcess)
+	c := dial(t, server.addr)
+	c.until(prompted)
+	c.send(line)
+	c.until(prompted)
+	w.do("POST", "/v1/jobs", lineOf(line), 202, nil)
+	w.awaitJob(2, "done")
+	var shapes []string
+	for _, run := range []string{"@-3", "@-2", "@-1"} {
+		var out bytes.Buffer
+		env.Stdout = &out
+		if code := cli.Main(env, []string{"show", run, "-o", "json=-"}); code != 0 {
+			t.Fatal(code)
+		}
+		var r map[string]any
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, shapeOf(r))
+	}
+	if shapes[0] == "" || shapes[0] != shapes[1] || shapes[0] != shapes[2] {
+		t.Errorf("command line\n%s\nsession\n%s\nAPI\n%s", shapes[0], shapes[1], shapes[2])
+	}
+}
+
+// shapeOf is a report without its id, its figures and its warnings, which depend on the machine.
+func shapeOf(r map[string]any) string {
+	same := map[string]any{}
+	for _, name := range []string{"schema_version", "tool", "kind", "command", "labels", "variables", "schedule", "target", "protocol", "warmup_s"} {
+		same[name] = r[name]
+	}
+	counts, _ := r["counts"].(map[string]any)
+	same["scheduled"], same["ok"] = counts["scheduled"], counts["ok"]
+	var names []string
+	for name := range r {
+		if name != "warnings" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	same["names"] = names
+	b, _ := json.MarshalIndent(same, "", " ") // it was JSON
+	return string(b)
 }

@@ -112,7 +112,7 @@ func (c *session) note(event string, job int, command, outcome string) error {
 	switch {
 	case c.user != nil:
 		r.User = c.user.name
-	case c.server.tokens != nil:
+	case c.server.tokenList() != nil:
 		r.Role = "" // the session has not sent its token yet
 	}
 	return c.server.audit.write(r)

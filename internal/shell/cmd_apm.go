@@ -46,9 +46,16 @@ apm FLAGS URL…                load a server, as takt apm does; help apm-load l
 }
 
 func prepareElastic(c *session, args []string) (action, error) {
+	typed := args
+	args, _ = c.server.now().Targets.resolve(args)
 	switch {
 	case len(args) >= 2 && len(args) <= 4 && args[0] == "use":
-		return prepareCluster(c, args[1:])
+		a, err := prepareCluster(c, args[1:])
+		if strings.HasPrefix(typed[1], "@") {
+			a.shown = "elasticsearch use " + typed[1]
+			a.secret = len(args) > 3
+		}
+		return a, err
 	case len(args) == 1 && args[0] == "reset":
 		return action{now: (*session).askReset}, nil
 	}
@@ -97,7 +104,7 @@ func (s *Server) loadable(urls ...string) error {
 		if err != nil || u.Host == "" {
 			continue // whoever uses the URL reports what is wrong
 		}
-		if s.allow != nil && !s.allow(u.Host) {
+		if allow := s.now().allow; allow != nil && !allow(u.Host) {
 			return denied("%s may not be used; the server allows what --allow-target lists", u.Host)
 		}
 	}
@@ -189,6 +196,7 @@ func prepareAPM(c *session, args []string) (action, error) {
 }
 
 func prepareUse(c *session, args []string) (action, error) {
+	args, _ = c.server.now().Targets.resolve(args)
 	var l apmserver.Location
 	switch {
 	case len(args) == 0:
@@ -225,7 +233,7 @@ func prepareUse(c *session, args []string) (action, error) {
 	}
 	return action{now: func(c *session) {
 		c.user.testbed.use(server)
-		c.say("using " + server.Location().String())
+		c.say("using " + c.nameOf(server.Location()))
 		c.keepUse(func(u *apmserver.Use) { u.Location = server.Location() })
 	}}, nil
 }
@@ -244,7 +252,7 @@ func prepareSwitch(args []string) (action, error) {
 		if err := errors.Join(c.mayUse(l), c.mayBuild(l, s)); err != nil {
 			return nil, err
 		}
-		testbed := &c.user.testbed
+		testbed, name := &c.user.testbed, c.nameOf(l)
 		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
 			r, err := now.server.Switch(ctx, s, log)
 			testbed.switched(now.server, r)
@@ -252,7 +260,7 @@ func prepareSwitch(args []string) (action, error) {
 				fmt.Fprintln(log, "error:", err)
 				return 1
 			}
-			fmt.Fprintf(log, "Using %s: %s, %s\n", now.server.Location(), r.Branch, describe(r))
+			fmt.Fprintf(log, "Using %s: %s, %s\n", name, r.Branch, describe(r))
 			return 0
 		}, nil
 	}}, nil

@@ -34,12 +34,12 @@ func prepareAuth(*session, []string) (action, error) {
 	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name + roleNote(c.role)) }}, nil
 }
 
-// roleNote names the role look; the default role needs no note.
+// roleNote names a role; the default role needs no note.
 func roleNote(r role) string {
-	if r == roleLook {
-		return ", with the role look"
+	if r == roleRun {
+		return ""
 	}
-	return ""
+	return ", with the role " + string(r)
 }
 
 func prepareQuit(_ *session, args []string) (action, error) {

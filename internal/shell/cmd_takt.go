@@ -81,11 +81,25 @@ func makesLoad(args []string) bool {
 }
 
 func prepareTakt(c *session, args []string) (action, error) {
-	plan, err := c.server.host.Plan(args, c.rules())
+	resolved, named := c.server.now().Targets.resolve(args)
+	if makesLoad(args) {
+		if w := unresolved(resolved); w != "" {
+			return action{}, fmt.Errorf("there is no target %s; status lists the names", w)
+		}
+	}
+	plan, err := c.server.host.Plan(resolved, c.rules())
 	if err != nil {
 		return action{secret: plan.Secret}, err
 	}
-	a := action{shown: join(plan.Shown), secret: plan.Secret}
+	a := action{}
+	for i, word := range plan.Shown { // sessions see the name of a target, not its URL
+		if named[i] {
+			plan.Shown[i] = args[i]
+		} else if word != resolved[i] {
+			a.secret = true
+		}
+	}
+	a.shown = join(plan.Shown)
 	if makesLoad(args) {
 		a.words = args
 		a.queued = func(c *session) (task, error) { return c.task(plan.Args), nil }
@@ -155,5 +169,5 @@ func (c *session) call(args []string) Call {
 
 // rules are the limits for each command line of this session.
 func (c *session) rules() Rules {
-	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.allow, Own: c.own, Look: c.role == roleLook}
+	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.now().allow, Own: c.own, Look: c.role == roleLook}
 }

@@ -21,6 +21,8 @@ type command struct {
 	look func(args []string) bool
 	// typed commands need somebody who reads and types; the API has none.
 	typed bool
+	// admin commands are for the role admin and the owner's own sessions.
+	admin bool
 }
 
 // always is the look of commands that only read, whatever their words.
@@ -44,7 +46,7 @@ type action struct {
 
 // commands is the table of all commands, in the order of help.
 func commands() []command {
-	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), benchCommands(), taktCommands())
+	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), benchCommands(), taktCommands(), adminCommands())
 }
 
 func find(name string) (command, bool) {
@@ -75,6 +77,11 @@ func (c *session) execute(line string) {
 
 // understand checks a line, and says what is wrong with it.
 func (c *session) understand(line string) ([]action, error) {
+	if !c.refresh() {
+		c.fail(errGone)
+		c.ending = true
+		return nil, errGone
+	}
 	actions, err := c.prepareLine(line)
 	if !slices.ContainsFunc(actions, func(a action) bool { return a.secret }) {
 		c.remember(line, err == nil)
@@ -144,6 +151,9 @@ func (c *session) prepare(words []string) (action, error) {
 	if c.role == roleLook && !looks {
 		return action{name: cmd.name}, prefixed(cmd.name, errLook)
 	}
+	if cmd.admin && c.role != roleAdmin && !c.own {
+		return action{name: cmd.name}, prefixed(cmd.name, errAdmin)
+	}
 	if c.sink != nil && cmd.typed {
 		return action{name: cmd.name}, prefixed(cmd.name, errTyped)
 	}
@@ -160,6 +170,8 @@ func (c *session) prepare(words []string) (action, error) {
 
 // errLook refuses a command to the role look.
 const errLook = Denied("your role is look, which may not do this; see help look")
+
+var errGone = denied("your token is not valid any more; ask the server's owner for one")
 
 var errTyped = errors.New("this command needs a session by telnet; GET /v1/jobs/ID/events follows a job")
 

@@ -48,7 +48,7 @@ func (c *session) failUnlessSilent(err error) {
 // identify returns the user's name and the address that the limits per address apply to.
 // Without tokens there is one user, so address is "".
 func (c *session) identify() (name, address string, err error) {
-	if c.server.tokens == nil {
+	if c.server.tokenList() == nil {
 		return localUser, "", c.admitLocal()
 	}
 	address = addressOf(c.conn.RemoteAddr())
@@ -103,7 +103,7 @@ var (
 
 // admit gives the session the role of a token, and returns the token's user.
 func (c *session) admit(text, address string) (name string, err error) {
-	token, ok := c.server.tries.check(address, func() *token { return c.server.tokens.find(text) })
+	token, ok := c.server.tries.check(address, func() *token { return c.server.tokenList().find(text) })
 	if !ok {
 		return "", errTries
 	}
@@ -111,7 +111,7 @@ func (c *session) admit(text, address string) (name string, err error) {
 		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
 		return "", errUnknown
 	}
-	c.role = token.role
+	c.role, c.token = token.role, token
 	return token.user, nil
 }
 

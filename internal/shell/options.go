@@ -18,19 +18,16 @@ const defaultAddr = "127.0.0.1:8234"
 
 // Options are the settings of a shell.
 type Options struct {
-	Addr      string   // host:port; "" with Unix: no TCP
-	HTTP      string   // host:port of the API; "": none
-	Unix      string   // path of a socket that only takt's user can open; "": none
-	TokenFile string   // lines of NAME TOKEN
-	Cert, Key string   // PEM files
-	Insecure  bool     // allow an address beyond loopback without TLS
-	Allow     []string // hosts that may be loaded; empty: all, or none if Addr is beyond loopback
-	AuditLog  string   // file; "": no log
+	Addr      string // host:port; "" with Unix: no TCP
+	HTTP      string // host:port of the API; "": none
+	Unix      string // path of a socket that only takt's user can open; "": none
+	TokenFile string // lines of NAME TOKEN
+	Cert, Key string // PEM files
+	Insecure  bool   // allow an address beyond loopback without TLS
+	AuditLog  string // file; "": no log
 
-	// What sessions other than the owner's own may build and run:
-	Folders      folders  // clones of apm-server, by name
-	Repositories []string // sources of containers
-	Settings     []string // settings of apm-server besides the usual ones; NAME* allows all that begin with NAME
+	Permits
+	Team string // file with more of Permits; "": none
 
 	Variables []string // environment variables that make, git and apm-server see, in all sessions
 
@@ -46,8 +43,8 @@ type Options struct {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
 	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "http", "unix", "edit")
-	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "tls-cert", "tls-key", "allow-target")
-	value.Declare(fs, value.GroupApmServer, o.addApmFlags, "apm-folder")
+	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "team", "tls-cert", "tls-key", "allow-target")
+	value.Declare(fs, value.GroupApmServer, o.addServerFlags, "apm-folder")
 	value.Declare(fs, value.GroupStorage, o.addStoreFlag, "store")
 }
 
@@ -61,17 +58,16 @@ func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
-	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
+	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look, run (default) or admin")
+	fs.Var(value.InFile(&o.Team), "team", "read names for the team from `FILE`, as lines such as target = shop=https://shop.example; its other lines are apm-folder, apm-repository, apm-setting and allow-target; reload and SIGHUP read it again")
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
-	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr or --http is beyond loopback")
+	o.addTargetFlags(fs)
 }
 
-func (o *Options) addApmFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Repeated(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
-	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
-	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
+func (o *Options) addServerFlags(fs *pflag.FlagSet) {
+	o.addApmFlags(fs)
 	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of an environment variable that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
 }
 
@@ -106,11 +102,11 @@ func (o *Options) checkAddr(faults *value.Faults, flag, addr, example string) {
 	faults.If(err == nil && !local && o.Cert == "" && !o.Insecure, "%s %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", flag, addr)
 }
 
-// checkApart refuses a DumpDir that contains files which sessions may not read or change.
-func (o *Options) checkApart() error {
+// checkApart refuses a DumpDir that contains files or folders which sessions may not read or change.
+func (o *Options) checkApart(folders folders) error {
 	var faults []error
-	apart := slices.Collect(maps.Values(o.Folders))
-	for _, path := range append(apart, o.TokenFile, o.Key, o.AuditLog, o.StateDir) {
+	apart := slices.Collect(maps.Values(folders))
+	for _, path := range append(apart, o.TokenFile, o.Team, o.Key, o.AuditLog, o.StateDir) {
 		if path != "" && o.dumpsHold(path) {
 			faults = append(faults, value.Faultf("%s is in the folder of sessions' files %s, which every session can read and write; move it, or give another --dump-dir", path, o.DumpDir))
 		}
@@ -126,7 +122,7 @@ func (o *Options) dumpsHold(path string) bool {
 
 // Notes are hints for whoever starts the server.
 func (o *Options) Notes() (notes []string) {
-	if !o.local() && len(o.Allow) == 0 {
+	if !o.local() && len(o.Allow)+len(o.Targets) == 0 && o.Team == "" {
 		notes = append(notes, "sessions can load nothing: other machines can reach the server, so --allow-target has to list the targets")
 	}
 	return notes

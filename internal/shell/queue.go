@@ -198,6 +198,9 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 	case j == nil || id != 0 && id != j.id:
 		return q.drop(by, id)
 	}
+	if err := by.mayEnd(j); err != nil {
+		return "", err
+	}
 	if j.stops++; j.stops == 1 {
 		j.cancel(errCancelled)
 		return q.told(by, j, "told to stop", fmt.Sprintf("; cancel %sagain to end it at once", j.nameFor(by))), nil
@@ -276,6 +279,9 @@ func (q *queue) drop(by *session, id int) (string, error) {
 	if i < 0 {
 		return "", fmt.Errorf("no job %d waits or runs; queue lists those that do", id)
 	}
+	if err := by.mayEnd(q.line[i]); err != nil {
+		return "", err
+	}
 	text := q.forget(by, q.line[i])
 	q.line = slices.Delete(q.line, i, i+1)
 	q.save()
@@ -300,16 +306,23 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	defer q.mu.Unlock()
 	var left []*job
 	for _, j := range q.line {
-		if !all && j.from != by {
+		if !all && j.from != by || by.mayEnd(j) != nil {
 			left = append(left, j)
 			continue
 		}
 		q.forget(by, j)
 		jobs++
 	}
-	interrupted = len(q.lost)
-	q.past = append(q.past, q.lost...)
-	q.line, q.lost = left, nil
+	var lost []*job
+	for _, j := range q.lost {
+		if by.mayEnd(j) != nil {
+			lost = append(lost, j)
+			continue
+		}
+		q.past = append(q.past, j)
+		interrupted++
+	}
+	q.line, q.lost = left, lost
 	q.prune()
 	q.save()
 	return jobs, len(left), interrupted

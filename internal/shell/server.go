@@ -21,9 +21,8 @@ const maxImmediate = 4
 type Server struct {
 	options   Options
 	host      Host
-	tokens    tokens // nil: sessions need no token
+	rights    atomic.Pointer[rights]
 	tries     tries
-	allow     func(string) bool // nil: all targets
 	state     *state
 	queue     *queue
 	listeners []net.Listener
@@ -60,18 +59,6 @@ func Listen(o Options, h Host) (*Server, error) {
 }
 
 func (s *Server) prepare() (err error) {
-	if s.options.TokenFile != "" {
-		if s.tokens, err = readTokens(s.options.TokenFile); err != nil {
-			return err
-		}
-	}
-	if !s.options.local() || len(s.options.Allow) > 0 {
-		t, err := parseTargets(s.options.Allow)
-		if err != nil {
-			return err
-		}
-		s.allow = t.allows
-	}
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
@@ -79,7 +66,7 @@ func (s *Server) prepare() (err error) {
 		return err
 	}
 	s.state.docker, s.state.variables, s.state.usable = s.host.Docker, s.options.Variables, s.loadable
-	if err := s.options.checkApart(); err != nil {
+	if err := s.Reload(); err != nil {
 		return err
 	}
 	s.audit, err = openAudit(s.options.AuditLog)

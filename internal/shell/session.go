@@ -37,7 +37,8 @@ type session struct {
 	from   string // the client's address
 	user   *user  // nil: not identified yet
 	role   role
-	own    bool // the client is takt's user or root, who can do everything without takt, too
+	token  *token // nil: the server has no tokens
+	own    bool   // the client is takt's user or root, who can do everything without takt, too
 
 	ask         chan struct{} // asks the reader for a line
 	lines       chan input
