@@ -258,7 +258,7 @@ func made(m *fleet.Member, k, n int, minutes *takt.Report) (*takt.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.Meet(r.Context, live.Head{End: time.Duration(minutes.DurationS) * time.Second})
+	_, err = r.Meet(r.Context, fleet.Ready{Head: live.Head{End: time.Duration(minutes.DurationS) * time.Second}})
 	if late := (*fleet.LateError)(nil); err != nil && !errors.As(err, &late) { // a thousand in one process are late on a busy machine
 		return nil, err
 	}

@@ -739,33 +739,44 @@ func TestModesBeforeStartAt(t *testing.T) {
 		for name, c := range map[string]struct{ signal, probe time.Duration }{
 			"signal": {signal: 500 * time.Millisecond}, "at the last moment": {signal: 992 * time.Millisecond}, "over": {probe: 1010 * time.Millisecond},
 		} {
-			addr, s := serve(t, target.Options{})
-			o := engine.Defaults()
-			o.Engine, o.Rate, o.StartAt = mode, engine.MustRate("1"), engine.StartAt(time.Now().Add(time.Second)) // busy machines took 572 ms to connect
-			o.Duration = time.Hour
-			ctx, cancel := context.WithCancel(t.Context())
-			src, err := o.Source()
-			if err != nil {
-				t.Fatal(err)
+			// On a busy machine the engine may look at the signal only after the start. A fault of the
+			// engine comes each time.
+			fault := ""
+			for range 3 {
+				if fault = beforeStartAt(t, mode, c.signal, c.probe); fault == "" {
+					break
+				}
 			}
-			var late atomic.Bool // the signal came after the start, on a busy machine
-			if c.signal > 0 {
-				time.AfterFunc(c.signal, func() { late.Store(time.Now().After(time.Time(o.StartAt).Add(-time.Millisecond))); cancel() })
-			}
-			r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{
-				Loop: httpLoop(t, addr), Probe: func(context.Context) error { time.Sleep(c.probe); return nil },
-			}})
-			cancel()
-			if late.Load() {
-				t.Logf("%s: the signal came too late to test anything", name)
-				continue
-			}
-			if passed := (*engine.StartPassedError)(nil); errors.As(err, &passed) != (c.probe > 0) || err == nil && (r.Counts.Scheduled > 0 || r.DurationS > 0 || r.Verdict != takt.Valid) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if n := s.Truth().Counts.Requests; n > 0 {
-				t.Errorf("%s: %d requests", name, n)
+			if fault != "" {
+				t.Errorf("%s: %s", name, fault)
 			}
 		}
 	})
+}
+
+// beforeStartAt makes a run that ends before its start, and returns what it did wrong.
+func beforeStartAt(t *testing.T, mode string, signal, probe time.Duration) (fault string) {
+	addr, s := serve(t, target.Options{})
+	o := engine.Defaults()
+	o.Engine, o.Rate, o.StartAt = mode, engine.MustRate("1"), engine.StartAt(time.Now().Add(time.Second)) // busy machines took 572 ms to connect
+	o.Duration = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	src, err := o.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signal > 0 {
+		time.AfterFunc(signal, cancel)
+	}
+	r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{
+		Loop: httpLoop(t, addr), Probe: func(context.Context) error { time.Sleep(probe); return nil },
+	}})
+	if passed := (*engine.StartPassedError)(nil); errors.As(err, &passed) != (probe > 0) || err == nil && (r.Counts.Scheduled > 0 || r.DurationS > 0 || r.Verdict != takt.Valid) {
+		return fmt.Sprintf("error %v, report %+v", err, r)
+	}
+	if n := s.Truth().Counts.Requests; n > 0 {
+		return fmt.Sprintf("%d requests", n)
+	}
+	return ""
 }

@@ -92,6 +92,9 @@ func (s *Shard) resolve(v variables) (*launcher, error) {
 		if err := s.Set(text); err != nil {
 			return nil, value.About(fmt.Errorf("--shard auto: %s: %w", shardVariable, err), "shard")
 		}
+		if n := v(ShardsVariable); n != "" && n != fmt.Sprint(s.n) {
+			return nil, value.About(fmt.Errorf("--shard auto: %s and %s differ; correct %s, or leave it out", v.shown(shardVariable), v.shown(ShardsVariable), ShardsVariable), "shard")
+		}
 		s.from = v.shown(shardVariable)
 		return nil, nil
 	}

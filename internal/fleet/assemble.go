@@ -47,9 +47,12 @@ func (g *Gatherer) until(ctx context.Context, limit time.Time, met func() (bool,
 
 // assemble waits until all members have joined and could start.
 func (g *Gatherer) assemble(ctx context.Context) error {
-	return g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
+	err := g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
 		if failed := g.round.failed; failed != nil {
 			return false, failed
+		}
+		if g.broken != nil {
+			return false, g.broken
 		}
 		ready := 0
 		for _, p := range g.peers {
@@ -59,6 +62,26 @@ func (g *Gatherer) assemble(ctx context.Context) error {
 		}
 		return ready == g.Shards, nil
 	}, g.absent)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sameFiles()
+}
+
+// sameFiles is the error that names a file that two members have with different contents. The lock is
+// held.
+func (g *Gatherer) sameFiles() error {
+	list := g.inOrder()
+	for _, p := range list[1:] {
+		for _, name := range slices.Sorted(maps.Keys(list[0].ready.Files)) {
+			if p.ready.Files[name] != list[0].ready.Files[name] {
+				return fmt.Errorf("%s and %s have different files %s; copy the same file to all hosts", list[0].called(), p.called(), name)
+			}
+		}
+	}
+	return nil
 }
 
 // inOrder returns the members by number. The lock is held.
@@ -147,9 +170,9 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 
 // headOf is what is known of the whole before it begins.
 func headOf(list []*peer) live.Head {
-	head := *list[0].ready
+	head := list[0].ready.Head
 	for _, p := range list[1:] {
-		h := p.ready
+		h := &p.ready.Head
 		head.End, head.Room = max(head.End, h.End), head.Room+h.Room
 		if head.Closed {
 			head.Requests += h.Requests
@@ -170,6 +193,9 @@ func (g *Gatherer) callOff(ctx context.Context, err error) error {
 	failed := (*FailedError)(nil)
 	if errors.As(err, &failed) {
 		failed.Reason += "; no shard sent load"
+		return err
+	}
+	if g.made > 1 {
 		return err
 	}
 	return fmt.Errorf("%w; no load was sent", err)

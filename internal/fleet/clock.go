@@ -51,9 +51,6 @@ func (r reading) offset(at int64) Offset {
 	}
 }
 
-// better reports whether o is a closer estimate than other.
-func (o Offset) better(other Offset) bool { return o.Bound < other.Bound }
-
 // worst is the bound of no estimate at all.
 const worst = time.Duration(math.MaxInt64)
 

@@ -120,6 +120,7 @@ type fake struct {
 	early   string
 	stopped error // why the last run ended
 
+	files  map[string]string
 	deaf   bool          // it does not hear of the start
 	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
 	each   func(second int)
@@ -137,7 +138,7 @@ func (f *fake) serve() error {
 }
 
 func (f *fake) run(r *Run) {
-	ready := live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}
+	ready := Ready{Head: live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}, Files: f.files}
 	if f.deaf {
 		_ = r.send(toGatherer{Ready: &ready}, silence)
 		<-r.Context.Done()
@@ -160,7 +161,9 @@ func (f *fake) run(r *Run) {
 		r.Fail(Failure{1, err.Error()})
 		return
 	}
-	f.starts = append(f.starts, at)
+	if r.Context.Err() == nil {
+		f.starts = append(f.starts, at)
+	}
 	made := 0
 	for s := range f.seconds {
 		if wait(r.Context, time.Until(at.Add(time.Duration(s+1)*time.Second))) {
@@ -433,7 +436,7 @@ func (f *fake) hang() {
 func TestPlaceIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Shards: 2})
-		all, ended := w.fleetOf(1, 2, nil)
+		_, ended := w.fleetOf(1, 2, nil)
 		for _, leave := range []func(f *fake){func(f *fake) { f.Close() }, func(f *fake) { f.hang() }} {
 			lost := w.another(2, nil, ended)
 			time.Sleep(time.Second)
@@ -445,7 +448,7 @@ func TestPlaceIsFree(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 		}
-		all = append(all, w.another(2, nil, ended))
+		w.another(2, nil, ended)
 		var seen []takt.Interval
 		whole, err := w.g.Run(t.Context(), load(&seen))
 		synctest.Wait()
@@ -453,6 +456,47 @@ func TestPlaceIsFree(t *testing.T) {
 			t.Errorf("%v, %v\n%s", whole, err, w.told())
 		}
 		w.end(0)
+		ended.Wait()
+	})
+}
+
+// Members with different files do not start.
+func TestDifferentFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 3})
+		all, ended := w.fleetOf(3, 2, func(k int, f *fake) { f.files = map[string]string{"a.log": "1", "b.log": fmt.Sprint(k / 3)} })
+		var seen []takt.Interval
+		whole, err := w.g.Run(t.Context(), load(&seen))
+		synctest.Wait()
+		if want := "shard 1/3 (h) and shard 3/3 (h) have different files b.log"; err == nil || !strings.Contains(err.Error(), want) || whole != nil {
+			t.Errorf("%v, %v; want %q", whole, err, want)
+		}
+		w.end(1)
+		ended.Wait()
+		if len(all[0].starts) > 0 {
+			t.Error("a shard started")
+		}
+	})
+}
+
+// A member that is lost between two runs ends the search, and does not let it wait.
+func TestLostBetweenRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 2})
+		all, ended := w.fleetOf(2, 2, nil)
+		var seen []takt.Interval
+		if _, err := w.g.Run(t.Context(), load(&seen)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		all[1].Close()
+		time.Sleep(time.Second)
+		began := time.Now()
+		_, err := w.g.Run(t.Context(), load(&seen))
+		if want := "shard 2/2 (h) was lost between two runs"; err == nil || !strings.Contains(err.Error(), want) || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v, want %q", time.Since(began), err, want)
+		}
+		w.end(1)
 		ended.Wait()
 	})
 }

@@ -31,13 +31,17 @@ type Gatherer struct {
 	room    chan struct{} // a place for each report that is read at the same time
 	closed  chan struct{}
 
-	mu      sync.Mutex
-	peers   map[int]*peer // by shard, from 1
-	round   *round        // nil: no run
-	made    int           // number of runs so far
-	refused int           // number of connections
-	failed  string        // why the last run was not made; "": it was
-	ended   *ending       // nil: not yet
+	mu       sync.Mutex
+	peers    map[int]*peer // by shard, from 1
+	round    *round        // nil: no run
+	made     int           // number of runs so far
+	broken   error         // a member that was lost between two runs; nil: none
+	looked   time.Time     // last beat of watch
+	stoodAt  time.Time     // end of the last standstill of this process
+	stoodFor time.Duration // its length
+	refused  int           // number of connections
+	failed   string        // why the last run was not made; "": it was
+	ended    *ending       // nil: not yet
 }
 
 // atOnce is the number of reports that are in memory at the same time.
@@ -51,7 +55,7 @@ func New(o Options) *Gatherer {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	g := &Gatherer{Options: o, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}}
+	g := &Gatherer{Options: o, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}, looked: time.Now()}
 	go g.watch()
 	return g
 }
@@ -148,7 +152,16 @@ func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
 		g.tell(fmt.Sprintf("%s is refused: %v", h.from(raw), no.error))
 	}
 	g.mu.Unlock()
+	read := make(chan struct{}) // unread bytes would let the answer get lost when the connection closes
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(io.Discard, io.LimitReader(raw, maxHello))
+	}()
 	_ = no.write(answer) // it is refused, also if it does not learn why
+	select {
+	case <-read:
+	case <-time.After(retry):
+	}
 	raw.Close()
 }
 
@@ -243,9 +256,12 @@ func reasonOf(err error) string {
 func (g *Gatherer) lose(p *peer, reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	defer p.stream.raw.Close() // listen ends, with a reason that is none
+	defer p.abandon()
 	if p.lost != "" || g.peers[p.k] != p {
 		return
+	}
+	if stood := g.stood(); stood > 0 {
+		reason = fmt.Sprintf("the gatherer itself stood still for %v, so the shard gave up", stood.Round(100*time.Millisecond))
 	}
 	p.lost = reason
 	p.release()
@@ -254,37 +270,54 @@ func (g *Gatherer) lose(p *peer, reason string) {
 		return // the run decides
 	}
 	delete(g.peers, p.k)
-	if g.ended == nil {
+	switch {
+	case g.ended != nil || p.failed != nil: // the reason is known
+	case g.made > 0 && (g.round == nil || g.round.number > 1):
+		g.broken = fmt.Errorf("%s was lost between two runs: %s", p.called(), reason)
+	default:
 		g.tell(fmt.Sprintf("%s is gone: %s; waiting for another in its place", p.called(), reason))
 	}
+}
+
+// stood is how long this process stood still a moment ago; 0: it did not. The lock is held.
+func (g *Gatherer) stood() time.Duration {
+	if late := time.Since(g.looked) - beat; late > beat {
+		return late
+	}
+	if time.Since(g.stoodAt) < 2*beat {
+		return g.stoodFor
+	}
+	return 0
 }
 
 // watch shows the members once a second that the gatherer lives, and looks whether they do.
 func (g *Gatherer) watch() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
-	last := time.Now()
 	for {
 		select {
 		case <-g.closed:
 			return
 		case <-ticker.C:
 		}
-		stood := time.Duration(0) // this process, not the members
-		if late := time.Since(last) - beat; late > beat {
-			stood = late
-			g.mu.Lock()
-			g.tell(fmt.Sprintf("this process stood still for %v; after %v the shards give up", late.Round(100*time.Millisecond), silence))
-			g.mu.Unlock()
-		}
-		last = time.Now()
+		stood := g.standstill()
 		for _, p := range g.all() {
-			if stood > 0 {
+			if stood {
 				p.stream.excuse()
 			}
-			if quiet := p.stream.silent(); quiet > silence {
+			switch quiet := p.stream.silent(); {
+			case quiet > silence:
 				g.lose(p, silentFor(quiet))
 				continue
+			case quiet > 2*beat && !p.quiet:
+				g.mu.Lock()
+				if p.lost == "" {
+					g.tell(fmt.Sprintf("nothing has come from %s for %v; after %v it counts as lost", p.called(), quiet.Round(time.Second), silence))
+				}
+				g.mu.Unlock()
+				fallthrough
+			default:
+				p.quiet = quiet > 2*beat
 			}
 			p.post(toMember{})
 		}
@@ -292,7 +325,21 @@ func (g *Gatherer) watch() {
 	}
 }
 
-// all are the members.
+// standstill reports whether this process stood still since the last beat. Then its members did not.
+func (g *Gatherer) standstill() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	late := time.Since(g.looked) - beat
+	g.looked = time.Now()
+	if late <= beat {
+		return false
+	}
+	g.stoodAt, g.stoodFor = time.Now(), late
+	g.tell(fmt.Sprintf("this process stood still for %v; after %v the shards give up", late.Round(100*time.Millisecond), silence))
+	return true
+}
+
+// all returns the members by number.
 func (g *Gatherer) all() (list []*peer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

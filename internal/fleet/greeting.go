@@ -64,11 +64,14 @@ func helloOf(r *http.Request, t Token, version string) (h Hello, err error) {
 	return h, nil
 }
 
+// serverName tells a gatherer from other servers.
+const serverName = "takt-fleet"
+
 // write answers with the refusal.
 func (r refusal) write(w io.Writer) error {
 	answer := &http.Response{
 		StatusCode: r.status, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(r.Error())),
-		Body: io.NopCloser(strings.NewReader(r.Error())), Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+		Body: io.NopCloser(strings.NewReader(r.Error())), Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Server": {serverName}},
 	}
 	return answer.Write(w)
 }

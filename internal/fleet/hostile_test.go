@@ -80,7 +80,7 @@ func TestTokens(t *testing.T) {
 			{right, wrong, "the gatherer does not have this token"},
 			{right, "", "it has no token"},
 			{"", "", ""},
-			{"", right, "does not answer as a gatherer with a token does"},
+			{"", right, "it has no token, and this shard has one"},
 		} {
 			w := newWorld(t, Options{Shards: 1, Token: c.gatherer})
 			m, _, err := w.join(Join{Token: c.member, Patience: time.Second})
@@ -99,7 +99,7 @@ func TestTokens(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	for _, line := range []toGatherer{
 		{}, {Round: 1, Armed: true}, {Round: 1, Over: &over{}}, {Round: 1, Over: &over{Early: "x"}}, {Round: 7, Over: &over{}},
-		{Round: 1, Report: []byte("{}")}, {Round: 1, Ready: &live.Head{End: -1}}, {Round: 1, Failed: &Failure{2, "x"}}, {Clock: &Offset{}}, {Clock: &Offset{Bound: -1}},
+		{Round: 1, Report: []byte("{}")}, {Round: 1, Ready: &Ready{Head: live.Head{End: -1}}}, {Round: 1, Failed: &Failure{2, "x"}}, {Clock: &Offset{}}, {Clock: &Offset{Bound: -1}},
 		{Round: 1, Second: &live.Snapshot{Interval: takt.Interval{T: 1e300}}}, {Round: 1, Second: &live.Snapshot{Interval: takt.Interval{T: -1, HDR: "x"}}},
 	} {
 		text, err := json.Marshal(line)
@@ -129,7 +129,7 @@ func FuzzLines(f *testing.F) {
 				defer close(gone)
 				time.Sleep(time.Second)
 				zero := int64(0)
-				for _, line := range []any{toGatherer{Asks: &zero}, toGatherer{Clock: &Offset{Bound: 1}}, toGatherer{Round: 1, Ready: &live.Head{End: 3e9}}, toGatherer{Round: 1, Armed: true}} {
+				for _, line := range []any{toGatherer{Asks: &zero}, toGatherer{Clock: &Offset{Bound: 1}}, toGatherer{Round: 1, Ready: &Ready{Head: live.Head{End: 3e9}}}, toGatherer{Round: 1, Armed: true}} {
 					text, _ := json.Marshal(line)
 					_, _ = mine.Write(append(text, '\n'))
 				}

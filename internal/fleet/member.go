@@ -31,6 +31,14 @@ type RefusedError struct{ Reason string }
 // Error implements error.
 func (e *RefusedError) Error() string { return "the gatherer refused this shard: " + e.Reason }
 
+// NoGathererError says that another server listens at the gatherer's address.
+type NoGathererError struct{ Address, Status string }
+
+// Error implements error.
+func (e *NoGathererError) Error() string {
+	return fmt.Sprintf("%s is a web server and no gatherer: it answered %q; correct --fleet", e.Address, e.Status)
+}
+
 // EndedError is what a gatherer said at its end, if the fleet failed.
 type EndedError struct {
 	Code   int // its exit code
@@ -41,6 +49,12 @@ type EndedError struct {
 func (e *EndedError) Error() string {
 	return fmt.Sprintf("the fleet ended with exit code %d: %s", e.Code, cmp.Or(e.Reason, "see the gatherer's output"))
 }
+
+// GivenUpError says why the gatherer went on without this process.
+type GivenUpError struct{ Reason string }
+
+// Error implements error.
+func (e *GivenUpError) Error() string { return "the gatherer gave this shard up: " + e.Reason }
 
 // Member is this process as a part of a fleet.
 type Member struct {
@@ -78,11 +92,11 @@ func Dial(ctx context.Context, j Join) (*Member, error) {
 	limit := time.Now().Add(j.Patience)
 	for first := true; ; first = false {
 		m, err := j.once(ctx)
-		refused := (*RefusedError)(nil)
+		refused, another := (*RefusedError)(nil), (*NoGathererError)(nil)
 		switch {
 		case err == nil:
 			return m, nil
-		case errors.As(err, &refused), errors.Is(err, errStranger), ctx.Err() != nil:
+		case errors.As(err, &refused), errors.As(err, &another), errors.Is(err, errStranger), ctx.Err() != nil:
 			return nil, err
 		case time.Now().After(limit):
 			return nil, fmt.Errorf("the gatherer does not answer: %w; start takt fleet, and check --fleet", err)
@@ -139,6 +153,9 @@ func (j *Join) connect(ctx context.Context) (net.Conn, error) {
 	secure := tls.Client(raw, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
+		if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
+			return nil, &RefusedError{"it has no token, and this shard has one; give both the same, or none on loopback"}
+		}
 		if !errors.Is(err, errStranger) {
 			err = fmt.Errorf("%s does not answer as a gatherer with a token does: %w", j.Address, err)
 		}
@@ -163,6 +180,9 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 	}
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<12)) // what came of it is the reason
+		if answer.Header.Get("Server") != serverName {
+			return nil, &NoGathererError{j.Address, answer.Status}
+		}
 		return nil, &RefusedError{cmp.Or(string(text), answer.Status)}
 	}
 	m := &Member{
@@ -201,6 +221,10 @@ func (m *Member) listen() {
 			}
 		}
 		m.obey(&line)
+		if line.Lost != "" {
+			m.leave(&GivenUpError{line.Lost})
+			return
+		}
 		if line.End != nil {
 			m.leave(errEnded)
 			return
@@ -231,7 +255,7 @@ func (m *Member) leave(err error) {
 	defer m.mu.Unlock()
 	if m.why == nil {
 		m.why = fmt.Errorf("the gatherer is gone: %w", err)
-		if err == errEnded {
+		if givenUp := (*GivenUpError)(nil); err == errEnded || errors.As(err, &givenUp) {
 			m.why = err
 		}
 	}

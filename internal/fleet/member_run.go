@@ -110,8 +110,8 @@ func (e *LateError) Error() string {
 }
 
 // Meet says that this shard is ready, and waits for the start that all shards have in common. It
-// returns now if ctx ends first. It is an engine.Meet but for its second parameter.
-func (r *Run) Meet(ctx context.Context, known live.Head) (time.Time, error) {
+// returns now if ctx ends first. It is an engine.Meet except for its second parameter.
+func (r *Run) Meet(ctx context.Context, known Ready) (time.Time, error) {
 	if err := r.send(toGatherer{Ready: &known}, silence); err != nil {
 		return time.Now(), fmt.Errorf("the gatherer is gone: %w", err)
 	}

@@ -47,6 +47,7 @@ type toMember struct {
 	Give     bool              `json:"give,omitempty"`     // send the report
 	Taken    bool              `json:"taken,omitempty"`    // the report is merged
 	End      *ending           `json:"end,omitempty"`      // the last line
+	Lost     string            `json:"lost,omitempty"`     // why the gatherer gave the member up; the last line, too
 }
 
 type welcome struct {
@@ -64,12 +65,18 @@ type toGatherer struct {
 	Round  int             `json:"round,omitempty"` // that Ready to Report are about
 	Asks   *int64          `json:"asks,omitempty"`  // asks for a reading: the member's clock, in ns
 	Clock  *Offset         `json:"clock,omitempty"` // the newest
-	Ready  *live.Head      `json:"ready,omitempty"`
+	Ready  *Ready          `json:"ready,omitempty"`
 	Armed  bool            `json:"armed,omitempty"` // it will start in time
 	Second *live.Snapshot  `json:"second,omitempty"`
 	Failed *Failure        `json:"failed,omitempty"` // there is no report
 	Over   *over           `json:"over,omitempty"`   // the run has ended; its report waits for give
 	Report json.RawMessage `json:"report,omitempty"` // in the form of the stores
+}
+
+// Ready is what a member knows of its run when it could start.
+type Ready struct {
+	Head  live.Head         `json:"head"`
+	Files map[string]string `json:"files,omitempty"` // digests of the files that the load reads, by name
 }
 
 // over says why a run ended before its schedule did; "": it did not.

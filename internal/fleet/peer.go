@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,6 +17,8 @@ type peer struct {
 	out    chan toMember // lines to be sent
 	gone   chan struct{} // closed when nothing more will come
 
+	left        bool   // its connection is being closed
+	quiet       bool   // the user knows that nothing comes; only watch uses it
 	lost        string // why it is gone; "": it is not
 	first, last Offset // of its clock; Bound 0: none
 	best        Offset // of them, for now
@@ -26,12 +27,14 @@ type peer struct {
 
 // state is a member in the present run.
 type state struct {
-	ready  *live.Head // what is known of its run; nil: it could not start yet
+	ready  *Ready // nil: it could not start yet
 	armed  bool
 	failed *Failure
 	over   *over
 	holds  bool // a place of those whose report is read
 	merged bool
+	told   bool              // the user knows that it is lost
+	after  time.Duration     // when that was, since the start
 	second int               // the last second that came, from 0; -1: none
 	until  float64           // when that second ended, in seconds since the start
 	errors []takt.ErrorClass // of its run so far
@@ -58,7 +61,7 @@ func (p *peer) deliver() {
 				p.stream.raw.Close()
 				return
 			}
-			if line.End != nil {
+			if line.End != nil || line.Lost != "" {
 				return
 			}
 		case <-p.gone:
@@ -110,6 +113,22 @@ func (p *peer) clock(o Offset) {
 	if p.best.Bound == 0 || o.Bound <= p.best.after(o.At) {
 		p.best = o
 	}
+}
+
+// abandon closes the connection of a lost member, which learns why if it still lives. The lock is held.
+func (p *peer) abandon() {
+	if p.left {
+		return
+	}
+	p.left = true
+	p.post(toMember{Lost: p.lost})
+	go func() {
+		select {
+		case <-p.gone:
+		case <-time.After(beat):
+		}
+		p.stream.raw.Close()
+	}()
 }
 
 // dismiss sends the last line, and lets the member close the connection: closing it here could

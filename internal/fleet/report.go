@@ -151,6 +151,11 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 		return nil, cmp.Or(err, unmerged)
 	}
 	g.annotate(whole)
+	for _, p := range g.inOrder() {
+		if p.told {
+			whole.Warn("shard_lost", "%s, %v after the start", p.loss(), p.after.Round(100*time.Millisecond))
+		}
+	}
 	if len(lost) > 0 && whole.Verdict == takt.Valid { // as when a shard ended early without a warning of its own
 		verdict.Invalidate(whole, "shards_cut", "%s: from then on the target did not bear the whole load", lost[0])
 	}

@@ -111,9 +111,6 @@ func (g *Gatherer) follow(ctx context.Context, r *round) {
 			return
 		}
 		if lost != "" && !r.stopped {
-			g.mu.Lock()
-			g.tell(lost + "; the run ends here")
-			g.mu.Unlock()
 			g.stop(lost)
 			limit.Reset(g.drain() + endGrace)
 		}
@@ -156,7 +153,7 @@ func (g *Gatherer) most(r *round) time.Duration {
 func (g *Gatherer) drain() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inOrder()[0].ready.Drain
+	return g.inOrder()[0].ready.Head.Drain
 }
 
 // look reports whether the run is over, and returns the complete seconds. lost names a lost member
@@ -165,18 +162,28 @@ func (g *Gatherer) look(r *round) (done bool, whole []of, lost string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	done = true
-	gone := 0
+	var gone []*peer
 	for _, p := range g.inOrder() {
 		done = done && p.settled()
-		if p.why() == "" {
-			continue
-		}
-		if gone++; lost == "" {
-			lost = p.loss()
+		if p.why() != "" {
+			gone = append(gone, p)
 		}
 	}
-	if gone <= g.Spare || r.stopped {
-		lost = ""
+	ends := len(gone) > g.Spare
+	for _, p := range gone {
+		if p.told {
+			continue
+		}
+		p.told, p.after = true, time.Since(r.begun)
+		switch {
+		case ends && !r.stopped:
+			g.tell(p.loss() + "; the run ends here")
+		case !r.stopped:
+			g.tell(fmt.Sprintf("%s; the run goes on with %d of %d shards", p.loss(), g.Shards-len(gone), g.Shards))
+		}
+	}
+	if ends && !r.stopped {
+		lost = gone[0].loss()
 	}
 	return done, r.seconds.complete(g.inOrder()), lost
 }

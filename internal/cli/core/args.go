@@ -26,6 +26,9 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	args = commandFirst(Meant(root, args))
 	cmd, depth := FindCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
+		if err := forgottenDashes(root, cmd, args[depth:]); err != nil {
+			return nil, Usage(cmd, []error{err})
+		}
 		return nil, Usage(cmd, []error{UnknownCommand(cmd, args[depth])})
 	}
 	if cmd.Name() == "help" {
@@ -40,6 +43,9 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		p.Fill(env, cmd)
 		cmd.Args = p.withOrigins(cmd.Args)
 		env.Settings.Given, env.Settings.Legacy = p.Given, p.old
+	}
+	if err := forgottenDashes(root, cmd, args[depth:]); err != nil && len(p.Faults) > 0 {
+		return nil, Usage(cmd, []error{err})
 	}
 	if len(p.Faults) > 0 {
 		p.Faults = append(p.Faults, MoreFaults(cmd, p.Positional)...)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -103,4 +104,20 @@ func IsLog(cmd *cobra.Command, i, of int) bool { return cmd.Name() == "replay" &
 // RunsAnother reports whether a command runs another command, given after --.
 func RunsAnother(cmd *cobra.Command) bool {
 	return slices.Contains([]string{"capacity", "verify"}, cmd.Name())
+}
+
+// forgottenDashes is the fault of a command line without the -- before the command that another
+// command is to run; nil: this is not what is wrong.
+func forgottenDashes(root, cmd *cobra.Command, words []string) error {
+	within := cmd.Name() == "fleet" || cmd.HasParent() && cmd.Parent().Name() == "manifest"
+	if !within && !RunsAnother(cmd) || slices.Contains(words, "--") {
+		return nil
+	}
+	for _, word := range words {
+		inner := Subcommand(root, word)
+		if inner != nil && (RunsAnother(inner) || inner.Flags().Lookup("rate") != nil || inner.HasSubCommands() && inner.Name() != "fleet") {
+			return fmt.Errorf("the command to run comes after --, so write -- before %q", word)
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package fleetcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -97,14 +98,25 @@ func (s *secret) validate() (faults value.Faults) {
 	return faults
 }
 
-// validate reports every fault at once.
+// validate reports every fault at once. It checks the command, too, before shards come.
 func (f *fleetCommand) validate(args []string) []error {
 	faults := f.secret.validate()
-	faults.If(f.shards == 0, "--shards is missing; say how many shards the fleet has, as in --shards 8")
+	faults.If(f.shards == 0 && f.env.Typed("shards"), "--shards is 0; give a number from 1 to %d", mostShards)
+	faults.If(f.shards == 0 && !f.env.Typed("shards"), "--shards is missing; say how many shards the fleet has, as in --shards 8")
 	faults.If(f.shards < 0 || f.shards > mostShards, "--shards is %d; give a number from 1 to %d", f.shards, mostShards)
+	_, port, err := net.SplitHostPort(f.listen)
+	faults.If(err != nil || port == "", "--listen is %.60q; give HOST:PORT, or :PORT for all addresses", f.listen)
 	faults.If(f.patience <= 0, "--join-timeout is %v; give a time above 0", f.patience)
-	faults.If(f.lost < 0 || f.lost > 0.5, "--allow-lost is %s; give a share from 0%% to 50%%", value.Share(&f.lost))
-	return append(faults, f.checkCommand(args)...)
+	faults.If(f.lost >= 1, "--allow-lost is %s; give less than 100%%, since somebody must send the load", value.Share(&f.lost))
+	wrong := f.checkCommand(args)
+	if len(wrong) == 0 {
+		env := f.env
+		env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
+		if _, err := env.Inspect(args); err != nil {
+			wrong = afterDashes(core.Unjoin(err))
+		}
+	}
+	return append(faults, wrong...)
 }
 
 // checkCommand refuses commands that make no run. The command itself checks its flags.
@@ -112,12 +124,17 @@ func (f *fleetCommand) checkCommand(args []string) []error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return []error{fmt.Errorf("takt fleet needs a command after --, as in -- http --rate 1k/s -z 30s http://127.0.0.1:8080/")}
 	}
-	cmd, _ := core.FindCommand(f.env.Root(f.env), args)
+	root := f.env.Root(f.env)
+	args = core.Meant(root, args)
+	cmd, _ := core.FindCommand(root, args)
 	switch name := core.CommandName(cmd); {
 	case name == "capacity", name == "verify", cmd.Flags().Lookup("rate") != nil && cmd.Flags().Lookup("shard") != nil:
 		return nil
 	}
-	return []error{fmt.Errorf("%q makes no run; give a load such as http after --, or capacity or verify", strings.Join(args[:min(2, len(args))], " "))}
+	if args[0] == "takt" {
+		return []error{errors.New("leave takt out after --, as in -- http --rate 1k/s -z 30s http://127.0.0.1:8080/")}
+	}
+	return []error{fmt.Errorf("%q makes no run; give a load such as http after --, or capacity or verify", args[0])}
 }
 
 func (f *fleetCommand) run(ctx context.Context, args []string) error {

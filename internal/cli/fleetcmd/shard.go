@@ -3,6 +3,8 @@ package fleetcmd
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +42,8 @@ func NewShard(env core.Env) *cobra.Command {
 		Use:   "shard [--fleet HOST:PORT]",
 		Short: "send a shard of the load of takt fleet",
 		Long: `This process connects to takt fleet, which says what to send, which part of it, and when
-to start. Its exit code is 0 when the gatherer has its report. The setting of a load can
-also come from this process's environment, such as a password that only this host has.`,
+to start. Its exit code is 0 when the gatherer has its report, or that of the signal that
+ended it. Settings of a load can also come from this process's environment, such as a password that only this host has.`,
 		Example: `  takt shard
   TAKT_FLEET=10.0.0.1:8400 TAKT_FLEET_TOKEN=… takt shard`,
 	}, s.addFlags, s.validate, s.run)
@@ -114,19 +116,27 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	defer cancel(nil)
 	defer context.AfterFunc(r.Context, func() { cancel(context.Cause(r.Context)) })()
 	var said tail
-	part := &side{run: r}
 	env := s.env
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), io.Discard, io.MultiWriter(s.env.Stderr, &said)
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), io.Discard, &said
+	part := &side{run: r, reads: env.Names(r.Words).Reads}
 	over := make(chan struct{})
 	defer close(over)
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
 	code := env.Main(env, r.Words)
+	ended := context.Cause(r.Context) // nil: the run ended by itself
 	if part.report == nil {
-		reason := said.reason()
-		r.Fail(fleet.Failure{Code: code, Reason: reason})
-		return core.ExitWith(core.ExitFailed, nil) // the command said why
+		r.Fail(fleet.Failure{Code: code, Reason: said.reason()})
+		if ended != nil && core.SignalOf(ctx) == nil { // what the command said is only a consequence
+			return ended
+		}
+		_, _ = s.env.Stderr.Write(said.Bytes())
+		return core.ExitWith(core.ExitFailed, nil)
 	}
+	_, _ = s.env.Stderr.Write(said.Bytes())
 	err := r.Deliver(part.report, early(ctx, part.report))
+	if err != nil && ended != nil {
+		part.report.Warn("broke_off", "the run ended before its time: %v", err)
+	}
 	sent := part.report.Counts.Sent + part.report.WarmupCounts.Sent
 	if err != nil && sent > 0 && s.store.Keep(s.env, part.report) {
 		s.say("what this shard measured is stored; to see it: %s", s.store.ShowCommand(s.env, part.report.ID))
@@ -165,6 +175,7 @@ func early(ctx context.Context, r *takt.Report) string {
 // side makes a run a shard of the fleet. It implements core.Side.
 type side struct {
 	run    *fleet.Run
+	reads  []string // files that the load reads
 	report *takt.Report
 }
 
@@ -177,7 +188,7 @@ func (s *side) Join(p *engine.Plan, known core.Known) {
 		if err := s.run.Check(known.Settings); err != nil {
 			return time.Now(), err
 		}
-		return s.run.Meet(ctx, known.Head)
+		return s.run.Meet(ctx, fleet.Ready{Head: known.Head, Files: digests(s.reads)})
 	}
 	var failures []takt.ErrorClass
 	onInterval, onErrors := p.OnInterval, p.OnErrors
@@ -195,6 +206,40 @@ func (s *side) Join(p *engine.Plan, known core.Known) {
 	}
 }
 
+// digests are those of files, by name. They tell another file, or another version of it, from the right
+// one: a log of gigabytes is not read twice for that.
+func digests(names []string) map[string]string {
+	all := map[string]string{}
+	for _, name := range names {
+		if text, err := digest(name); err == nil { // else the load itself says why
+			all[name] = text
+		}
+	}
+	return all
+}
+
+// digestPart is how much of a file's begin and end its digest covers, in bytes.
+const digestPart = 1 << 20
+
+func digest(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(err, os.ErrInvalid)
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, info.Size())
+	_, err = io.Copy(h, io.NewSectionReader(f, 0, digestPart))
+	if err == nil {
+		_, err = io.Copy(h, io.NewSectionReader(f, max(0, info.Size()-digestPart), digestPart))
+	}
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
 // Over keeps the report.
 func (s *side) Over(r *takt.Report) { s.report = r }
 
@@ -202,7 +247,7 @@ func (s *side) Over(r *takt.Report) { s.report = r }
 type tail struct{ bytes.Buffer }
 
 // mostTail is how much of it is kept, in bytes.
-const mostTail = 4096
+const mostTail = 64 << 10
 
 // Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {

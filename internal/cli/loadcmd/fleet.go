@@ -51,6 +51,10 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
+	tell := l.tell
+	if l.progress == progressNone {
+		tell = nil // a step of a search: the gatherer itself says what happens to it
+	}
 	report, err := l.env.Fleet.Run(ctx, fleet.Load{
 		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
@@ -67,7 +71,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 			}
 			second(s.Interval)
 		},
-		Tell: l.tell,
+		Tell: tell,
 	})
 	watch.ended()
 	if report == nil {
@@ -100,9 +104,7 @@ func (l *load) settings(head takt.Report) map[string]string {
 
 // tell prints what happens to the fleet.
 func (l *load) tell(text string) {
-	if l.progress != progressNone {
-		fmt.Fprintf(l.env.Stderr, "takt fleet: %s\n", text)
-	}
+	fmt.Fprintf(l.env.Stderr, "takt fleet: %s\n", text)
 }
 
 // shardWords is the command line of a shard. It has all settings of this process for the load, wherever they

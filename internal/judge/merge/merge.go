@@ -78,16 +78,18 @@ func wholeRate(list []shard, durationS float64) takt.Rate {
 
 // scheduleDue is how many operations the whole schedule has in durationS, including those of shards
 // that are missing or were cut short. The shards get the operations in turn, so all have the same
-// number, give or take one.
+// number, give or take one. When shards were cut short one after another, that one can make the estimate
+// lower than what they scheduled themselves.
 func scheduleDue(list []shard, durationS float64) float64 {
-	var due, shards float64
+	var due, shards, own float64
 	for _, s := range list {
+		own += math.Round(*s.Rate.Intended * s.DurationS)
 		if s.DurationS >= durationS {
 			due += math.Round(*s.Rate.Intended * s.DurationS)
 			shards++
 		}
 	}
-	return due + math.Round(due/shards*(float64(list[0].n)-shards))
+	return max(own, due+math.Round(due/shards*(float64(list[0].n)-shards)))
 }
 
 // starts returns when the first and the last shard started.
