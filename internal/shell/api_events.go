@@ -58,6 +58,7 @@ func serveEvents(c *session, w http.ResponseWriter, r *request) {
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	e := &events{session: c, job: j, w: w, encoder: json.NewEncoder(w), at: min(at, j.log.end())}
+	e.encoder.SetEscapeHTML(false)
 	e.follow()
 }
 

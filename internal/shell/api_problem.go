@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -40,12 +41,14 @@ func (p *problem) write(w http.ResponseWriter) {
 
 // writeJSON writes an answer. A client that reads nothing for writeTime loses it.
 func writeJSON(w http.ResponseWriter, status int, kind string, what any) {
-	b, err := json.Marshal(what)
-	if err != nil { // only with a value that JSON does not know, which the tests would find
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)                 // for people who read it
+	if err := encoder.Encode(what); err != nil { // only with a value that JSON does not know, which the tests would find
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	writeBytes(w, status, kind, append(b, '\n'))
+	writeBytes(w, status, kind, b.Bytes())
 }
 
 func writeBytes(w http.ResponseWriter, status int, kind string, b []byte) {

@@ -193,7 +193,7 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 	defer q.mu.Unlock()
 	j := q.current
 	switch {
-	case id == 0 && (j == nil || j.from != by):
+	case id == 0 && (j == nil || !by.queuedIt(j)):
 		return "", q.nothingOf(by)
 	case j == nil || id != 0 && id != j.id:
 		return q.drop(by, id)
@@ -214,7 +214,7 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 // nothingOf says why there is nothing to cancel, and which job the user may mean. The lock
 // is held.
 func (q *queue) nothingOf(by *session) error {
-	if i := slices.IndexFunc(q.line, func(j *job) bool { return j.from == by }); i >= 0 {
+	if i := slices.IndexFunc(q.line, func(j *job) bool { return by.queuedIt(j) }); i >= 0 {
 		return fmt.Errorf("no job of this session is running; its job %d waits: cancel %d removes it", q.line[i].id, q.line[i].id)
 	}
 	if j := q.current; j != nil {
@@ -225,7 +225,7 @@ func (q *queue) nothingOf(by *session) error {
 
 // nameFor is the argument with which by cancels this running job.
 func (j *job) nameFor(by *session) string {
-	if j.from == by {
+	if by.queuedIt(j) {
 		return ""
 	}
 	return fmt.Sprintf("%d ", j.id)
@@ -234,13 +234,19 @@ func (j *job) nameFor(by *session) string {
 // told returns the answer for by, who did something to a job. It also tells the job's own
 // session, if that is another one, and everyone who follows the job. The lock is held.
 func (q *queue) told(by *session, j *job, what, hint string) string {
-	if j.from == by {
+	if by.queuedIt(j) {
 		return fmt.Sprintf("job %d is %s%s", j.id, what, hint)
 	}
 	text := fmt.Sprintf("job %d is %s by %s", j.id, what, by.who())
 	fmt.Fprintln(j.log, text)
 	j.from.tell(notice{j, text})
 	return fmt.Sprintf("job %d of %s is %s, and that session is told who did it%s", j.id, j.owner, what, hint)
+}
+
+// queuedIt reports whether a job is this session's. The requests of a user to the API count as one
+// session, which has the user's jobs of before a restart, too.
+func (c *session) queuedIt(j *job) bool {
+	return j.from == c || c.sink != nil && j.from != nil && j.from.sink != nil && j.owner == c.user.name
 }
 
 // who names a session to others.
@@ -263,11 +269,11 @@ func (q *queue) cancelOf(c *session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range slices.Clone(q.line) {
-		if j.from == c {
+		if c.queuedIt(j) {
 			_, _ = q.drop(c, j.id) // never fails: j waits, and the lock is held
 		}
 	}
-	if j := q.current; j != nil && j.from == c && j.stops == 0 {
+	if j := q.current; j != nil && c.queuedIt(j) && j.stops == 0 {
 		j.stops++
 		j.cancel(errCancelled)
 	}
@@ -306,7 +312,7 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	defer q.mu.Unlock()
 	var left []*job
 	for _, j := range q.line {
-		if !all && j.from != by || by.mayEnd(j) != nil {
+		if !all && !by.queuedIt(j) || by.mayEnd(j) != nil {
 			left = append(left, j)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ func (p *Permits) addFlags(fs *pflag.FlagSet) {
 
 func (p *Permits) addTargetFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&p.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr or --http is beyond loopback")
-	fs.Var(value.Repeated(&p.Targets), "target", "`NAME=URL` of a target that sessions write as @NAME and may load; repeatable; write URLs with a password into the file of --team")
+	fs.Var(value.Repeated(&p.Targets), "target", "`NAME=URL` (or NAME=HOST:PORT) of a target that sessions write as @NAME and may load; repeatable; write URLs with a password into the file of --team")
 }
 
 func (p *Permits) addApmFlags(fs *pflag.FlagSet) {
@@ -83,14 +84,25 @@ func (n *names) Set(text string) error {
 	if !ok || !userName.MatchString(name) {
 		return errors.New("bad target; write NAME=URL, such as shop=https://shop.example")
 	}
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme == "" {
-		return fmt.Errorf("the target %s is not a URL; write NAME=URL, such as shop=https://shop.example", name)
+	if hostOfTarget(address) == "" {
+		return fmt.Errorf("the target %s is neither a URL nor HOST:PORT; write NAME=URL, such as shop=https://shop.example", name)
 	}
 	if *n == nil {
 		*n = names{}
 	}
 	(*n)[name] = address
 	return nil
+}
+
+// hostOfTarget is the host, with its port if there is one, of a URL or of host:port; "": neither.
+func hostOfTarget(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" && u.Scheme != "" {
+		return strings.ToLower(u.Host)
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil && host != "" && port != "" && !strings.ContainsAny(host, "/@") {
+		return strings.ToLower(address)
+	}
+	return ""
 }
 
 // String implements flag.Value. It shows no passwords.
@@ -175,9 +187,7 @@ func (s *Server) Reload() error {
 			return err
 		}
 		for _, address := range r.Targets { // a target with a name may be loaded
-			if u, err := url.Parse(address); err == nil {
-				t.hosts = append(t.hosts, strings.ToLower(u.Host))
-			}
+			t.hosts = append(t.hosts, hostOfTarget(address))
 		}
 		r.allow = t.allows
 	}
