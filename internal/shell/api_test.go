@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -532,4 +534,91 @@ func shapeOf(r map[string]any) string {
 	same["names"] = names
 	b, _ := json.MarshalIndent(same, "", " ") // it was JSON
 	return string(b)
+}
+
+// With a certificate the API is TLS only, and knows its own origin.
+func TestAPITLS(t *testing.T) {
+	home := t.TempDir()
+	cert, key := certificate(t, home)
+	server := serve(t, home, held(nil), "--http", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // its own
+	defer client.CloseIdleConnections()
+	for origin, want := range map[string]int{server.http: 200, strings.Replace(server.http, "https", "http", 1): 403} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", server.http+"/v1/jobs", nil) // the URL is well-formed
+		r.Header.Set("Origin", origin)
+		back, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = back.Body.Close()
+		if back.StatusCode != want || !strings.HasPrefix(server.http, "https://") {
+			t.Errorf("%s: %d", origin, back.StatusCode)
+		}
+	}
+}
+
+// Beyond loopback, sessions over HTTP load only what --allow-target lists, as others do.
+func TestAPIBeyondLoopback(t *testing.T) {
+	home := t.TempDir()
+	server := serve(t, home, held(nil), "--http", "0.0.0.0:0", "--insecure", "--token-file", tokenFile(t))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server.http, "http://")) // the server's own
+	w := &web{t: t, url: "http://127.0.0.1:" + port, token: "correct-horse"}
+	if a := w.raw("POST", "/v1/jobs", lineOf("http http://127.0.0.1:1"), nil); a.status != 403 || !strings.Contains(string(a.body), "127.0.0.1 may not be loaded") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// More connections than the limit are closed at once, and others go on.
+func TestAPICrowd(t *testing.T) {
+	w, _ := serveWeb(t, t.TempDir(), held(nil))
+	addr := strings.TrimPrefix(w.url, "http://")
+	closed := 0
+	var all []net.Conn
+	for range 300 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	for _, conn := range all[256:] {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			closed++
+		}
+	}
+	for _, conn := range all {
+		_ = conn.Close()
+	}
+	if closed < 44 {
+		t.Errorf("%d of the 44 connections beyond the limit were closed", closed)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // the server notices that the others are gone
+		if _, err := queueAt(w.url); err == nil {
+			return
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A command that asks gets its answer in the body of the request.
+func TestAPIAnswer(t *testing.T) {
+	w, _ := serveWeb(t, t.TempDir(), inProcess)
+	w.do("POST", "/v1/lines", lineOf("elasticsearch use "+apm(t)), 200, nil)
+	var p webProblem
+	w.do("POST", "/v1/lines", lineOf("elasticsearch reset"), 409, &p)
+	if !strings.Contains(p.Cause, "? yes or no") || p.Remedy != `send the line again with "answer"` {
+		t.Errorf("%+v", p)
+	}
+	var s webSaid
+	w.do("POST", "/v1/lines", `{"line":"elasticsearch reset","answer":"no"}`, 200, &s)
+	if !strings.HasSuffix(s.Output, "nothing is deleted\n") {
+		t.Errorf("%q", s.Output)
+	}
+	w.do("POST", "/v1/lines", `{"line":"elasticsearch reset","answer":"yes"}`, 202, &s)
+	if len(s.Jobs) != 1 || s.Jobs[0].Command != "elasticsearch reset" {
+		t.Errorf("%+v", s)
+	}
+	w.awaitJob(1, "done")
 }

@@ -74,6 +74,7 @@ func (c *session) listQueue() {
 	current, line, lost := c.server.queue.list()
 	if current == nil && len(line)+len(lost) == 0 {
 		c.say("the queue is empty")
+		c.warn()
 		return
 	}
 	c.listJobs(current, line, lost)

@@ -2,7 +2,9 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -36,7 +38,7 @@ func (l *log) Write(b []byte) (int, error) {
 	text := bytes.Map(harmless, b)
 	l.kept = append(l.kept, text...)
 	if err := l.append(text); err != nil {
-		l.kept = fmt.Appendf(l.kept, "takt: the output of this job cannot be saved: %v; it ends with the server\n", err)
+		l.kept = fmt.Appendf(l.kept, "takt: the output of this job cannot be saved: %v; it ends with the server\n", withoutPath(err))
 	}
 	if len(l.kept) > maxLog { // drop the older half, up to the end of a line
 		cut := len(l.kept) - maxLog/2
@@ -82,6 +84,19 @@ func (l *log) rewrite() {
 		l.unsave()
 	}
 	_ = old.Close() // its file is replaced
+}
+
+// withoutPath is the cause of an error of a file, for users who see no paths of the server.
+func withoutPath(err error) error {
+	var file *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		return file.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // unsave ends saving. The lock is held.

@@ -183,7 +183,7 @@ func (q *queue) warning() string {
 	if q.unsaved == nil {
 		return ""
 	}
-	return fmt.Sprintf("warning: the queue cannot be saved: %v; if the server ends, waiting jobs are lost", q.unsaved)
+	return fmt.Sprintf("warning: the queue cannot be saved: %v; if the server ends, waiting jobs are lost", withoutPath(q.unsaved))
 }
 
 // cancel stops the running job with that id, gracefully the first time and at once the

@@ -177,9 +177,16 @@ func TestFullDisk(t *testing.T) {
 	if !strings.Contains(s.Output, "warning: the queue cannot be saved: ") {
 		t.Errorf("%q", s.Output)
 	}
+	if strings.Contains(s.Output, home) {
+		t.Errorf("a path is shown: %q", s.Output)
+	}
 	w.awaitJob(1, "done")
+	w.do("POST", "/v1/lines", lineOf("queue"), 200, &s)
+	if !strings.HasPrefix(s.Output, "the queue is empty\nwarning: the queue cannot be saved: ") {
+		t.Errorf("%q", s.Output)
+	}
 	text, _, _ := readEvents(t, w.raw("GET", "/v1/jobs/1/events", "", nil).body)
-	if !strings.Contains(text, "the output of this job cannot be saved: ") || !strings.Contains(text, "ran [http") || !strings.Contains(text, "job 1 done in") {
+	if strings.Contains(text, home) || !strings.Contains(text, "the output of this job cannot be saved: ") || !strings.Contains(text, "ran [http") || !strings.Contains(text, "job 1 done in") {
 		t.Errorf("%q", text)
 	}
 }

@@ -106,6 +106,12 @@ func TestValidate(t *testing.T) {
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Insecure: true}, ""},
 		{Options{Addr: "0.0.0.0:1", Insecure: true}, "give --token-file"},
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Cert: "c", Key: "k"}, ""},
+		{Options{Addr: defaultAddr, HTTP: "127.0.0.1:0"}, ""},
+		{Options{Addr: "none", HTTP: "127.0.0.1:0"}, ""},
+		{Options{Addr: defaultAddr, HTTP: "8235"}, "bad --http"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1"}, "--http 0.0.0.0:1 can be reached|without TLS"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1", TokenFile: "t"}, "without TLS"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1", TokenFile: "t", Insecure: true}, ""},
 		{Options{Addr: defaultAddr, Cert: "c", Permits: Permits{Allow: []string{"/"}}}, "belong together|bad --allow-target"},
 	} {
 		faults := c.o.Validate()
