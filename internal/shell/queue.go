@@ -23,6 +23,7 @@ type job struct {
 	id    int
 	from  *session // the session that queued the job
 	owner string   // its user
+	role  role     // of the user when the job was queued
 	shown string   // the command, without secrets
 	task  task
 	log   *log     // nil: in its file only
@@ -96,7 +97,7 @@ func (q *queue) add(from *session, a action) (j *job, before int, err error) {
 		return nil, 0, errFull
 	}
 	q.last++
-	j = &job{id: q.last, from: from, owner: from.user.name, shown: a.shown, task: a.task, state: waiting, queued: time.Now()}
+	j = &job{id: q.last, from: from, owner: from.user.name, role: from.role, shown: a.shown, task: a.task, state: waiting, queued: time.Now()}
 	if j.words, err = from.again(a); err != nil {
 		j.reason = err.Error()
 	}
@@ -122,7 +123,7 @@ func (q *queue) startNext() {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
 	q.jobs.Go(func() {
-		_ = j.from.note(eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
+		_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
 		code := j.task(ctx, j.abort, j.log)
 		q.finish(j, code)
 		cancel(nil)
@@ -141,7 +142,7 @@ func (q *queue) finish(j *job, code int) {
 	q.startNext()
 	q.save()
 	q.mu.Unlock()
-	_ = j.from.note(eventJob, j.id, j.shown, outcome)
+	_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, outcome)
 	j.log.close()
 }
 

@@ -163,7 +163,7 @@ func (s *Server) revive(j *job, one *savedJob) error {
 	q := s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j.from, j.shown = c, a.shown
+	j.from, j.role, j.shown = c, c.role, a.shown
 	q.open(j)
 	fmt.Fprintf(j.log, "job %d waited when the server ended, and keeps its turn\n", j.id)
 	q.line = append(q.line, j)
