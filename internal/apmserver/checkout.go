@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // Checkout is apm-server in a local clone of its repository.
@@ -110,11 +112,11 @@ func (s step) run(ctx context.Context, at place, verbose bool, out io.Writer) er
 		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
 		return at.run(ctx, out, s[0], s[1:]...)
 	}
-	last := NewLog()
+	last := process.NewLog()
 	err := at.run(ctx, last, s[0], s[1:]...)
 	if err != nil {
 		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
-		Print(out, last.Tail(linesOnFailure, ""), false)
+		process.Print(out, last.Tail(linesOnFailure, ""), false)
 	}
 	return err
 }

@@ -1,10 +1,8 @@
 package apmserver
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,50 +10,6 @@ import (
 	"testing"
 	"time"
 )
-
-// What a command leaves behind in its group is killed with its end.
-func TestGroupEndsWithItsLeader(t *testing.T) {
-	var out bytes.Buffer
-	cmd := exec.Command("sh", "-c", "sleep 600 & echo started")
-	cmd.Stdout = &out
-	c, err := launch(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-c.done
-	// A sleep that had outlived the shell would hold the pipe, and Wait give ErrWaitDelay.
-	if c.err != nil || out.String() != "started\n" {
-		t.Errorf("%v, %q", c.err, &out)
-	}
-	c.end(time.Hour) // has no effect
-}
-
-// What does not want to end is killed, with its children.
-func TestGroupThatIsDeaf(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cmd := exec.Command("sh", "-c", "trap '' TERM; sleep 600 & echo started; wait")
-	cmd.Stdout = w
-	c, err := launch(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	begun := make([]byte, 8)
-	if _, err := io.ReadFull(r, begun); err != nil || string(begun) != "started\n" {
-		t.Fatal(err)
-	}
-	c.end(time.Millisecond)
-	if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 { // ends when nobody has the pipe
-		t.Errorf("%q, %v", rest, err)
-	}
-	if c.cmd.ProcessState.String() != "signal: killed" {
-		t.Error(c.cmd.ProcessState)
-	}
-}
 
 func TestRunIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,6 +22,7 @@ import (
 
 	"github.com/taktload/takt/docker"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/process"
 )
 
 // Labels of takt's images and containers.
@@ -91,7 +92,7 @@ func tagOf(branch string) string {
 // follow shows the output of the build. The engine answers 200 before it begins, so errors
 // come as messages.
 func follow(body io.Reader, verbose bool, out io.Writer) error {
-	last := NewLog()
+	last := process.NewLog()
 	to := io.Writer(last)
 	if verbose {
 		to = out
@@ -105,7 +106,7 @@ func follow(body io.Reader, verbose bool, out io.Writer) error {
 		case err != nil:
 			return fmt.Errorf("the build broke off: %w", err)
 		case m.Error != nil:
-			Print(out, last.Tail(linesOnFailure, ""), false)
+			process.Print(out, last.Tail(linesOnFailure, ""), false)
 			return fmt.Errorf("the image was not built: %w", m.Error)
 		}
 		fmt.Fprint(to, m.Stream)

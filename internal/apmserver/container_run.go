@@ -10,6 +10,8 @@ import (
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // labelOwner is the label of a container with its takt process.
@@ -66,7 +68,7 @@ func (d *Docker) begin(ctx context.Context, id string, o *Options) (*Running, er
 		output.Close()
 		return nil, fmt.Errorf("the container does not start: %w; has the image an ENTRYPOINT that is apm-server?", err)
 	}
-	o.Log.started()
+	o.Log.Started()
 	c := &contained{done: make(chan struct{})}
 	go c.watch(output, ended, o.Log)
 	there, err := d.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
@@ -84,7 +86,7 @@ type contained struct {
 }
 
 // watch copies the output to its end, then waits for the container's end.
-func (c *contained) watch(output client.ContainerAttachResult, ended client.ContainerWaitResult, log *Log) {
+func (c *contained) watch(output client.ContainerAttachResult, ended client.ContainerWaitResult, log *process.Log) {
 	defer close(c.done)
 	defer output.Close()
 	var to io.Writer = io.Discard

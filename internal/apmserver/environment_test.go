@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // make, git's hooks and the program of a clone were written by others: none of them sees
@@ -35,11 +37,11 @@ func TestNoSecretsForOthers(t *testing.T) {
 	if _, err := c.Switch(t.Context(), Switch{Branch: "main", Checkout: true, Make: true, Verbose: true}, &said); err != nil {
 		t.Fatal(err, said.String())
 	}
-	log := NewLog()
+	log := process.NewLog()
 	if _, err := c.Start(t.Context(), Options{Log: log, Patience: time.Minute, Flags: []string{"-E", "apm-server.secret_token=mine"}}); err == nil {
 		t.Error("a program that ends was started")
 	}
-	Print(&said, log.Tail(1000, ""), false)
+	process.Print(&said, log.Tail(1000, ""), false)
 	if text := said.String(); strings.Count(text, "\nPATH=") != 3 || strings.Count(text, "JAVA_HOME=/opt/java\n") != 3 || !strings.Contains(text, "TAKT_SECRET_1=mine\n") {
 		t.Errorf("some of the three did not show their environment:\n%s", text)
 	}

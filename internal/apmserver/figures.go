@@ -69,10 +69,10 @@ func figures(r *takt.Report, m *measured) {
 	if m.d.known && (m.d.told || m.d.counted) {
 		x[extraAccount] = m.d.extra()
 	}
-	if m.usage.maxRSS > 0 {
-		x["max_rss"], x[extraCPU] = float64(m.usage.maxRSS), m.usage.cpu.Seconds()
+	if m.usage.MaxRSS > 0 {
+		x["max_rss"], x[extraCPU] = float64(m.usage.MaxRSS), m.usage.CPU.Seconds()
 		if accepted, ok := number(x["accepted"]); ok {
-			put(x, "efficiency", 60*accepted, float64(m.usage.maxRSS))
+			put(x, "efficiency", 60*accepted, float64(m.usage.MaxRSS))
 		}
 	}
 	if len(m.counter) > 0 {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os/exec"
 	"strings"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // startLocal runs the program in that place and waits until it accepts events.
@@ -23,18 +25,18 @@ func startLocal(ctx context.Context, path string, at place, o *Options) (*Runnin
 	if o.Log != nil {
 		to = o.Log
 	}
-	o.Log.started()
+	o.Log.Started()
 	cmd.Stdout, cmd.Stderr = to, to
 	fmt.Fprintf(o.out(), "./%s %s\n", program, strings.Join(l.args, " "))
-	c, err := launch(cmd)
+	c, err := process.Launch(cmd)
 	if err != nil {
 		return nil, err
 	}
 	r := &Running{
 		URLs: []string{"http://" + address}, Managed: true, stats: "http://" + stats + "/stats", secret: o.Secret,
-		pid: cmd.Process.Pid, done: c.done,
-		err:  func() error { return fmt.Errorf("apm-server has ended: %s", cmd.ProcessState) },
-		stop: func() error { c.end(stopTime); return nil },
+		pid: c.Pid(), done: c.Done(),
+		err:  func() error { return fmt.Errorf("apm-server has ended: %s", c.State()) },
+		stop: func() error { c.End(stopTime); return nil },
 	}
 	return r, r.await(ctx, o)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -57,17 +58,17 @@ func (r *Running) ended() <-chan struct{} {
 
 // failure is the error of a server that ended by itself, with its first fatal line, or else
 // its last lines: a crash of Go ends with registers.
-func (r *Running) failure(log *Log) error {
+func (r *Running) failure(log *process.Log) error {
 	if log == nil {
 		return r.err()
 	}
 	var said strings.Builder
 	what := "its first fatal line"
-	lines, _ := log.fatal()
+	lines, _ := log.Fatal()
 	if len(lines) == 0 {
 		what, lines = "its last words", log.Tail(tailLines, "")
 	}
-	Print(&said, lines, false)
+	process.Print(&said, lines, false)
 	return fmt.Errorf("%w; %s:\n%s", r.err(), what, strings.TrimSuffix(said.String(), "\n"))
 }
 

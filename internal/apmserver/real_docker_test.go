@@ -11,6 +11,8 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // realDocker is the engine that scripts/servers has started, with a Dockerfile FROM
@@ -57,7 +59,7 @@ func TestRealDocker(t *testing.T) {
 					t.Fatalf("%+v, %v\n%s", r, err, out.String())
 				}
 			}
-			o := Options{Log: NewLog(), MemoryLimit: 1 << 30, CPULimit: 1.5, Flags: roomy(), Patience: patience}
+			o := Options{Log: process.NewLog(), MemoryLimit: 1 << 30, CPULimit: 1.5, Flags: roomy(), Patience: patience}
 			trial := Trial{Server: d, Documents: documents, Load: closedLoop(10, 4, 2, time.Second), Options: o, Out: t.Output(), Least: time.Second}
 			r, err := trial.Run(t.Context())
 			if err != nil {
@@ -87,7 +89,7 @@ func TestRealDocker(t *testing.T) {
 
 // limits: the engine has them, and a server that breaks one is killed, and says so.
 func limits(t *testing.T, d *Docker, documents *Documents) {
-	r, err := d.Start(t.Context(), Options{Output: documents.Output(), MemoryLimit: 100e6, CPULimit: 0.5, Log: NewLog(), Patience: patience})
+	r, err := d.Start(t.Context(), Options{Output: documents.Output(), MemoryLimit: 100e6, CPULimit: 0.5, Log: process.NewLog(), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

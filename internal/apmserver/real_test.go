@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -115,7 +116,7 @@ func TestRealTrial(t *testing.T) {
 			if _, err := c.Switch(t.Context(), s, t.Output()); err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Log: NewLog(), Flags: roomy(), Patience: patience}
+			o := Options{Log: process.NewLog(), Flags: roomy(), Patience: patience}
 			trial := Trial{Server: c, Documents: d, Load: closedLoop(10, 4, 2, time.Second), Options: o, Out: t.Output(), Least: time.Second}
 			r, err := trial.Run(t.Context())
 			if err != nil {
@@ -163,7 +164,7 @@ func checkTrial(t *testing.T, r *takt.Report, index float64) {
 }
 
 // checkMemory holds max_rss against what the server reads of itself at its end.
-func checkMemory(t *testing.T, r *takt.Report, log *Log) {
+func checkMemory(t *testing.T, r *takt.Report, log *process.Log) {
 	t.Helper()
 	var kib float64
 	last := log.Tail(1, "highest memory")

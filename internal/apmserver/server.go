@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -106,7 +107,7 @@ type Options struct {
 	Secret      takt.Secret   // secret token; with it the server reveals more about itself
 	Patience    time.Duration // time limit until it accepts events; 0: a minute
 	Out         io.Writer     // narration: the command line and what it waits for
-	Log         *Log          // receives the server's output; nil: not read
+	Log         *process.Log  // receives the server's output; nil: not read
 }
 
 func (o *Options) patience() time.Duration {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -46,7 +47,7 @@ type measured struct {
 	urls    []string
 	managed bool
 	version string
-	usage   usage
+	usage   process.Usage
 	d       drained
 	counter map[string]any
 	said    string // the server's first error about lost events
@@ -61,7 +62,7 @@ func (t *Trial) Run(ctx context.Context) (*takt.Report, error) {
 		o.Output = t.Documents.Output()
 	}
 	if o.Log == nil {
-		o.Log = NewLog()
+		o.Log = process.NewLog()
 	}
 	running, err := t.Server.Start(ctx, o)
 	if err != nil {
@@ -78,7 +79,7 @@ func (t *Trial) Run(ctx context.Context) (*takt.Report, error) {
 }
 
 // on runs the trial on a running server.
-func (t *Trial) on(ctx context.Context, running *Running, log *Log) (*takt.Report, *measured, error) {
+func (t *Trial) on(ctx context.Context, running *Running, log *process.Log) (*takt.Report, *measured, error) {
 	m := &measured{urls: running.URLs, managed: running.Managed, version: running.Version}
 	var before start
 	var err error
@@ -86,16 +87,16 @@ func (t *Trial) on(ctx context.Context, running *Running, log *Log) (*takt.Repor
 		return nil, m, err
 	}
 	before.counters, before.known = running.counters(ctx)
-	w := watch(running)
+	w := process.Watch(running.pid)
 	r, err := t.load(ctx, running, log)
 	if r == nil || err != nil {
-		m.usage = w.usage()
+		m.usage = w.Usage()
 		return r, m, err
 	}
 	err = t.arrive(ctx, running, log, before, r, m)
-	m.usage = w.usage()
+	m.usage = w.Usage()
 	if !m.d.complete() {
-		m.said = log.firstError(m.d.dropped > 0)
+		m.said = log.FirstError(m.d.dropped > 0)
 	}
 	if after, ok := running.counters(ctx); ok && before.known {
 		m.counter = after.since(before.counters)
@@ -118,7 +119,7 @@ func (t *Trial) count(ctx context.Context) (int64, error) {
 }
 
 // load runs the load and cancels it if the server ends.
-func (t *Trial) load(ctx context.Context, running *Running, log *Log) (*takt.Report, error) {
+func (t *Trial) load(ctx context.Context, running *Running, log *process.Log) (*takt.Report, error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	watching := make(chan struct{})
 	go func() {
@@ -146,7 +147,7 @@ func (t *Trial) load(ctx context.Context, running *Running, log *Log) (*takt.Rep
 
 // arrive waits until the events of the load are in the cluster. It fails if the server ends
 // meanwhile.
-func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before start, r *takt.Report, m *measured) error {
+func (t *Trial) arrive(ctx context.Context, running *Running, log *process.Log, before start, r *takt.Report, m *measured) error {
 	select {
 	case <-time.After(t.Cooldown):
 	case <-ctx.Done():
@@ -176,7 +177,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before s
 type looker struct {
 	t       *Trial
 	running *Running
-	log     *Log
+	log     *process.Log
 	before  start
 	load    account
 	failed  error // why documents cannot be counted

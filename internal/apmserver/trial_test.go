@@ -18,6 +18,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -116,7 +117,7 @@ func has(f stored.Figures, names ...string) bool {
 // What the server was started with: a password is in no argument.
 func TestPasswordIsInNoArgument(t *testing.T) {
 	c := made(t)
-	o := Options{Output: Output{URL: "http://es:9200", User: "elastic", Password: "s3cret"}, Flags: []string{"-E", "apm-server.secret_token=t0ken"}, Log: NewLog(), Out: t.Output()}
+	o := Options{Output: Output{URL: "http://es:9200", User: "elastic", Password: "s3cret"}, Flags: []string{"-E", "apm-server.secret_token=t0ken"}, Log: process.NewLog(), Out: t.Output()}
 	r, err := c.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +171,7 @@ func TestEventsAreRefused(t *testing.T) {
 func TestServerEndsByItself(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := made(t)
-	_, err := c.Start(t.Context(), Options{Flags: []string{"-E", "fake=exits"}, Log: NewLog()})
+	_, err := c.Start(t.Context(), Options{Flags: []string{"-E", "fake=exits"}, Log: process.NewLog()})
 	if err == nil || !strings.HasPrefix(err.Error(), "apm-server has ended: exit status 3; its last words:\nINFO started") || !strings.HasSuffix(err.Error(), "\nERROR the settings are wrong") {
 		t.Error(err)
 	}
@@ -342,7 +343,7 @@ func TestFigures(t *testing.T) {
 		DurationS: 30.002, Counts: takt.Counts{OK: 2726, Failed: 2}, Variables: map[string]any{"events": 1, "spans": 10},
 		Extra: map[string]any{"accepted": 7259 * 2726 / 30.002},
 	}
-	figures(r, &measured{d: drained{account: account{counted: true, indexed: 29762}}, usage: usage{maxRSS: 40e6}})
+	figures(r, &measured{d: drained{account: account{counted: true, indexed: 29762}}, usage: process.Usage{MaxRSS: 40e6}})
 	for name, want := range map[string]float64{"latency": 11.006, "index": 0.9925, "throughput": 992.001, "efficiency": 0.9893, "accepted_requests": 2726} {
 		if got, _ := r.Extra[name].(float64); math.Abs(got-want) > want/10000 {
 			t.Errorf("%s %v, want %v", name, got, want)

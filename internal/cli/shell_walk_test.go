@@ -76,6 +76,7 @@ func (w *walk) base() map[string][]string {
 		"jms consumer":  {"--no-store", "--url", "tcp://127.0.0.1:1", "-z", "10ms", "queue://x"},
 		"capacity":      {"--slo", "p95<1s", "--from", "x"},
 		"verify":        {"branch=x"},
+		"history":       {"branch=x"},
 		"collate":       {"branch"},
 		"compare":       {"x", "y"},
 		"runs":          {},

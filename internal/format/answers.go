@@ -8,14 +8,16 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
+	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Collations are the formats of Collation, Judgements those of Judgement; Contrast has the
-// same without junit.
+// Collations are the formats of Collation, Histories those of History, Judgements those of Judgement;
+// Contrast has the same without junit.
 func Collations() []string { return []string{"table", "csv", "json", "markdown", "html"} }
+func Histories() []string  { return []string{"text", "json", "markdown", "html"} }
 func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html"} }
 
 // Beginnings are the formats as the beginning of FORMAT=PATH, for the completion of a shell.
@@ -39,6 +41,9 @@ func CheckCollation(name string) error {
 
 // CheckJudgement is an error if Judgement has no format with that name.
 func CheckJudgement(name string) error { return known(name, Judgements()) }
+
+// CheckHistory is an error if History has no format with that name.
+func CheckHistory(name string) error { return known(name, Histories()) }
 
 func known(name string, names []string) error {
 	if slices.Contains(names, name) {
@@ -104,4 +109,20 @@ func Contrast(w io.Writer, all Contrasted, name string, color bool) error {
 		return html.Contrast(w, c, all.BaseReports, all.HeadReports)
 	}
 	return known(name, []string{"text", "json", "markdown", "html"})
+}
+
+// History writes the result of history: as text for people, in colours if color, as JSON, GitHub's
+// Markdown or an HTML page.
+func History(w io.Writer, h history.History, name string, color bool) error {
+	switch name {
+	case "text":
+		return answer.HistoryText(w, h, color)
+	case "json":
+		return encode(w, h, "  ")
+	case "markdown":
+		return answer.HistoryMarkdown(w, h)
+	case "html":
+		return html.History(w, h)
+	}
+	return CheckHistory(name)
 }

@@ -86,7 +86,7 @@ func HostClassName() string {
 
 // Process is what a process has used so far, this one or another.
 type Process struct {
-	CPU    time.Duration // user and system time of all its threads, in steps of 10 ms
+	CPU    time.Duration // user and system time of all its threads
 	RSS    int64         // bytes, resident now
 	MaxRSS int64         // bytes, the highest so far
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // jiffy is the unit of /proc/stat: USER_HZ has been 100 on every Linux for decades.
@@ -141,20 +143,20 @@ func Memory() int64 {
 func Of(pid int) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	p.RSS, p.MaxRSS = kibibytes(dir, "VmRSS"), kibibytes(dir, "VmHWM")
-	b, err := os.ReadFile(dir + "/stat")
-	if err != nil || p.MaxRSS == 0 {
-		return Process{}, false
+	p.CPU, ok = cpuOf(pid)
+	return p, ok && p.MaxRSS > 0
+}
+
+// cpuOf reads the CPU clock of a process, which has nanoseconds; /proc/PID/stat counts in 10 ms,
+// which is 4 % of what a small server needs for a run of some seconds. The number of that clock is
+// that of clock_getcpuclockid(3).
+func cpuOf(pid int) (time.Duration, bool) {
+	const scheduled = 2 // CPUCLOCK_SCHED
+	var t unix.Timespec
+	if pid <= 0 || unix.ClockGettime(int32(^pid<<3|scheduled), &t) != nil {
+		return 0, false
 	}
-	// The name, in brackets, may hold anything; utime and stime are the 12th and 13th after it.
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(f) < 13 {
-		return Process{}, false
-	}
-	for _, ticks := range f[11:13] {
-		n, _ := strconv.ParseInt(ticks, 10, 64) // the kernel writes numbers
-		p.CPU += time.Duration(n) * jiffy
-	}
-	return p, true
+	return time.Duration(t.Nano()), true
 }
 
 // kibibytes reads such a figure of /proc/PID/status, in bytes; 0: there is none.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -321,8 +322,8 @@ func prepareTail(args []string) (action, error) {
 			continue
 		}
 		var err error
-		if n, err = strconv.Atoi(number); err != nil || n < 1 || n > apmserver.LogLines {
-			return action{}, fmt.Errorf("%q is not a number of lines from 1 to %d", number, apmserver.LogLines)
+		if n, err = strconv.Atoi(number); err != nil || n < 1 || n > process.LogLines {
+			return action{}, fmt.Errorf("%q is not a number of lines from 1 to %d", number, process.LogLines)
 		}
 	}
 	return action{now: func(c *session) {

@@ -38,6 +38,7 @@ func taktCommands() []command {
 	list := append(loadCommands(driver.Table()), []command{
 		{name: "capacity", args: "--slo SLO … -- COMMAND", short: "find the highest rate that a target takes"},
 		{name: "verify", args: "FILTER… | --pairs …", short: "decide whether a change made the thing under test slower"},
+		{name: "history", args: "[FILTER…]", short: "find the revision that made the thing under test slower"},
 		{name: "collate", args: "VARIABLE [FILTER…]", short: "see what one variable changes"},
 		{name: "compare", args: "RUN RUN…", short: "two runs or more, side by side"},
 		{name: "runs", args: "[FILTER…]", short: "list the runs that were kept"},
@@ -58,7 +59,7 @@ func taktCommands() []command {
 // readsRuns reports whether a command of takt reads stored runs. verify can also load, with
 // a command after --.
 func readsRuns(name string) bool {
-	return slices.Contains([]string{"verify", "collate", "compare", "runs", "show"}, name)
+	return slices.Contains([]string{"verify", "history", "collate", "compare", "runs", "show"}, name)
 }
 
 func (c command) isTakt() bool {
@@ -77,7 +78,7 @@ func makesLoad(args []string) bool {
 	case args[0] == "verify" || args[0] == "capacity":
 		return has("--") // a load follows
 	}
-	return !slices.Contains([]string{"collate", "compare", "runs", "show", "help"}, args[0]) && !has("--dry-run", "--describe", "-describe", "--dump", "-dump")
+	return !slices.Contains([]string{"history", "collate", "compare", "runs", "show", "help"}, args[0]) && !has("--dry-run", "--describe", "-describe", "--dump", "-dump")
 }
 
 func prepareTakt(c *session, args []string) (action, error) {

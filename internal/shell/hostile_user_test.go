@@ -117,6 +117,7 @@ func attempts() map[string][]string {
 		"replay":   {"replay OUT/secret http://127.0.0.1:1", "replay ../outside/secret http://127.0.0.1:1"},
 		"capacity": {"capacity --from OUT/secret.json --slo 'p95<1s'", "capacity --slo 'p95<1s' -o svg=OUT/new -- http http://127.0.0.1:1", "capacity --slo 'p95<1s' -- http -D OUT/secret http://127.0.0.1:1"},
 		"verify":   {"verify --base OUT/secret.json --head ../outside/secret.json", "verify -o json=OUT/new", "verify --pairs 2 -- http --cacert OUT/secret http://127.0.0.1:1"},
+		"history":  {"history -o html=OUT/new", "history --store OUT/secret", "history --config ../outside/secret", "history ../outside/a=b"},
 		"collate":  {"collate branch --store OUT/secret", "collate branch --store elasticsearch://127.0.0.1:1"},
 		"compare":  {"compare OUT/secret.json ../outside/secret.json", "compare ../outside/a=b ../outside/c=d"},
 		"runs":     {"runs --store ../outside/secret", "runs --config OUT/secret"},
@@ -275,14 +276,14 @@ func TestLastFolder(t *testing.T) {
 // refused; of each command of the shell one of them at least.
 func lookable() (may, mayNot []string) {
 	may = []string{
-		"help", "words", "status", "edit off", "auth battery-staple", "queue", "attach", "log", "verify", "collate branch", "compare a b", "runs", "show x",
+		"help", "words", "status", "edit off", "auth battery-staple", "queue", "attach", "log", "verify", "history branch=main", "collate branch", "compare a b", "runs", "show x",
 		"apm list", "apm tail", "help http", "verify branch=main",
 	}
 	mayNot = []string{
 		"queue rm 1", "queue clear", "queue clear all", "cancel", "cancel 1", "define x status", "define", "elasticsearch use local", "elasticsearch reset", "apm use main",
 		"apm switch -m main", "apm http://127.0.0.1:1", "apm", "test 1s 1 1 1 1", "dump x 1 1 1", "http -n 1 http://127.0.0.1:1", "http --dry-run http://127.0.0.1:1",
 		"kafka produce", "jms client", "replay x http://127.0.0.1:1", "capacity --from x --slo 'p95<1s'", "verify --pairs 2 -- http http://127.0.0.1:1",
-		"audit", "reload", "show x -o json=new", "show x --output json=new", "verify -o markdown=new", "runs --store new", "runs ; cancel 1", "collate branch --config c",
+		"audit", "reload", "show x -o json=new", "show x --output json=new", "verify -o markdown=new", "history -o html=new", "runs --store new", "runs ; cancel 1", "collate branch --config c",
 	}
 	return may, mayNot
 }

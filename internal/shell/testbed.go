@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/process"
 )
 
 // testbed is what a user tests: a server, and the cluster that it writes to. Its fields
@@ -20,7 +21,7 @@ type testbed struct {
 	mu       sync.Mutex
 	server   apmserver.Server // nil: none is chosen
 	revision apmserver.Revision
-	log      *apmserver.Log // the server's
+	log      *process.Log // the server's
 	cluster  *apmserver.Documents
 	testing  bool // a test runs
 }
@@ -29,7 +30,7 @@ type testbed struct {
 type setting struct {
 	server   apmserver.Server
 	revision apmserver.Revision
-	log      *apmserver.Log
+	log      *process.Log
 	cluster  *apmserver.Documents
 	testing  bool
 }
@@ -49,7 +50,7 @@ func (b *testbed) change(do func()) {
 // use makes server the one under test.
 func (b *testbed) use(server apmserver.Server) {
 	b.change(func() {
-		b.server, b.revision, b.log = server, apmserver.Revision{}, apmserver.NewLog()
+		b.server, b.revision, b.log = server, apmserver.Revision{}, process.NewLog()
 	})
 }
 

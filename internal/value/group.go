@@ -16,6 +16,7 @@ const (
 	GroupMessages    Group = "Messages"
 	GroupLog         Group = "Log"
 	GroupSides       Group = "Sides"
+	GroupServer      Group = "Servers of commits"
 	GroupSelection   Group = "Selection"
 	GroupRewriting   Group = "Rewriting"
 	GroupLoad        Group = "Load"
@@ -38,7 +39,7 @@ const (
 // Groups lists the groups in the order of help.
 func Groups() []Group {
 	return []Group{
-		GroupTarget, GroupBroker, GroupMessages, GroupLog, GroupSides, GroupSelection, GroupRewriting, GroupLoad, GroupGoal, GroupSearch, GroupJudgement, GroupConnections, GroupSecurity,
+		GroupTarget, GroupBroker, GroupMessages, GroupLog, GroupSides, GroupServer, GroupSelection, GroupRewriting, GroupLoad, GroupGoal, GroupSearch, GroupJudgement, GroupConnections, GroupSecurity,
 		GroupBehaviour, GroupMeasurement, GroupGenerator, GroupAssertions, GroupOutput, GroupStorage, GroupShell, GroupApmServer, GroupGeneral,
 	}
 }

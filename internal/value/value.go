@@ -157,6 +157,17 @@ func Listen(p *string) Flag {
 	return word{p, func(string) []Name { return []Name{{Private, "a session opens no ports"}} }}
 }
 
+// Owned is a text that only the owner of a server may give, such as a command that takt runs. advice
+// says so to the others.
+func Owned(p *string, advice string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return []Name{{Private, advice}}
+	}}
+}
+
 // Lookup is a word that takt looks up in files of its own choice, of which advice says what a
 // session is to give instead.
 func Lookup(p *string, advice string) Flag {

@@ -76,6 +76,8 @@ const (
 	ExitRegression   = 4
 	ExitInconclusive = 5
 	ExitInvalid      = 6
+	ExitBase         = 7
+	ExitHead         = 8
 	ExitSignal       = 128 // plus the signal's number
 )
 

@@ -10,6 +10,7 @@ import (
 type homeDir struct{ variable, fallback string }
 
 var (
+	CacheHome = homeDir{"XDG_CACHE_HOME", ".cache"}
 	DataHome  = homeDir{"XDG_DATA_HOME", ".local/share"}
 	StateHome = homeDir{"XDG_STATE_HOME", ".local/state"}
 )

@@ -84,14 +84,23 @@ func (c *Choice) query(now time.Time) stored.Query {
 
 // From returns the chosen runs, newest first.
 func (c *Choice) From(ctx context.Context, st store.Store) (list []stored.Run, err error) {
-	for r, err := range st.Runs(ctx, c.query(time.Now())) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	if err := c.Filters.Unknown(); err != nil {
-		return nil, core.ExitWith(core.ExitUsage, err)
+	err = c.Each(ctx, st, func(r *stored.Run) { list = append(list, *r) })
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
+}
+
+// Each calls do for the chosen runs, newest first.
+func (c *Choice) Each(ctx context.Context, st store.Store, do func(*stored.Run)) error {
+	for r, err := range st.Runs(ctx, c.query(time.Now())) {
+		if err != nil {
+			return err
+		}
+		do(&r)
+	}
+	if err := c.Filters.Unknown(); err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	return nil
 }

@@ -216,7 +216,7 @@ func (k *confined) below(name string) (string, error) {
 // argument checks a word that is not a flag: the target of a load, else a run or a filter.
 func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
-	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
+	case slices.Contains([]string{"runs", "history", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		core.IsLog(k.cmd, i, of):
 		for one := range strings.SplitSeq(word, ",") { // members of a group
 			if _, err := k.below(one); err != nil && one != "" {

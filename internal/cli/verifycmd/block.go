@@ -128,18 +128,37 @@ func (b *block) pair(i int) (base, head stored.Run, err error) {
 	return base, head, second()
 }
 
-// side makes one run, in this process.
+// side makes one run, in this process. With --git it starts the server for it.
 func (b *block) side(name, url string) (stored.Run, error) {
-	var stdout, stderr, unstored bytes.Buffer
 	env := b.verifyCommand.env
-	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.Unstored = strings.NewReader(""), &stdout, &stderr, b.ctx, &unstored
-	code := env.Main(env, append(b.words(name), url))
+	env.Interrupt = b.ctx
+	servers := b.verifyCommand.servers
+	if servers == nil {
+		return b.once(env, name, url, append(b.words(name), url))
+	}
+	on, err := servers.side(name).visit(b.ctx, env.Stderr)
+	if err != nil {
+		return stored.Run{}, err
+	}
+	env.Interrupt, env.Side = on.ctx, on
+	r, err := b.once(env, name, on.address(), on.words(b.words(name)))
+	if died := on.leave(b.verifyCommand.env.Stderr); died != nil {
+		return stored.Run{}, died
+	}
+	return r, err
+}
+
+// once makes a run with these words.
+func (b *block) once(env core.Env, name, address string, words []string) (stored.Run, error) {
+	var stdout, stderr, unstored bytes.Buffer
+	env.Stdin, env.Stdout, env.Stderr, env.Unstored = strings.NewReader(""), &stdout, &stderr, &unstored
+	code := env.Main(env, words)
 	if unstored.Len() > 0 && !b.said {
 		b.said = true
 		fmt.Fprint(b.verifyCommand.env.Stderr, unstored.String())
 	}
 	if code != core.ExitOK && (code != core.ExitInvalid || stdout.Len() == 0) { // ExitInvalid: --strict and an invalid run
-		return stored.Run{}, sideFailed(name, url, code, stderr.String())
+		return stored.Run{}, sideFailed(name, address, code, stderr.String())
 	}
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
 // no reason against it, else by pairs of runs.
 func (v *verifyCommand) choose(command []string) {
-	if v.series.pairs != "" || v.duet.on || len(command) == 0 || len(v.base) != 1 || len(v.head) != 1 || !isTarget(v.base[0]) || !isTarget(v.head[0]) {
+	if v.series.pairs != "" || v.duet.on || len(command) == 0 || !v.twoTargets() {
 		return
 	}
 	if why := v.noDuet(command); why != "" {
@@ -25,6 +25,11 @@ func (v *verifyCommand) choose(command []string) {
 	}
 	v.duet.on = true
 	v.chosen = "a duet: both targets are up, so both get the load in turn within one run; --pairs auto compares whole runs instead"
+}
+
+// twoTargets reports whether the sides are two targets to load.
+func (v *verifyCommand) twoTargets() bool {
+	return v.git.on() || len(v.base) == 1 && len(v.head) == 1 && isTarget(v.base[0]) && isTarget(v.head[0])
 }
 
 // isTarget reports whether a side is a target rather than a stored run. takt server decides by
@@ -40,6 +45,12 @@ func (v *verifyCommand) noDuet(command []string) string {
 	}
 	if v.base[0] == v.head[0] {
 		return "both sides are the same target"
+	}
+	if v.git.on() && v.git.bisect {
+		return "--bisect compares runs"
+	}
+	if v.git.on() && v.git.fixed(command) {
+		return "the server has a port of its own, so only one can run"
 	}
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		if setsFlag(command, name) {

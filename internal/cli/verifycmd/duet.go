@@ -200,16 +200,23 @@ func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, run
 	r.Deal = verify.Deal{Block: p.block, Seed: number}
 	var sides [2]*duetSide
 	var all sync.WaitGroup
+	visits, err := p.visit()
+	if err != nil {
+		return r, runs, err
+	}
 	for i, url := range []string{p.verifyCommand.base[0], p.verifyCommand.head[0]} {
 		d := &duetSide{side: i, deal: r.Deal, most: most, meet: both}
 		sides[i] = d
 		all.Go(func() {
-			if err := p.side(ctx, d, url); err != nil {
+			if err := p.side(ctx, d, url, visits[i]); err != nil {
 				fail(err) // the other side must not wait for this one
 			}
 		})
 	}
 	all.Wait()
+	if err := p.leave(visits); err != nil {
+		return r, runs, err
+	}
 	if err := context.Cause(ctx); err != nil {
 		return r, runs, err
 	}
@@ -221,13 +228,43 @@ func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, run
 	return r, runs, nil
 }
 
-// side runs one side.
-func (p *play) side(ctx context.Context, d *duetSide, url string) error {
+// visit starts the servers of --git for a round; without --git its elements are nil.
+func (p *play) visit() (visits [2]*visit, err error) {
+	servers := p.verifyCommand.servers
+	for i := 0; servers != nil && i < len(visits); i++ {
+		if visits[i], err = servers.sides[i].visit(p.ctx, p.verifyCommand.env.Stderr); err != nil {
+			_ = p.leave(visits) // the first error is the cause
+			return visits, err
+		}
+	}
+	return visits, nil
+}
+
+// leave ends the round of the servers, and returns the error of one that ended by itself.
+func (p *play) leave(visits [2]*visit) (err error) {
+	for _, v := range visits {
+		if v != nil {
+			err = cmp.Or(err, v.leave(p.verifyCommand.env.Stderr))
+		}
+	}
+	return err
+}
+
+// side runs one side. on is its server of --git; nil: it has a URL.
+func (p *play) side(ctx context.Context, d *duetSide, url string, on *visit) error {
 	name := sideName(d.side)
 	var stderr bytes.Buffer
 	env := p.verifyCommand.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.Side = strings.NewReader(""), io.Discard, &stderr, ctx, d
-	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
+	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name)
+	if on != nil {
+		var over context.CancelCauseFunc
+		env.Interrupt, over = on.within(ctx)
+		defer over(nil)
+		words, url = on.words(words), on.address()
+	} else {
+		words = append(words, url)
+	}
 	code := env.Main(env, words)
 	if code != core.ExitOK && code != core.ExitInvalid { // ExitInvalid: --strict and an invalid run
 		return sideFailed(name, url, code, stderr.String())

@@ -30,6 +30,7 @@ type series struct {
 
 	count     int
 	disturbed int // spare as a number
+	last      *block
 }
 
 func (s *series) addFlags(fs *pflag.FlagSet) {
@@ -40,6 +41,7 @@ func (s *series) addFlags(fs *pflag.FlagSet) {
 
 func (s *series) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	s.count = s.most
+	v.options.Also = v.git.serverMetrics()
 	if s.pairs == pairsAuto {
 		faults = core.AppendError(faults, v.options.CheckPairs(s.most, ""))
 	} else if n, err := strconv.Atoi(s.pairs); err != nil || n < 1 {
@@ -78,6 +80,7 @@ func setsFlag(command []string, name string) bool {
 func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
+	s.last = b
 	j, err := s.judge(b)
 	if signal := core.SignalOf(ctx); err != nil && signal != nil {
 		err = core.ExitBy(signal, b.stopped(signal))
@@ -113,6 +116,7 @@ func (s *series) judge(b *block) (verify.Judgement, error) {
 		return verify.Judgement{}, core.ExitWith(core.ExitUsage, few)
 	}
 	b.warm = true
+	s.estimate(b)
 	for {
 		one, other, err := b.fitPair(len(b.base))
 		if errors.Is(err, errBudget) {
@@ -179,6 +183,19 @@ func (s *series) announce(b *block) {
 	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
 		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %v\n", few)
 	}
+}
+
+// estimate says how long the series takes if no pair is disturbed.
+func (s *series) estimate(b *block) {
+	each := b.used() / time.Duration(b.made)
+	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: a pair takes about %.2g s, so %s %s about %v\n", each.Seconds(), pairsOf(s.count), takes(s.count), (each * time.Duration(s.count)).Round(time.Second))
+}
+
+func takes(n int) string {
+	if n == 1 {
+		return "takes"
+	}
+	return "take"
 }
 
 // step decides whether to make another pair. If --pairs N is too small to prove anything (few),

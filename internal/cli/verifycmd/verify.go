@@ -32,6 +32,8 @@ type verifyCommand struct {
 	vary       []string
 	series     series
 	duet       duet
+	git        commits
+	servers    *pair         // of --git, once they are built
 	chosen     string        // which way to compare takt chose, and why, for the user; "": the user chose
 	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
 }
@@ -40,18 +42,20 @@ type verifyCommand struct {
 func New(env core.Env) *cobra.Command {
 	v := &verifyCommand{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
 	c := &cobra.Command{
-		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND…",
+		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND… | --git BASE..HEAD --run COMMAND -- COMMAND…",
 		Short: "decide whether a change made a system slower: exit code 0 (not slower), 4 (slower) or 5 (inconclusive)",
 		Long: `Without --base and --head, takt compares the newest revision among the chosen runs
 with each earlier one. Two URLs are compared under the load of the command after --:
 in a duet both targets get it in turn, block by block, which proves more in less time;
 with --pairs takt makes whole runs in turn. Without either flag takt chooses, and says
-which and why. takt help collate lists the fields of filters.`,
+which and why. With --git takt builds two commits and starts their servers itself.
+takt help collate lists the fields of filters.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
   takt verify --base version=1.2 --head version=1.3
   takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
-  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
+  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --git main...HEAD --build 'go build -o server .' --run './server -port {{.Port}}' -- http --rate 500/s -z 5s 'http://127.0.0.1:{{.Port}}/'`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		v.store.AddFlags(fs)
@@ -65,6 +69,8 @@ which and why. takt help collate lists the fields of filters.`,
 
 func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupSides, v.addSideFlags, "base", "head", "vary")
+	value.Declare(fs, value.GroupServer, v.git.addFlags, "git", "build", "run", "ready")
+	value.Declare(fs, value.GroupServer, v.git.addBisectFlags, "bisect")
 	value.Declare(fs, value.GroupJudgement, v.addJudgementFlags, "metric", "tolerance", "confidence")
 	value.Declare(fs, value.GroupLoad, v.addBudgetFlag, "budget")
 }
@@ -89,6 +95,7 @@ func (v *verifyCommand) addBudgetFlag(fs *pflag.FlagSet) {
 func (v *verifyCommand) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
+	faults = append(faults, v.git.validate(v, args)...)
 	v.choose(args)
 	faults = append(faults, v.idle()...)
 	if v.duet.on {
@@ -172,6 +179,29 @@ func verdictOf(err error) error {
 
 func (v *verifyCommand) judge(ctx context.Context, args []string) (verify.Judgement, error) {
 	v.announce()
+	if v.git.on() {
+		return v.judgeCommits(ctx, args)
+	}
+	return v.compared(ctx, args)
+}
+
+// judgeCommits builds and compares two commits.
+func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j verify.Judgement, err error) {
+	if v.servers, err = v.git.prepare(ctx, v); err != nil {
+		return j, err
+	}
+	defer v.servers.close()
+	if j, err = v.compared(ctx, args); err != nil {
+		return j, err
+	}
+	v.servers.note(&j)
+	if v.git.bisect && j.Verdict == verify.Regressed {
+		err = v.hunt(ctx, &j)
+	}
+	return j, err
+}
+
+func (v *verifyCommand) compared(ctx context.Context, args []string) (verify.Judgement, error) {
 	switch {
 	case v.duet.on:
 		return v.playDuet(ctx, args)

@@ -19,6 +19,9 @@ func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
 	for _, c := range j.Comparisons {
 		p.Linef("")
 		p.Linef("%s", p.Paint(page.Bold, page.Clean(against(j, c))))
+		for _, line := range commitLines(j, c) {
+			p.Linef("%s", page.Clean(line))
+		}
 		if j.Duet != nil {
 			p.Linef("%s", duetLine(j.Duet))
 		}
@@ -41,6 +44,19 @@ func verdictLine(j verify.Judgement) string {
 		s += fmt.Sprintf(", one of %d looks", j.Looks)
 	}
 	return s
+}
+
+// commitLines describe the commits that takt built.
+func commitLines(j verify.Judgement, c verify.Comparison) (lines []string) {
+	for _, side := range []struct {
+		name   string
+		commit *verify.Commit
+	}{{"base", c.Base.Commit}, {"head", j.Head.Commit}} {
+		if side.commit != nil {
+			lines = append(lines, fmt.Sprintf("%s is %s: %s", side.name, side.commit.Name, side.commit.Subject))
+		}
+	}
+	return lines
 }
 
 // against names the baseline and the numbers of runs of a comparison.

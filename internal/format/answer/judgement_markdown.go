@@ -15,6 +15,9 @@ func JudgementMarkdown(w io.Writer, j verify.Judgement) error {
 	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, page.Escape(page.Clean(verdictLine(j))))
 	for _, c := range j.Comparisons {
 		fmt.Fprintf(&b, "\n**%s**\n\n", page.Escape(page.Clean(against(j, c))))
+		for _, line := range commitLines(j, c) {
+			fmt.Fprintf(&b, "%s\n\n", page.Escape(page.Clean(line)))
+		}
 		if j.Duet != nil {
 			fmt.Fprintf(&b, "%s\n\n", page.Escape(page.Clean(duetLine(j.Duet))))
 		}

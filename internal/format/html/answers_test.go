@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
@@ -128,6 +129,33 @@ func capacityPage(t *testing.T) string {
 	return write(t, r)
 }
 
+// historyPage is a history of 24 revisions, of which two runs were made; the p99 rises at the 15th, and the
+// p50 is too noisy.
+func historyPage(t *testing.T) string {
+	t.Helper()
+	c := history.NewCollector(history.DefaultOptions())
+	for i := range 48 {
+		r := run(1, 100)
+		r.ID, r.StartedAt = fmt.Sprintf("01JD%02d", i), time.Date(2026, 1, 1+i/2, i%2, 0, 0, 0, time.UTC)
+		r.Labels = map[string]string{"branch": payload, "revision": fmt.Sprintf("%04d", i/2) + payload}
+		l := r.Latency[takt.LatencyResponse]
+		l.P50 *= 1 + float64(i*7%5)/4
+		l.P99 *= 1 + float64(i%3)/100 + float64(i/30)*0.3
+		r.Latency[takt.LatencyResponse] = l
+		one := stored.RunOf(r)
+		c.Add(&one)
+	}
+	h, err := c.History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := html.History(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func TestPagesOfAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		page string
@@ -136,6 +164,7 @@ func TestPagesOfAnswers(t *testing.T) {
 		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`}},
 		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", inside.Open}},
 		"collate":  {collationPage(t), []string{`id="group-1"`, `class="whisker"`, `id="json"`}},
+		"history":  {historyPage(t), []string{`id="group-1"`, "regressed</strong>", `class="dot over"`, `class="range"`, `class="cross"`, "too noisy", `id="json"`}},
 		"capacity": {capacityPage(t), []string{`href="#step-1"`, `<tr id="step-11"`, "SLO 20ms", inside.Open}},
 	} {
 		for _, text := range c.has {

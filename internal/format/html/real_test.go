@@ -230,6 +230,6 @@ func again(t *testing.T, v any) any {
 func realPages(t *testing.T) map[string]string {
 	return map[string]string{
 		"hostile": write(t, hostile()), "one operation": write(t, run(1, 1)), "ten minutes": write(t, run(600, 50)),
-		"capacity": capacityPage(t), "verify": judgementPage(t), "compare": contrastPage(t), "collate": collationPage(t), "replay": write(t, replayed()),
+		"capacity": capacityPage(t), "verify": judgementPage(t), "compare": contrastPage(t), "collate": collationPage(t), "history": historyPage(t), "replay": write(t, replayed()),
 	}
 }

@@ -7,43 +7,51 @@ import (
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
-// describe sets what the rows of each group have in common: the leading settings, the settings in
-// which groups differ from each other, then branch and revision.
+// describe sets what the rows of each group have in common.
 func (t *tabling) describe(tables []*table) {
 	all := make([]map[string]any, len(tables))
 	for i, tb := range tables {
 		all[i] = t.common(tb.cells)
 	}
-	names := differing(all)
-	for i, tb := range tables {
-		first := stored.KindOf(tb.Kind).Leading
-		last := []string{stored.LabelBranch, stored.LabelRevision}
+	for i, same := range Identities(all) {
+		tables[i].Same = same
+	}
+}
+
+// Identities returns what identifies each group among others: the leading settings of its kind, the
+// settings in which groups differ from each other, then branch and revision.
+func Identities(groups []map[string]any) [][]Setting {
+	names := Differing(groups)
+	last := []string{stored.LabelBranch, stored.LabelRevision}
+	list := make([][]Setting, len(groups))
+	for i, group := range groups {
+		kind, _ := group["kind"].(string)
+		first := stored.KindOf(kind).Leading
 		var middle []string
 		for _, name := range names {
 			if !slices.Contains(first, name) && !slices.Contains(last, name) {
 				middle = append(middle, name)
 			}
 		}
-		tb.Same = []Setting{} // [] in JSON, not null
+		list[i] = []Setting{} // [] in JSON, not null
 		for _, name := range slices.Concat(first, middle, last) {
-			if v := all[i][name]; v != nil {
-				tb.Same = append(tb.Same, Setting{name, v})
+			if v := group[name]; v != nil {
+				list[i] = append(list[i], Setting{name, v})
 			}
 		}
 	}
+	return list
 }
 
-// common returns the kind, the host, and the variables, flags and labels that all rows of a group
-// share. Flags that may differ are left out: they have a column.
-func (t *tabling) common(cells []*cell) map[string]any {
-	r := cells[0].runs[0]
+// Common returns the kind, the host, and the variables, labels and, if flags, the flags of a run.
+func Common(r *stored.Run, flags bool) map[string]any {
 	all := map[string]any{"kind": r.Kind, "host_class": orNil(r.Settings.Host)}
 	for name, v := range r.Settings.Variables {
 		if name != "flags" {
 			all[name] = plain(v)
 		}
 	}
-	if t.flags {
+	if flags {
 		for name, v := range r.Settings.Flags() {
 			all[name] = plain(v)
 		}
@@ -51,6 +59,14 @@ func (t *tabling) common(cells []*cell) map[string]any {
 	for name, v := range r.Labels {
 		all[name] = orNil(v)
 	}
+	return all
+}
+
+// common returns the kind, the host, and the variables, flags and labels that all rows of a group
+// share. Flags that may differ are left out: they have a column.
+func (t *tabling) common(cells []*cell) map[string]any {
+	r := cells[0].runs[0]
+	all := Common(r, t.flags)
 	delete(all, t.variable.word)
 	name := t.settingsKey(r.Settings).name
 	delete(all, name)
@@ -62,9 +78,12 @@ func (t *tabling) common(cells []*cell) map[string]any {
 	return all
 }
 
-// differing returns the names whose values are not the same in all maps, sorted.
-func differing(all []map[string]any) []string {
+// Differing returns the names whose values are not the same in all maps, sorted.
+func Differing(all []map[string]any) []string {
 	names := map[string]bool{}
+	if len(all) == 0 {
+		return nil
+	}
 	for _, m := range all[1:] {
 		for _, pair := range [][2]map[string]any{{m, all[0]}, {all[0], m}} {
 			for name, v := range pair[0] {

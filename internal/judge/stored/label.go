@@ -57,3 +57,11 @@ func SameRevision(label, operand string) bool {
 	return rest == wanted && strings.HasPrefix(hash, digits) &&
 		strings.Trim(hash, "0123456789abcdef") == "" && strings.ContainsAny(hash, "abcdef")
 }
+
+// Dated is the date of the run's revision, or if it is not known, the start of the run.
+func Dated(r *Run) time.Time {
+	if d := RevisionDate(r); !d.IsZero() {
+		return d
+	}
+	return r.StartedAt
+}

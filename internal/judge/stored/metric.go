@@ -63,9 +63,10 @@ func serverMetrics() []Metric {
 		{Name: "throughput", Unit: PerSecond, Higher: true},    // documents indexed
 		{Name: "latency", Unit: Milliseconds},                  // 1000 ÷ accepted requests a second, hey-apm's "ms / request"
 		{Name: "index", Unit: Ratio, Higher: true},             // documents indexed ÷ expected
-		{Name: "max_rss", Unit: Bytes},                         // of the server
+		{Name: "max_rss", Unit: Bytes},                         // of the server's processes
 		{Name: "efficiency", Unit: Number, Higher: true},       // accepted bytes a minute ÷ max_rss
 		{Name: "accepted_requests", Unit: Number, Higher: true},
+		{Name: "server_cpu", Unit: Microseconds}, // of the server's processes, per operation that ended
 	}
 }
 

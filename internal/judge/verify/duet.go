@@ -238,11 +238,11 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	o := d.Options
 	j := Judgement{
 		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Looks: len(d.Looks),
-		Head: Side{"head", []string{}}, Duet: d.facts(all), Advice: []string{},
+		Head: Side{Name: "head", Runs: []string{}}, Duet: d.facts(all), Advice: []string{},
 	}
 	decide(gates, d.share())
 	reasons := muddleDuet(gates, o)
-	c := Comparison{Base: Side{"base", []string{}}, Method: Sided}
+	c := Comparison{Base: Side{Name: "base", Runs: []string{}}, Method: Sided}
 	var words []Word
 	for i := range gates {
 		g := &gates[i]

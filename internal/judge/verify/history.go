@@ -108,7 +108,7 @@ func revisions(runs []stored.Run) (list []*revision, without []stored.Run) {
 		}
 		v := byName[name]
 		if v == nil {
-			v = &revision{name: name, date: dateOf(&r), first: r.StartedAt}
+			v = &revision{name: name, date: stored.Dated(&r), first: r.StartedAt}
 			byName[name] = v
 			list = append(list, v)
 		}
@@ -121,7 +121,7 @@ func revisions(runs []stored.Run) (list []*revision, without []stored.Run) {
 }
 
 func (v *revision) add(r stored.Run) {
-	if d := dateOf(&r); d.Before(v.date) {
+	if d := stored.Dated(&r); d.Before(v.date) {
 		v.date = d // running a revision again does not make it newer
 	}
 	if r.StartedAt.Before(v.first) {
@@ -132,12 +132,4 @@ func (v *revision) add(r stored.Run) {
 	} else {
 		v.runs = append(v.runs, r)
 	}
-}
-
-// dateOf is the date of a run's revision, or if it is not known, the start of the run.
-func dateOf(r *stored.Run) time.Time {
-	if d := stored.RevisionDate(r); !d.IsZero() {
-		return d
-	}
-	return r.StartedAt
 }

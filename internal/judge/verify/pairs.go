@@ -163,3 +163,14 @@ func (p Pairs) lookFor(n int) int {
 	}
 	return p.Looks[i]
 }
+
+// Worse returns by how much head is worse than base in a metric, in each pair: logarithms of ratios, or
+// for percentages differences in points.
+func (o Options) Worse(metric string, base, head []stored.Run) []float64 {
+	g := gateOf(metric, o, false)
+	from, to := g.worse(valuesOf(base, metric)), g.worse(valuesOf(head, metric))
+	for i := range to {
+		to[i] -= from[i]
+	}
+	return to
+}

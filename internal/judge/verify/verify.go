@@ -17,6 +17,7 @@ type Options struct {
 	ErrorTolerance float64  // Tolerance for metrics in percent, in percentage points
 	Confidence     float64  // probability that no regressed or ok of a judgement is wrong, from 0.5 to below 1: 0.95
 	Metrics        []string // metrics that decide, in addition to errors; empty: gatedMetrics
+	Also           []string // metrics that decide besides those of the kind, unless Metrics are given
 	Lift           []string // variables and flags that may differ among the runs; in a history, labels too
 }
 
@@ -64,8 +65,9 @@ type Judgement struct {
 	Duet           *DuetFacts   `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
 	Futile         bool         `json:"futile,omitempty"`    // ended early, because the rest of the series would most probably not conclude either
 	Head           Side         `json:"head"`
-	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, newest first
-	Advice         []string     `json:"advice"`      // sentences: what was found, and what to do
+	Comparisons    []Comparison `json:"comparisons"`      // one, or one for each earlier revision, newest first
+	Bisect         []Culprit    `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
+	Advice         []string     `json:"advice"`           // sentences: what was found, and what to do
 }
 
 // Note adds the disturbed pairs of a series, with advice about them.
@@ -78,6 +80,17 @@ func (j *Judgement) Note(d Disturbed) {
 type Side struct {
 	Name string   `json:"name"` // the revision, or a name such as base or head
 	Runs []string `json:"runs"` // ids of the runs
+
+	Commit *Commit `json:"commit,omitempty"` // built by takt; nil: somebody else started the thing under test
+}
+
+// Commit is the commit of a side.
+type Commit struct {
+	Name    string `json:"name,omitempty"` // as the user wrote it
+	Hash    string `json:"hash"`
+	Date    string `json:"date"`             // RFC 3339
+	Branch  string `json:"branch,omitempty"` // "": unknown
+	Subject string `json:"subject"`
 }
 
 // Comparison is the head against one base.
@@ -107,6 +120,24 @@ type Finding struct {
 	Least      bool        `json:"least,omitempty"`  // Needed is not a forecast, but the least number that can prove anything
 }
 
+// Culprit says in which commit a metric became worse.
+type Culprit struct {
+	Metric  string    `json:"metric"`
+	Found   bool      `json:"found"`   // Chance reaches the confidence
+	Chance  float64   `json:"chance"`  // that the first worse commit is among Commits
+	Pairs   int       `json:"pairs"`   // pairs that were made for it
+	Commits []Suspect `json:"commits"` // the first worse commit; several if those before it were skipped, or the likely ones if none was found
+}
+
+// Suspect is a commit that may be the first worse one.
+type Suspect struct {
+	Commit
+	Chance  float64 `json:"chance"`            // to be the first worse one
+	Pairs   int     `json:"pairs"`             // pairs of this commit
+	Skipped string  `json:"skipped,omitempty"` // why the commit could not be compared
+	Merge   bool    `json:"merge,omitempty"`   // it has several parents
+}
+
 // Verify judges head against base. With inPairs, the i-th runs of both sides are a pair, and what
 // affects both runs of a pair cancels out.
 func Verify(base, head []stored.Run, inPairs bool, o Options) (Judgement, error) {
@@ -127,19 +158,22 @@ func Verify(base, head []stored.Run, inPairs bool, o Options) (Judgement, error)
 // gated returns the metrics that decide, each once. errors always decides, because errors may be fast
 // answers. Default metrics that none of the runs has are left out: imported runs have no percentiles.
 func (o Options) gated(kind string, runs ...stored.Run) []string {
-	if len(o.Metrics) == 0 {
-		return slices.DeleteFunc(gatedMetrics(kind), func(name string) bool {
-			has := func(r stored.Run) bool { _, ok := r.Figures.Get(name); return ok }
-			return len(runs) > 0 && !slices.ContainsFunc(runs, has)
-		})
+	if len(o.Metrics) > 0 {
+		return once(append(slices.Clone(o.Metrics), "errors"))
 	}
-	var once []string
-	for _, name := range append(slices.Clone(o.Metrics), "errors") {
-		if !slices.Contains(once, name) {
-			once = append(once, name)
+	return slices.DeleteFunc(once(append(gatedMetrics(kind), o.Also...)), func(name string) bool {
+		has := func(r stored.Run) bool { _, ok := r.Figures.Get(name); return ok }
+		return len(runs) > 0 && !slices.ContainsFunc(runs, has)
+	})
+}
+
+func once(names []string) (list []string) {
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
 		}
 	}
-	return once
+	return list
 }
 
 // Validate reports every fault of the options at once.

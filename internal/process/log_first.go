@@ -1,4 +1,4 @@
-package apmserver
+package process
 
 import (
 	"encoding/json"
@@ -55,8 +55,8 @@ func isRefusal(line string) bool {
 	return strings.Contains(line, "annot index event") || strings.Contains(line, "ailed to index document")
 }
 
-// started clears the first lines of a previous server.
-func (l *Log) started() {
+// Started clears the first lines of a previous server.
+func (l *Log) Started() {
 	if l == nil {
 		return
 	}
@@ -65,9 +65,9 @@ func (l *Log) started() {
 	l.first = firsts{}
 }
 
-// fatal returns the first fatal line since the server's start with a few lines after it, and
+// Fatal returns the first fatal line since the server's start with a few lines after it, and
 // how many lines followed; no lines if there was none.
-func (l *Log) fatal() (lines []Line, after int) {
+func (l *Log) Fatal() (lines []Line, after int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, text := range l.first.fatal {
@@ -76,9 +76,9 @@ func (l *Log) fatal() (lines []Line, after int) {
 	return lines, l.first.after
 }
 
-// firstError is the server's first explanation of lost events, shortened; "": none. If events
+// FirstError is the server's first explanation of lost events, shortened; "": none. If events
 // were refused, a refusal has priority.
-func (l *Log) firstError(refused bool) string {
+func (l *Log) FirstError(refused bool) string {
 	if l == nil {
 		return ""
 	}

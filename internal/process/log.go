@@ -1,4 +1,4 @@
-package apmserver
+package process
 
 import (
 	"bytes"
@@ -116,7 +116,7 @@ func Print(to io.Writer, lines []Line, colours bool) {
 // PrintTail writes the lines of Tail. Without a pattern it first writes the first fatal line,
 // if Tail does not include that line.
 func (l *Log) PrintTail(to io.Writer, n int, pattern string, colours bool) {
-	if lines, after := l.fatal(); pattern == "" && len(lines) > 0 && after >= n {
+	if lines, after := l.Fatal(); pattern == "" && len(lines) > 0 && after >= n {
 		fmt.Fprintf(to, "the first fatal line, %d lines before the last one:\n", after)
 		Print(to, lines, colours)
 		fmt.Fprintln(to, "…")

@@ -1,8 +1,9 @@
 //go:build !linux
 
-package apmserver
+package process
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -22,4 +23,12 @@ func signalGroup(pid int, kill bool) {
 	if kill || p.Signal(os.Interrupt) != nil {
 		_ = p.Kill()
 	}
+}
+
+// onCPUs cannot choose CPUs.
+func onCPUs(cpus []int, start func() error) error {
+	if cpus != nil {
+		return errors.ErrUnsupported
+	}
+	return start()
 }

@@ -1,6 +1,7 @@
-package apmserver
+package process
 
 import (
+	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -28,4 +29,24 @@ func signalGroup(pid int, kill bool) {
 		s = syscall.SIGKILL
 	}
 	_ = syscall.Kill(-pid, s)
+}
+
+// onCPUs starts a process that may use these CPUs only. A process has the CPUs of the thread that
+// starts it, so all that it starts has them, too.
+func onCPUs(cpus []int, start func() error) error {
+	if cpus == nil {
+		return start()
+	}
+	var before, set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return err
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("cannot use the CPUs %v: %w", cpus, err)
+	}
+	defer func() { _ = unix.SchedSetaffinity(0, &before) }() // cannot fail: the thread had them
+	return start()
 }

@@ -1,4 +1,4 @@
-package apmserver
+package process
 
 // A longer line keeps only its beginning and end: libbeat writes the whole refused event, 4
 // kB and more, and then the reason.

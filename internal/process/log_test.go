@@ -1,4 +1,4 @@
-package apmserver
+package process
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func TestFirstFatalLine(t *testing.T) {
 		fmt.Fprint(l, text)
 		fmt.Fprint(l, strings.Repeat("r15 0x0\n", 2*LogLines))
 		var got []string
-		lines, _ := l.fatal()
+		lines, _ := l.Fatal()
 		for _, line := range lines {
 			if line.Text != "r15 0x0" {
 				got = append(got, line.Text)
@@ -84,8 +84,8 @@ func TestFirstFatalLine(t *testing.T) {
 		if strings.Join(got, "|") != want {
 			t.Errorf("%q: %q", text, got)
 		}
-		l.started()
-		if lines, _ := l.fatal(); len(lines) > 0 {
+		l.Started()
+		if lines, _ := l.Fatal(); len(lines) > 0 {
 			t.Errorf("%q after another start: %v", text, lines)
 		}
 	}
@@ -134,7 +134,7 @@ func TestFirstError(t *testing.T) {
 	} {
 		l := NewLog()
 		fmt.Fprint(l, test.text, strings.Repeat("2026\tERROR\tx.go:1\tlater\n", 2*LogLines*min(1, strings.Count(test.text, "ERROR"))))
-		if got := l.firstError(test.refused); got != test.want {
+		if got := l.FirstError(test.refused); got != test.want {
 			t.Errorf("%.80q: %q, want %q", test.text, got, test.want)
 		}
 	}

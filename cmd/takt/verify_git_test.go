@@ -1,0 +1,261 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// serverProgram is a server whose answers need the time that a commit sets.
+const serverProgram = `package main
+
+import (
+	"net/http"
+	"os"
+	"time"
+)
+
+const answer = 20 * time.Millisecond
+
+func main() {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { time.Sleep(answer) })
+	panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+}
+`
+
+// commitsOf makes a repository with a commit for each script, which changes the one before. Its path
+// needs quoting, and has a tag with the number of each commit.
+func commitsOf(t *testing.T, scripts ...string) string {
+	dir := filepath.Join(t.TempDir(), `my "server's" code`)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "main.go"), serverProgram)
+	write(t, filepath.Join(dir, "go.mod"), "module example.com/server\n\ngo 1.21\n")
+	gitIn(t, dir, "git init -q -b main .; git add -A; git commit -qm start; git tag c0")
+	for i, script := range scripts {
+		gitIn(t, dir, script+"; git add -A; git commit -qm '"+strings.Fields(script)[0]+"'; git tag c"+string(rune('1'+i)))
+	}
+	return dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func gitIn(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// verifyGit runs takt verify in the repository, with a cache of the test.
+func verifyGit(t *testing.T, dir string, args ...string) (code int, stderr string) {
+	t.Helper()
+	home := filepath.Dir(dir)
+	p := &process{Cmd: exec.Command("takt", append([]string{"verify"}, args...)...)}
+	p.Dir = dir
+	p.Env = append(os.Environ(), "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "GOFLAGS=-mod=mod", "GOPROXY=off",
+		"GOCACHE="+gitIn(t, dir, "go env GOCACHE"), "TAKT_BEARER=tigerlily")
+	out, err := p.CombinedOutput()
+	if err != nil && p.ProcessState == nil {
+		t.Fatal(err)
+	}
+	noneBelow(t, home)
+	return p.ProcessState.ExitCode(), string(out)
+}
+
+// noneBelow checks that no process works in a folder below dir.
+func noneBelow(t *testing.T, dir string) {
+	t.Helper()
+	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range all {
+		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, dir) {
+			t.Errorf("%s works in %s", filepath.Dir(link), at)
+		}
+	}
+}
+
+const (
+	buildServer = "go build -o server ."
+	runServer   = "exec ./server"
+	portURL     = "http://127.0.0.1:{{.Port}}/"
+)
+
+// From two commits to a verdict: the slower one is found, by runs whose labels and settings let the
+// history find them, and nothing in the repository changes.
+func TestVerifyGit(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "sed -i 's/20 \\*/80 */' main.go", "touch same; git checkout -q -b topic")
+	before := gitIn(t, dir, "find . -type f ! -path './.git/objects/*' -newermt 1970-01-01 -printf '%p %T@ %s\\n' | sort")
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	load := []string{"--", "http", "-n", "6", "-c", "2", portURL}
+	code, said := verifyGit(t, dir, append([]string{"--git", "c0..main", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "-o", "json=" + judgement}, load...)...)
+	if code != 4 || !strings.Contains(said, "verify: head: main (") || !strings.Contains(said, "was built in") || !strings.Contains(said, "\nbase is c0: start\nhead is main: sed\n") {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	var j struct {
+		Head        verify.Side
+		Comparisons []struct{ Base verify.Side }
+	}
+	readJSON(t, judgement, &j)
+	base, head := j.Comparisons[0].Base.Commit, j.Head.Commit
+	if base.Hash != gitIn(t, dir, "git rev-parse c0") || head.Hash != gitIn(t, dir, "git rev-parse main") || head.Branch != "main" || head.Subject != "sed" {
+		t.Errorf("%+v, %+v", base, head)
+	}
+	var r takt.Report
+	show := exec.Command("takt", "show", j.Head.Runs[0], "-o", "json")
+	show.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Dir(dir), "XDG_STATE_HOME="+filepath.Dir(dir))
+	text, err := show.Output()
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		t.Fatal(err)
+	}
+	if r.Labels["revision"] != head.Hash || r.Labels["branch"] != "main" || r.Labels["revision_date"] != head.Date || r.Variables["host"] != "127.0.0.1:{{.Port}}" || r.Variables["server_run"] != runServer || r.Variables["server_start"] != "for each run" {
+		t.Errorf("%v, %v", r.Labels, r.Variables)
+	}
+	if rss, ok := r.Extra["max_rss"].(float64); !ok || rss < 1<<20 {
+		t.Errorf("%v", r.Extra)
+	}
+	if after := gitIn(t, dir, "find . -type f ! -path './.git/objects/*' -newermt 1970-01-01 -printf '%p %T@ %s\\n' | sort"); after != before {
+		t.Errorf("the repository has changed:\n%s", after)
+	}
+
+	t.Run("the same", func(t *testing.T) {
+		code, said := verifyGit(t, dir, append([]string{"--git", "main...topic", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "--tolerance", "200%", "--keep-running"}, load...)...)
+		if code != 0 || !strings.Contains(said, "is built already") {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+	})
+	t.Run("the working tree, in a duet", func(t *testing.T) {
+		gitIn(t, dir, "sed -i 's/80 \\*/2 */' main.go")
+		code, said := verifyGit(t, dir, "--git", "c0", "--build", buildServer, "--run", runServer, "--metric", "p50", "--budget", "10s", "--tolerance", "1000%",
+			"--", "http", "--rate", "200/s", "-z", "2s", portURL)
+		if code != 0 && code != 6 || !strings.Contains(said, "verify: head: the working tree (") || code == 0 && !strings.Contains(said, "duet of") { // 6: the generator was late
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+		gitIn(t, dir, "git checkout -q main.go")
+	})
+}
+
+func readJSON(t *testing.T, path string, to any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is wrong with a commit ends the series: 7 if it is base, 8 if it is head.
+func TestVerifyGitFails(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "echo broken >>main.go", "git checkout -q c0 main.go; sed -i 's/^func main() {/&\\npanic(\"early\")/' main.go",
+		"git checkout -q c0 main.go; sed -i 's/^func main() {/&\\nselect {}/' main.go",
+		"git checkout -q c0 main.go; sed -i 's/time.Sleep(answer)/if r.Method == \"POST\" { os.Exit(9) }/' main.go",
+		"echo crash >crash")
+	gitIn(t, dir, "git update-ref refs/heads/-odd c5")
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		said []string
+	}{
+		"head does not build":       {[]string{"--git", "c0..c1"}, 8, []string{"the end of the output of --build, at head c1 (", "./main.go:", "takt: head c1 (", "the build failed (exit status 1); its output is in /"}},
+		"base does not build":       {[]string{"--git", "c1..c0"}, 7, []string{"takt: base c1 ("}},
+		"head crashes":              {[]string{"--git", "c0..c2"}, 8, []string{"the end of the output of --run, at head", "panic: early", "the server ended by itself (exit status 2)"}},
+		"head is never ready":       {[]string{"--git", "c0..c3", "--ready-timeout", "1s"}, 8, []string{"the server is not ready after 1s: ", "raise --ready-timeout"}},
+		"base ends during the load": {[]string{"--git=c4..-odd", "--", "http", "-m", "POST", "-n", "20", "-c", "1", portURL}, 7, []string{"takt: base c4 (", "the server ended by itself (exit status 9)"}},
+		"no such commit":            {[]string{"--git", "nope..c0"}, 2, []string{`takt: --git nope..c0: git knows no commit "nope"`}},
+		"a run with a fault":        {[]string{"--git", "c0..c4", "--", "http", "--nope", portURL}, 2, []string{"unknown flag"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"--build", buildServer, "--run", runServer, "--pairs", "1"}, test.args...)
+			if !strings.Contains(strings.Join(test.args, " "), "-- http") {
+				args = append(args, "--", "http", "-n", "2", "-c", "1", portURL)
+			}
+			code, said := verifyGit(t, dir, args...)
+			if code != test.code {
+				t.Errorf("exit code %d", code)
+			}
+			for _, want := range test.said {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			if t.Failed() {
+				t.Log(said)
+			}
+			if strings.Contains(said, "tigerlily") {
+				t.Error("a secret is shown")
+			}
+		})
+	}
+}
+
+// The first slower commit is found beside one that does not build and one that does not start.
+func TestVerifyBisect(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "touch 1", "echo broken >2.go", "rm 2.go; sed -i 's/20 \\*/80 */' main.go", "touch 4", "sed -i 's/^func main() {/&\\npanic(5)/' main.go", "sed -i /panic.5/d main.go", "touch 7")
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	code, said := verifyGit(t, dir, "--bisect", "--git", "c0..c7", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "-o", "json="+judgement,
+		"--", "http", "-n", "6", "-c", "2", portURL)
+	var j struct{ Bisect []verify.Culprit }
+	readJSON(t, judgement, &j)
+	if code != 4 || len(j.Bisect) != 1 || !j.Bisect[0].Found || len(j.Bisect[0].Commits) != 2 {
+		t.Fatalf("exit code %d, %+v\n%s", code, j, said)
+	}
+	broken, slow := j.Bisect[0].Commits[0], j.Bisect[0].Commits[1]
+	if broken.Hash != gitIn(t, dir, "git rev-parse c2") || !strings.Contains(broken.Skipped, "the build failed") || slow.Hash != gitIn(t, dir, "git rev-parse c3") || slow.Skipped != "" {
+		t.Errorf("%+v\n%s", j, said)
+	}
+	if !strings.Contains(said, "  - p50: the first worse commit is ") {
+		t.Error(said)
+	}
+}
+
+// The flags of --git that do not go together are named at once.
+func TestVerifyGitFlags(t *testing.T) {
+	dir := commitsOf(t)
+	for _, test := range []struct {
+		args []string
+		said string
+	}{
+		{[]string{"--git", "c0..", "--base", "http://a/", "--head", "http://b/", "--run", "x", "--", "http", "-n", "1", portURL}, "--git names both sides"},
+		{[]string{"--git", "c0..", "--", "http", "-n", "1", portURL}, "--git needs --run"},
+		{[]string{"--git", "c0..", "--run", "x"}, "--git needs the load after --"},
+		{[]string{"--git", "c0..", "--run", "x", "--", "http", "-n", "1", "http://127.0.0.1:80/"}, "neither the load nor --ready has {{.Port}}"},
+		{[]string{"--git", "c0..", "--run", "x", "--ready", "tcp:a:1", "--duet", "--", "http", "--rate", "500/s", "-z", "5s", "http://127.0.0.1:80/"}, "both servers run at the same time"},
+		{[]string{"--git", "c0..", "--run", "x", "--ready", "udp", "--", "http", "-n", "1", portURL}, `bad --ready "udp"`},
+		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--duet", "--", "http", "--rate", "500/s", "-z", "5s", portURL}, "--bisect compares runs"},
+		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--bisect-pairs", "0", "--", "http", "-n", "1", portURL}, "bad --bisect-pairs 0"},
+		{[]string{"--git", "c0..", "--run", "x", "--server-cpus", "3-1", "--", "http", "-n", "1", portURL}, `"3-1" is not a list of CPUs`},
+		{[]string{"--build", "x"}, "--build is for --git"},
+	} {
+		if code, said := verifyGit(t, dir, test.args...); code != 2 || !strings.Contains(said, test.said) {
+			t.Errorf("%q: exit code %d, %s", test.args, code, said)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package verifycmd
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/taktload/takt/internal/judge/bisect"
+	"github.com/taktload/takt/internal/judge/verify"
+)
+
+// leastChance is that of a commit that is named although the search has not found the first worse one.
+const leastChance = 0.05
+
+func (h *hunt) culprit(metric string, s *bisect.Search, pairs int) verify.Culprit {
+	first, last, chance := s.Found()
+	c := verify.Culprit{Metric: metric, Chance: chance, Pairs: pairs, Found: chance >= h.verifyCommand.options.Confidence}
+	var at []int
+	for i := first; i <= last; i++ {
+		at = append(at, i)
+	}
+	if !c.Found {
+		at = s.Likely(min(leastChance, chance/2))
+		c.Chance = 0
+	}
+	chances := s.Chances()
+	for _, i := range at {
+		if !c.Found {
+			c.Chance += chances[i]
+		}
+		c.Commits = append(c.Commits, verify.Suspect{Commit: told(h.history[i]), Chance: chances[i], Pairs: s.Pairs(i), Skipped: h.skipped[i], Merge: h.history[i].Merge})
+	}
+	return c
+}
+
+// sentence says what a search has found.
+func sentence(c verify.Culprit) string {
+	last := c.Commits[len(c.Commits)-1]
+	switch {
+	case !c.Found:
+		var list []string
+		for _, s := range c.Commits {
+			list = append(list, fmt.Sprintf("%s (%.0f %%)", named(s.Commit), 100*s.Chance))
+		}
+		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; raise --bisect-pairs, or make longer runs", c.Metric, pairsOf(c.Pairs), strings.Join(list, ", "))
+	case len(c.Commits) > 1:
+		var list []string
+		for _, s := range c.Commits[:len(c.Commits)-1] {
+			list = append(list, named(s.Commit))
+		}
+		return fmt.Sprintf("%s: the first worse commit is %s, or one before it that could not be compared: %s; with a probability of %s", c.Metric, named(last.Commit), strings.Join(list, ", "), surely(c.Chance))
+	}
+	text := fmt.Sprintf("%s: the first worse commit is %s, with a probability of %s", c.Metric, named(last.Commit), surely(c.Chance))
+	if last.Merge {
+		text += fmt.Sprintf("; the commit is a merge, and --git %.10s^1..%.10s^2 --bisect looks into it", last.Hash, last.Hash)
+	}
+	return text
+}
+
+func named(c verify.Commit) string { return fmt.Sprintf("%.10s (%s)", c.Hash, c.Subject) }
+
+// surely is a probability, rounded down: 99.96 % is not 100 %.
+func surely(p float64) string { return fmt.Sprintf("%.4g %%", math.Floor(p*1000)/10) }

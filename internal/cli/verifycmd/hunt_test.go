@@ -1,0 +1,56 @@
+package verifycmd
+
+import (
+	"testing"
+
+	"github.com/taktload/takt/internal/checkout"
+	"github.com/taktload/takt/internal/judge/verify"
+)
+
+func TestSentence(t *testing.T) {
+	suspect := func(hash string, chance float64) verify.Suspect {
+		return verify.Suspect{Commit: verify.Commit{Hash: hash + "0123456789", Subject: "subject " + hash}, Chance: chance}
+	}
+	merge := suspect("c", 0.99965)
+	merge.Merge = true
+	for _, test := range []struct {
+		culprit verify.Culprit
+		want    string
+	}{
+		{
+			verify.Culprit{Metric: "p50", Found: true, Chance: 0.951, Commits: []verify.Suspect{suspect("a", 0.951)}},
+			"p50: the first worse commit is a012345678 (subject a), with a probability of 95.1 %",
+		}, {
+			verify.Culprit{Metric: "p50", Found: true, Chance: 0.99965, Commits: []verify.Suspect{merge}},
+			"p50: the first worse commit is c012345678 (subject c), with a probability of 99.9 %; the commit is a merge, and --git c012345678^1..c012345678^2 --bisect looks into it",
+		}, {
+			verify.Culprit{Metric: "p99", Found: true, Chance: 1, Commits: []verify.Suspect{suspect("a", 0.3), suspect("b", 0.3), suspect("c", 0.4)}},
+			"p99: the first worse commit is c012345678 (subject c), or one before it that could not be compared: a012345678 (subject a), b012345678 (subject b); with a probability of 100 %",
+		}, {
+			verify.Culprit{Metric: "p99", Pairs: 100, Commits: []verify.Suspect{suspect("a", 0.6), suspect("b", 0.3)}},
+			"p99: the first worse commit was not found with 100 pairs; most likely: a012345678 (subject a) (60 %), b012345678 (subject b) (30 %); raise --bisect-pairs, or make longer runs",
+		},
+	} {
+		if got := sentence(test.culprit); got != test.want {
+			t.Errorf("%s\nwant %s", got, test.want)
+		}
+	}
+}
+
+// The clearest regression is searched first, and its commit is expected for the others.
+func TestHuntOrder(t *testing.T) {
+	bound := func(v float64) *float64 { return &v }
+	j := verify.Judgement{Comparisons: []verify.Comparison{{Findings: []verify.Finding{
+		{Metric: "p99", Difference: 0.4, Low: bound(0.1), High: bound(0.9), Verdict: verify.Regressed},
+		{Metric: "errors", Verdict: verify.OK},
+		{Metric: "rate", Difference: -0.2, Low: bound(-0.21), High: bound(-0.19), Verdict: verify.Regressed},
+	}}}}
+	if list := worst(&j); len(list) != 2 || list[0].Metric != "rate" || list[1].Metric != "p99" {
+		t.Errorf("%v", list)
+	}
+	h := hunt{history: []checkout.Commit{{Hash: "a"}, {Hash: "b"}, {Hash: "c"}}}
+	found := verify.Culprit{Found: true, Commits: []verify.Suspect{{Commit: verify.Commit{Hash: "b"}}, {Commit: verify.Commit{Hash: "c"}}}}
+	if at := h.indexes([]verify.Culprit{found, {Commits: found.Commits[:1]}, found}); len(at) != 1 || at[0] != 2 {
+		t.Errorf("%v", at)
+	}
+}

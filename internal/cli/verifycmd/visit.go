@@ -1,0 +1,114 @@
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/service"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// visit is one run against the server of a side. It implements core.Side for a whole run.
+type visit struct {
+	*commitSide
+	ctx     context.Context // ends when the server ends
+	cancel  context.CancelCauseFunc
+	watched *process.Watched
+}
+
+// visit starts the server for a run. The caller calls leave.
+func (s *commitSide) visit(ctx context.Context, out io.Writer) (*visit, error) {
+	if err := s.start(ctx, out); err != nil {
+		return nil, err
+	}
+	r := &visit{commitSide: s}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	go func(done <-chan struct{}, failure func() error) {
+		select {
+		case <-done:
+			r.cancel(failure())
+		case <-r.ctx.Done():
+		}
+	}(s.server.Done(), s.server.Failure)
+	return r, nil
+}
+
+// within returns a context that ends with ctx and with the server.
+func (r *visit) within(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return inner, cancel
+}
+
+// leave ends the run, and the server unless it runs on. It returns the error of a server that ended
+// during the run.
+func (r *visit) leave(out io.Writer) error {
+	died := context.Cause(r.ctx)
+	r.cancel(nil)
+	if r.watched != nil {
+		r.watched.Usage() // the run ended without a report
+	}
+	if !r.keep {
+		r.stop()
+	}
+	var failed *service.Failed
+	if errors.As(died, &failed) {
+		return r.failed(died, out)
+	}
+	return nil
+}
+
+// Source implements core.Side: the run has the whole schedule.
+func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
+
+// Join implements core.Side.
+func (r *visit) Join(*engine.Plan, core.Known) { r.watched = r.server.Watch() }
+
+// Over adds the server's figures to the report, and how it was started to the settings. The port is
+// another one in each run, and runs with different settings cannot be compared.
+func (r *visit) Over(report *takt.Report) {
+	r.figures(report)
+	for name, v := range report.Variables {
+		if text, ok := v.(string); ok {
+			report.Variables[name] = r.server.PlaceOf(text)
+		}
+	}
+	start := "for each run"
+	if r.keep {
+		start = "once"
+	}
+	report.Variables["server_start"], report.Variables["server_run"] = start, r.run
+	if r.build != "" {
+		report.Variables["server_build"] = r.build
+	}
+	if len(r.numbers) > 0 {
+		report.Variables["server_cpus"] = proc.CPUList(r.numbers)
+	}
+	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
+}
+
+// figures adds memory and CPU of the server's processes.
+func (r *visit) figures(report *takt.Report) {
+	if r.watched == nil {
+		return
+	}
+	used := r.watched.Usage()
+	r.watched = nil
+	if used.MaxRSS == 0 {
+		return
+	}
+	if report.Extra == nil {
+		report.Extra = map[string]any{}
+	}
+	report.Extra["max_rss"] = float64(used.MaxRSS)
+	c, w := report.Counts, report.WarmupCounts
+	if n := c.OK + c.Failed + w.OK + w.Failed; n > 0 && used.CPU > 0 {
+		report.Extra["server_cpu"] = used.CPU.Seconds() * 1e6 / float64(n)
+	}
+}

@@ -1,0 +1,274 @@
+package answer
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/history"
+)
+
+// HistoryText writes the result of history for people.
+func HistoryText(w io.Writer, h history.History, color bool) error {
+	p := &page.Page{Color: color}
+	p.Linef("%s: %s", paintHistory(p, h.Verdict, strings.ToUpper(string(h.Verdict))), historyFound(h))
+	p.Linef("%s", historyCriteria(h))
+	for i := range h.Groups {
+		g := &h.Groups[i]
+		p.Linef("")
+		for _, line := range page.Wrap(HistoryTitle(g), page.Width) {
+			p.Linef("%s", p.Paint(page.Bold, line))
+		}
+		for k := range g.Series {
+			historySeries(p, h, g, &g.Series[k])
+		}
+	}
+	if notes := HistoryNotes(h); len(notes) > 0 {
+		p.Linef("")
+		for _, s := range notes {
+			p.Bullet("- ", s)
+		}
+	}
+	return p.Print(w)
+}
+
+func paintHistory(p *page.Page, w history.Word, s string) string {
+	return p.Paint(map[history.Word]string{history.Regressed: page.Red, history.Inconclusive: page.Yellow, history.OK: page.Green}[w], s)
+}
+
+// historyFound says how many changes there are.
+func historyFound(h history.History) string {
+	open, all := 0, 0
+	for _, g := range h.Groups {
+		for _, s := range g.Series {
+			all += len(s.Changes)
+			for _, c := range s.Changes {
+				if c.Open {
+					open++
+				}
+			}
+		}
+	}
+	switch {
+	case open > 0:
+		return page.Plural(open, "open change") + " for the worse"
+	case all > 0:
+		return page.Plural(all, "change") + ", none of them open"
+	}
+	return "no change"
+}
+
+// historyCriteria says what counts as a change.
+func historyCriteria(h history.History) string {
+	return fmt.Sprintf("tolerance %s %%, errors %s points, confidence %s %%", page.Short(h.Tolerance*100), page.Short(h.ErrorTolerance), atLeast(h.Confidence))
+}
+
+// HistoryTitle names a group: its settings, and how many revisions it has.
+func HistoryTitle(g *history.Group) string {
+	var parts []string
+	for _, s := range g.Same {
+		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
+	}
+	if parts == nil {
+		parts = []string{g.Kind}
+	}
+	first, last := g.Revisions[0].Date, g.Revisions[len(g.Revisions)-1].Date
+	parts = append(parts, fmt.Sprintf("%s in %s, %s to %s", page.Plural(len(g.Revisions), "revision"), page.Plural(g.Runs, "run"), day(first), day(last)))
+	return page.Clean(strings.Join(parts, ", "))
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// historySeries writes a series: its level with its curve on one line, then its changes, with a larger
+// curve, and what it cannot show.
+func historySeries(p *page.Page, h history.History, g *history.Group, s *history.Series) {
+	first := s.Points[0].Level
+	last := s.Points[len(s.Points)-1].Level
+	levels := page.Amount(s.Unit, last) + ","
+	if len(s.Changes) > 0 {
+		levels = page.Amount(s.Unit, first) + " → " + levels
+	}
+	p.Linef("")
+	word := paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12))
+	rest := page.Wrap(joined(levels)+" "+spreadText(h, s), page.Width-25)
+	p.Linef("%s %s  %s", page.Left(page.Clean(s.Metric), 10), word, rest[0])
+	for _, line := range rest[1:] {
+		p.Linef("%25s%s", "", line)
+	}
+	if len(s.Changes) > 0 {
+		for _, line := range historyPlot(s) {
+			p.Linef("%s", line)
+		}
+	} else {
+		p.Linef("           %s", sparkline(s))
+	}
+	for _, c := range s.Changes {
+		p.Bullet("", ChangeSentence(g, s, c))
+	}
+	if s.Verdict == history.Inconclusive {
+		p.Bullet("", NeedSentence(h, s))
+	}
+}
+
+// spreadText is the noise of a series, and how soon a change shows in it.
+func spreadText(h history.History, s *history.Series) string {
+	t := "spread " + joined(relative(s, s.Noise.Spread))
+	if s.Noise.Outliers > 0 {
+		t += ", " + page.Plural(s.Noise.Outliers, "outlier")
+	}
+	if s.Noise.Delay > 0 && s.Verdict != history.Inconclusive {
+		t += "; " + joined(fmt.Sprintf("%s shows after %d", relative(s, detectable(h, s)), s.Noise.Delay))
+	}
+	return t
+}
+
+// joined is a text that no line break divides.
+func joined(s string) string { return strings.ReplaceAll(s, " ", page.NoBreak) }
+
+// relative writes a size of a change: in per cent, or in percentage points.
+func relative(s *history.Series, v float64) string {
+	if s.Absolute {
+		return page.Short(v) + " points"
+	}
+	return percentText(v) + " %"
+}
+
+// percentText writes a ratio in per cent: with one decimal below 10 %.
+func percentText(v float64) string {
+	v *= 100
+	if math.Abs(v) < 9.95 {
+		return page.TrimZeros(fmt.Sprintf("%.1f", v))
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// ChangeSentence says what changed, by how much, when, and what became of it.
+func ChangeSentence(g *history.Group, s *history.Series, c history.Change) string {
+	verb := "rose"
+	if c.Difference < 0 {
+		verb = "fell"
+	}
+	size, ends := changeSize(s, c)
+	r := g.Revisions[c.At]
+	text := fmt.Sprintf("%s %s by %s%s at %s (%s), ", s.Metric, verb, size, ends, revision(r.Name), day(r.Date))
+	if c.To-c.From == 1 {
+		text += "the revision after " + revision(c.After)
+	} else {
+		text += fmt.Sprintf("between %s and %s", revision(c.After), revision(c.Until))
+	}
+	return page.Clean(text + ": " + ChangeWord(c))
+}
+
+// ChangeWord says what a change means for the verdict.
+func ChangeWord(c history.Change) string {
+	switch {
+	case c.Open:
+		return "worse, open"
+	case c.Accepted:
+		return "worse, accepted"
+	case c.Worse:
+		return "worse, taken back later"
+	}
+	return "better"
+}
+
+// changeSize writes the size of a change without its sign, and the ends of its interval.
+func changeSize(s *history.Series, c history.Change) (size, ends string) {
+	sign := 1.0
+	if c.Difference < 0 {
+		sign = -1
+	}
+	size = relative(s, sign*c.Difference)
+	if c.Low == nil || c.High == nil {
+		return size, ""
+	}
+	low, high := *c.Low*sign, *c.High*sign
+	if sign < 0 {
+		low, high = high, low
+	}
+	if s.Absolute {
+		return size, fmt.Sprintf(" (%s … %s points)", page.TrimZeros(fmt.Sprintf("%.3g", low)), page.TrimZeros(fmt.Sprintf("%.3g", high)))
+	}
+	return size, fmt.Sprintf(" (%s … %s %%)", percentText(low), percentText(high))
+}
+
+// NeedSentence says why a series is inconclusive, and what it lacks.
+func NeedSentence(h history.History, s *history.Series) string {
+	size := relative(s, detectable(h, s))
+	why := "too short"
+	if s.Noise.Needed > shortHistory {
+		why = "too noisy"
+	}
+	n := fmt.Sprintf("about %d more", s.Noise.Missing)
+	if s.Noise.Missing > manyMore {
+		n = fmt.Sprintf("more than %d more, so make its runs longer or the machine quieter", manyMore)
+	}
+	return fmt.Sprintf("%s is %s to show a change of %s with %s; it needs %s", page.Clean(s.Metric), why, size, page.Plural(len(s.Points), "revision"), n)
+}
+
+const (
+	shortHistory = 12   // revisions that even a quiet series needs
+	manyMore     = 1000 // missing revisions above which the number does not matter
+)
+
+// detectable is the size of change to detect, in the unit of differences of the series.
+func detectable(h history.History, s *history.Series) float64 {
+	if s.Absolute {
+		return h.ErrorTolerance * h.Detect / h.Tolerance
+	}
+	return h.Detect
+}
+
+// HistoryNotes say what the series do not show.
+func HistoryNotes(h history.History) (notes []string) {
+	for _, s := range h.Advice {
+		notes = append(notes, page.Clean(s))
+	}
+	if h.Unfit > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s, invalid, cut short, or shards", page.Plural(h.Unfit, "run")))
+	}
+	if h.Without > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s without a label revision", page.Plural(h.Without, "run")))
+	}
+	if h.Hidden > 0 {
+		notes = append(notes, fmt.Sprintf("not judged: %s with older runs; add filters", page.Plural(h.Hidden, "more group")))
+	}
+	older := 0
+	skipped := map[string]int{}
+	for _, g := range h.Groups {
+		older += g.Older
+		for _, s := range g.Series {
+			skipped[s.Metric] += s.Skipped
+		}
+	}
+	if older > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s older than the newest of their group; choose fewer with -n", page.Plural(older, "revision")))
+	}
+	for _, metric := range page.Sorted(skipped) {
+		if skipped[metric] > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s without a value that can be judged, or with more than 1 %% errors", page.Clean(metric), page.Plural(skipped[metric], "run")))
+		}
+	}
+	for _, s := range bisections(h) {
+		notes = append(notes, page.Clean(s))
+	}
+	return notes
+}
+
+// bisections say how to confirm the open changes.
+func bisections(h history.History) (list []string) {
+	for _, g := range h.Groups {
+		for _, s := range g.Series {
+			for _, c := range s.Changes {
+				if !c.Open {
+					continue
+				}
+				return []string{fmt.Sprintf("to confirm a change, compare the revisions beside it with takt verify --pairs; --accept %s accepts one, and exit code 4 ends", revision(c.Revision))}
+			}
+		}
+	}
+	return nil
+}

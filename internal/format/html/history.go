@@ -1,0 +1,138 @@
+package html
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"time"
+
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/history"
+)
+
+// History writes the page of history.
+func History(w io.Writer, h history.History) error {
+	var markdown bytes.Buffer
+	if err := answer.HistoryMarkdown(&markdown, h); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return err
+	}
+	tones := map[history.Word]string{history.Regressed: "bad", history.Inconclusive: "warn", history.OK: "good"}
+	d := &document{
+		Title: "history", Verdict: verdictWord{string(h.Verdict), tones[h.Verdict]}, Headline: answer.HistoryWords(h),
+		Notes: answer.HistoryNotes(h), Markdown: markdown.String(), JSON: string(text),
+	}
+	for i := range h.Groups {
+		g := &h.Groups[i]
+		t := &table{Caption: "Every metric of these runs.", Head: answer.HistoryHead(), Words: 1, Tail: 1}
+		s := section{ID: fmt.Sprintf("group-%d", i+1), Title: answer.HistoryTitle(g)}
+		for k := range g.Series {
+			t.Rows = append(t.Rows, answer.HistoryCells(&g.Series[k]))
+		}
+		s.Blocks = append(s.Blocks, block{Table: t})
+		for k := range g.Series {
+			s.Blocks = append(s.Blocks, seriesBlocks(h, g, &g.Series[k])...)
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	return d.write(w)
+}
+
+// seriesBlocks are the chart of a series, and the table of its changes.
+func seriesBlocks(h history.History, g *history.Group, s *history.Series) []block {
+	b := block{
+		Title: page.Clean(s.Metric), Picture: historyPicture(g, s),
+		Legend: []legend{{"dotkey", "a revision"}, {"response", "level"}},
+	}
+	if len(s.Changes) > 0 {
+		b.Legend = append(b.Legend, legend{"dotkey over", "a change for the worse that is open"}, legend{"range", "where a change may be"})
+	}
+	if s.Verdict == history.Inconclusive {
+		b.Help = capital(answer.NeedSentence(h, s)) + "."
+	}
+	blocks := []block{b}
+	if len(s.Changes) > 0 {
+		t := &table{Caption: "The changes of " + page.Clean(s.Metric) + ".", Head: answer.ChangeHead(), Words: 7}
+		for _, c := range s.Changes {
+			t.Rows = append(t.Rows, answer.ChangeCells(s, c))
+		}
+		blocks = append(blocks, block{Table: t})
+	}
+	return blocks
+}
+
+const (
+	historyHeight = 160
+	year          = 365 * 24 * time.Hour
+)
+
+// historyPicture draws the points over the revisions, equally far from each other, with the levels and
+// the changes.
+func historyPicture(g *history.Group, s *history.Series) template.HTML {
+	d := newDrawing(historyHeight)
+	y := historyScale(s)
+	for _, v := range y.ticks(4) {
+		d.horizontal(y.at(v), "grid", page.Amount(s.Unit, v))
+	}
+	n := float64(len(g.Revisions))
+	x := func(at int) float64 { return (float64(at) + 0.5) / n }
+	var at []float64
+	var dates []string
+	layout := "01-02"
+	if g.Revisions[len(g.Revisions)-1].Date.Sub(g.Revisions[0].Date) > year {
+		layout = "2006-01"
+	}
+	for i := 0; i < len(g.Revisions); i += max(1, (len(g.Revisions)+4)/5) { // five dates have room on a phone
+		at, dates = append(at, x(i)), append(dates, g.Revisions[i].Date.UTC().Format(layout))
+	}
+	d.columns(at, func(i int) string { return dates[i] })
+	open := map[int]bool{}
+	for _, c := range s.Changes {
+		d.area(x(c.From), x(c.To), 0, 1, "range")
+		open[c.At] = c.Open
+	}
+	var level []point
+	for _, p := range s.Points {
+		level = append(level, point{from: float64(p.At) / n, to: float64(p.At+1) / n, y: y.at(p.Level)})
+	}
+	d.steps(level, "response")
+	for _, p := range s.Points {
+		d.historyPoint(g, s, p, x(p.At), y, open[p.At])
+	}
+	return d.svg(page.Clean(s.Metric)+" of each revision; the table has the changes", "")
+}
+
+// historyPoint draws a revision, and if its runs differ, from the least to the greatest.
+func (d *drawing) historyPoint(g *history.Group, s *history.Series, p history.Point, x float64, y scale, open bool) {
+	if p.Low < p.High {
+		d.stroke(x, x, y.at(p.Low), y.at(p.High), "cross")
+	}
+	r := g.Revisions[p.At]
+	class, radius := "dot pale", 3.0
+	if open {
+		class, radius = "dot over", 5
+	}
+	d.dot(x, y.at(p.Value), radius, class, fmt.Sprintf("%s, %s: %s, %s", answer.Revision(r.Name), r.Date.UTC().Format("2006-01-02"), page.Amount(s.Unit, p.Value), page.Plural(r.Runs, "run")))
+}
+
+// historyScale is from the least to the greatest point, since a change of 10 % is small beside 0; runs
+// beyond it are at the edge. It spans at least a fifth of the values.
+func historyScale(s *history.Series) scale {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range s.Points {
+		low, high = min(low, p.Value), max(high, p.Value)
+	}
+	middle, half := (low+high)/2, (high-low)/2*1.15
+	half = max(half, math.Abs(middle)*0.1, 1e-9)
+	if s.Absolute {
+		half = max(half, 0.1)
+	}
+	return scale{low: max(0, middle-half), high: middle + half}
+}

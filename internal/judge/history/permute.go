@@ -1,0 +1,140 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/taktload/takt/internal/judge/stats"
+)
+
+// drawsPerLevel × 1 ÷ level is the number of draws of a test, so that one or a few draws decide
+// nothing.
+const drawsPerLevel = 5
+
+// mostCorrelated is the largest correlation of neighbours that a test assumes.
+const mostCorrelated = 0.8
+
+// shuffler puts values into an order of chance in which neighbours resemble each other as much as they
+// do in the series: the ranks are those of a first-order autoregression. Without correlation every
+// order is equally likely, and the test is an exact permutation test.
+type shuffler struct {
+	r      *rand.Rand
+	rho    float64
+	sorted []float64
+	keys   []float64
+	order  []int
+	out    []float64
+}
+
+func newShuffler(values []float64, rho float64) *shuffler {
+	n := len(values)
+	return &shuffler{
+		r: rand.New(rand.NewPCG(uint64(n), 1)), rho: rho, sorted: slices.Sorted(slices.Values(values)),
+		keys: make([]float64, n), order: make([]int, n), out: make([]float64, n),
+	}
+}
+
+// draw returns the values in the next order. The next call overwrites them.
+func (s *shuffler) draw() []float64 {
+	if s.rho == 0 {
+		copy(s.out, s.sorted)
+		s.r.Shuffle(len(s.out), func(i, j int) { s.out[i], s.out[j] = s.out[j], s.out[i] })
+		return s.out
+	}
+	fresh := math.Sqrt(1 - s.rho*s.rho)
+	last := s.r.NormFloat64()
+	for i := range s.keys {
+		s.keys[i], s.order[i] = last, i
+		last = s.rho*last + fresh*s.r.NormFloat64()
+	}
+	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.keys[a], s.keys[b]) })
+	for rank, at := range s.order {
+		s.out[at] = s.sorted[rank]
+	}
+	return s.out
+}
+
+// changes reports whether the best split of points is farther from chance than level allows: whether
+// its p-value (draws at least as far + 1) ÷ (draws + 1) is at most level (Phipson & Smyth, Stat. Appl.
+// Genet. Mol. Biol. 9, 2010, 39). It ends as soon as the rest of the draws cannot change the answer.
+func changes(points []float64, rho, level float64) (split, bool) {
+	list, sums := seeded(len(points)), make([]float64, len(points)+1)
+	if len(list) == 0 || level <= 0 {
+		return split{}, false
+	}
+	best := scan(points, list, sums)
+	draws := int(math.Ceil(drawsPerLevel / level))
+	most := level*float64(draws+1) - 1 // draws as far that a change may have
+	s := newShuffler(points, rho)
+	as := 0.0
+	for range draws {
+		if scan(s.draw(), list, sums).distance >= best.distance*(1-1e-12) {
+			if as++; as > most {
+				return best, false
+			}
+		}
+	}
+	return best, best.distance > 0
+}
+
+// correlationOf estimates the correlation of neighbours from differences, which a change of the level
+// disturbs in few places only: half the variance of values 1 apart is (1 − ρ) · σ², that of values
+// farther apart about σ² (Tecuapetla-Gómez & Munk, Scand. J. Stat. 44, 2017). A standard error is
+// added: a false alarm costs more than a change that is found some revisions later.
+func correlationOf(values []float64) float64 {
+	n := len(values)
+	if n < fewestCorrelated {
+		return 0
+	}
+	far, lags := 0.0, 0.0
+	for lag := 3; lag <= 8 && lag < n/2; lag++ {
+		far, lags = far+variogram(values, lag), lags+1
+	}
+	if far == 0 {
+		return 0
+	}
+	rho := 1 - variogram(values, 1)/(far/lags) + 1/math.Sqrt(float64(n))
+	return min(max(rho, 0), mostCorrelated)
+}
+
+// fewestCorrelated is the smallest number of values whose correlation is estimated.
+const fewestCorrelated = 8
+
+// variogram is half the mean square of the differences of values that are lag apart.
+func variogram(values []float64, lag int) float64 {
+	sum := 0.0
+	for i := lag; i < len(values); i++ {
+		d := values[i] - values[i-lag]
+		sum += d * d / 2
+	}
+	return sum / float64(len(values)-lag)
+}
+
+// normalScores are the normal quantiles of the ranks, with which the shuffler orders values, too: the
+// correlation does not depend on the distribution of the noise (van der Waerden, 1952).
+func normalScores(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	list := make([]float64, len(values))
+	for rank, at := range order {
+		list[at] = stats.NormalQuantile((float64(rank) + 1) / float64(len(values)+1))
+	}
+	return list
+}
+
+// plainChange is the size of a change, in spreads of the points about their levels, that noise whose
+// neighbours resemble each other hardly ever looks like.
+const plainChange = 4
+
+// correlated estimates the correlation of neighbours about the levels of a series, of which only plain
+// changes count: those that noise makes must stay in, or it would look less correlated than it is.
+func correlated(values []float64, level float64) float64 {
+	found := segment(values, level, 0)
+	found = largeOnly(values, found, plainChange*spreadOf(residualsOf(values, found), 0))
+	return correlationOf(normalScores(residualsOf(values, found)))
+}

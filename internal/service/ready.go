@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/value"
+)
+
+// Ready is when a server is ready: a URL answers, a TCP port is open, or its output has a line.
+type Ready struct {
+	url    string         // "": not a URL
+	status int            // the status that counts; 0: any from 200 to 399
+	tcp    string         // HOST:PORT
+	line   *regexp.Regexp // matches a line of the output
+	text   string
+}
+
+// NewReady reads http://…, tcp, tcp:HOST:PORT, or log:REGEXP. "" is tcp: the port of {{.Port}}.
+func NewReady(text string, status int) (Ready, error) {
+	r := Ready{text: text, status: status}
+	kind, rest, more := strings.Cut(text, ":")
+	switch {
+	case text == "" || text == "tcp":
+		r.text, r.tcp = "tcp", "127.0.0.1:"+PortMark
+	case kind == "tcp" && more && !strings.HasPrefix(rest, "//"):
+		r.tcp = rest
+	case kind == "log" && more && rest != "":
+		line, err := regexp.Compile(rest)
+		if err != nil {
+			return r, value.Faultf("bad --ready %q: %v", text, err)
+		}
+		r.line = line
+	default:
+		u, err := url.Parse(strings.ReplaceAll(text, PortMark, "1"))
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return r, value.Faultf("bad --ready %q; give a URL such as http://127.0.0.1:%s/, tcp, tcp:HOST:PORT, or log:REGEXP", text, PortMark)
+		}
+		r.url = text
+	}
+	if status != 0 && r.url == "" {
+		return r, value.Faultf("--ready-status is the status of a URL, and --ready is %s; leave it out", r.text)
+	}
+	return r, nil
+}
+
+// UsesPort reports whether the port that takt chooses decides.
+func (r Ready) UsesPort() bool { return strings.Contains(r.url+r.tcp, PortMark) }
+
+// Times of the wait for a server.
+const (
+	pollTime = 20 * time.Millisecond
+	askTime  = 2 * time.Second
+)
+
+// at is Ready for this port.
+func (r Ready) at(port int) Ready {
+	r.url, r.tcp, r.text = withPort(r.url, port), withPort(r.tcp, port), withPort(r.text, port)
+	return r
+}
+
+// answers reports whether something answers at the URL or the port. why is what it answered.
+func (r Ready) answers(ctx context.Context) (ready bool, why string) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	if r.tcp != "" {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "tcp", r.tcp)
+		if err != nil {
+			return false, err.Error()
+		}
+		conn.Close()
+		return true, ""
+	}
+	status, err := get(ctx, r.url)
+	switch {
+	case err != nil:
+		return false, err.Error()
+	case r.status == 0 && status >= 200 && status < 400, status == r.status:
+		return true, ""
+	}
+	return false, fmt.Sprintf("%s answered with status %d", r.url, status)
+}
+
+// get returns the status of the answer. It follows no redirect, uses no proxy, and leaves no
+// connection to the load.
+func get(ctx context.Context, url string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: anyCertificate()},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	answer.Body.Close()
+	return answer.StatusCode, nil
+}

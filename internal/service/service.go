@@ -1,0 +1,169 @@
+// Package service is a server under test that takt starts: its port, when it is ready, its output,
+// its usage, and its end.
+package service
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/process"
+)
+
+// Options say how to start a server.
+type Options struct {
+	Command  string        // for sh -c; with PortMark
+	Folder   string        // where the command runs
+	Env      []string      // its environment, besides PORT
+	Ready    Ready         // when it is ready
+	Patience time.Duration // longest time until it is ready
+	CPUs     []int         // CPUs that the server may use; nil: all
+	Grace    time.Duration // time to end by itself before it is killed
+}
+
+// Server is a running server.
+type Server struct {
+	Port int
+
+	options Options
+	child   *process.Child
+	log     *process.Log
+	mark    string // the variable that all processes of the server have
+	stopped bool
+}
+
+// markVariable names the processes of one server, also those that leave its group.
+const markVariable = "TAKT_UNDER_TEST"
+
+// Start starts a server and waits until it is ready.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	o.Ready = o.Ready.at(port)
+	if o.Ready.line == nil {
+		if taken, _ := o.Ready.answers(ctx); taken {
+			return nil, fmt.Errorf("another program answers at %s before the server is started; end that program, or use %s in --run", o.Ready.text, PortMark)
+		}
+	}
+	s := &Server{Port: port, options: o, log: process.NewLog(), mark: markVariable + "=" + rand.Text()}
+	seen := &finder{line: o.Ready.line, found: make(chan struct{})}
+	cmd := exec.Command("sh", "-c", withPort(o.Command, port))
+	cmd.Dir = o.Folder
+	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port), s.mark)
+	cmd.Stdout = io.MultiWriter(s.log, seen)
+	cmd.Stderr = cmd.Stdout
+	if s.child, err = process.LaunchOn(cmd, o.CPUs); err != nil {
+		return nil, err
+	}
+	if err := s.await(ctx, seen.found); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// await waits until the server is ready.
+func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
+	over, cancel := context.WithTimeout(ctx, s.options.Patience)
+	defer cancel()
+	tick := time.NewTicker(pollTime)
+	defer tick.Stop()
+	why := "no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:")
+	for {
+		if s.options.Ready.line == nil {
+			ready, said := s.options.Ready.answers(ctx) // may end after the patience; ended by it, it would say so and not why
+			if ready && s.alive() {
+				return nil
+			}
+			why = said
+		}
+		select {
+		case <-found:
+			return nil
+		case <-s.child.Done():
+			return s.Failure()
+		case <-over.Done():
+			if ctx.Err() != nil {
+				return cmp.Or(context.Cause(ctx), ctx.Err())
+			}
+			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready", s.options.Patience, why), Tail: s.tail()}
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) alive() bool {
+	select {
+	case <-s.child.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// Done is closed when the server has ended.
+func (s *Server) Done() <-chan struct{} { return s.child.Done() }
+
+// tailLines is the number of lines of output that an error shows.
+const tailLines = 20
+
+func (s *Server) tail() []process.Line { return s.log.Tail(tailLines, "") }
+
+// Failed is a server that ended by itself, or that is never ready.
+type Failed struct {
+	Why  string
+	Tail []process.Line // the end of its output
+}
+
+// Error implements error.
+func (e *Failed) Error() string { return e.Why }
+
+// Failure is the error of a server that has ended by itself.
+func (s *Server) Failure() error {
+	why := fmt.Sprintf("the server ended by itself (%s)", s.child.State())
+	if s.child.ExitCode() == 0 {
+		why += "; the command of --run must not return while the server runs"
+	}
+	lines := s.tail()
+	if first, after := s.log.Fatal(); len(first) > 0 && after >= tailLines {
+		lines = append(append(first, process.Line{Text: "…"}), lines...)
+	}
+	return &Failed{Why: why, Tail: lines}
+}
+
+// Stop asks the server to end, kills it after the grace, and kills what it has started and left.
+func (s *Server) Stop() {
+	if s.stopped {
+		return
+	}
+	s.stopped = true
+	s.child.End(s.options.Grace)
+	process.KillBearing(s.mark)
+}
+
+// Watch begins to measure the memory and the CPU time of all processes of the server.
+func (s *Server) Watch() *process.Watched {
+	return process.WatchAll(func() []int {
+		if pids := process.Bearing(s.mark); len(pids) > 0 {
+			return pids
+		}
+		return []int{s.child.Pid()}
+	})
+}
+
+// PlaceOf replaces the server's port in a text by PortMark, so that the settings of two runs are
+// equal.
+func (s *Server) PlaceOf(text string) string {
+	return strings.ReplaceAll(text, ":"+strconv.Itoa(s.Port), ":"+PortMark)
+}
+
+// WithPort replaces PortMark by the server's port.
+func (s *Server) WithPort(text string) string { return withPort(text, s.Port) }
