@@ -141,6 +141,10 @@ func (q *queue) lose(j *job, reason string) {
 	defer q.mu.Unlock()
 	j.state, j.reason, j.words = interrupted, reason, nil
 	q.lost = append(q.lost, j)
+	if old := len(q.lost) - maxWaiting; old > 0 { // nobody has cleared the list for many restarts
+		q.past = append(q.past, q.lost[:old]...)
+		q.lost = q.lost[old:]
+	}
 }
 
 // revive puts a job that waited into the queue again. It checks the command as if it had been
