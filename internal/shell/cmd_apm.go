@@ -21,11 +21,12 @@ func benchCommands() []command {
 		{name: "elasticsearch", args: "use URL [USER [PASSWORD]] | reset", short: "choose the cluster, or delete what apm-server wrote there", prepare: prepareElastic,
 			long: `elasticsearch use URL chooses the cluster: the output of the server under test, where
 takt counts its documents, and the store of your reports, unless the server has --store.
-local is http://localhost:9200; last is the cluster used last. takt does not save the
-password: give it again after a restart.
+local is http://localhost:9200; last is the cluster used last; @NAME is a target of the
+server. takt does not save the password: give it again after a restart.
 elasticsearch reset deletes the documents that apm-server wrote; it asks first.`},
 		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM, look: looksAtAPM,
-			long: `apm use URL…                  running servers, loaded in turn
+			long: `apm use URL…                  running servers, loaded in turn; @NAME is a target that the
+                              server names
 apm use FOLDER                a clone of apm-server on the machine of this shell; with
                               tokens only a folder of the server's --apm-folder
 apm use docker                containers, from images that takt builds of revisions;
@@ -42,7 +43,9 @@ apm tail [-n N | -N] [TEXT]   the last N lines of the server's log that contain 
 apm FLAGS URL…                load a server, as takt apm does; help apm-load lists the
                               flags`},
 		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
-		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of one request of a test to a file", prepare: prepareDump},
+		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of one request of a test to a file", prepare: prepareDump,
+			long: `The body is what a test with these numbers sends in each request. FILE is below the
+server's folder for files, --dump-dir. help test explains the numbers.`},
 	}
 }
 
