@@ -214,7 +214,8 @@ func TestServeToBeKilled(t *testing.T) {
 func TestKill(t *testing.T) {
 	home := t.TempDir()
 	accepted := 0
-	for range 6 {
+	const kills = 6
+	for range kills {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestServeToBeKilled$")
 		cmd.Env = append(os.Environ(), serveVariable+"="+home)
 		if err := cmd.Start(); err != nil {
@@ -233,9 +234,13 @@ func TestKill(t *testing.T) {
 	w, _ := serveWeb(t, home, held(nil))
 	var all struct{ Jobs []webJob }
 	w.do("GET", "/v1/jobs", "", 200, &all)
-	known := map[int]string{}
+	known, count := map[int]string{}, map[string]int{}
 	for _, j := range all.Jobs {
 		known[j.ID] = j.State
+		count[j.State]++
+	}
+	if count["running"] != 1 || count["interrupted"] > kills || count["running"]+count["interrupted"]+count["waiting"] != len(all.Jobs) {
+		t.Errorf("after %d kills: %v", kills, count) // each interrupts the one job that runs
 	}
 	for id := 1; id <= accepted; id++ {
 		if known[id] == "" {
