@@ -32,7 +32,8 @@ scripts with nc. takt -server is the same. The commands of a session:
 		Example: `  takt server
   takt server --unix ~/.takt.sock --addr none
   takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8
-  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson`,
+  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson
+  takt server --http 127.0.0.1:8235 --token-file tokens --team team`,
 	}
 	core.AddFlags(c, o.AddFlags)
 	core.Configurable(c)
