@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -88,7 +89,12 @@ func (t *Trial) on(ctx context.Context, running *Running, log *process.Log) (*ta
 	}
 	before.counters, before.known = running.counters(ctx)
 	w := process.Watch(running.pid)
+	seconds := timeline.Begin(running.timeline(log)...)
 	r, err := t.load(ctx, running, log)
+	seconds.End()
+	if r != nil {
+		seconds.Fill(r)
+	}
 	if r == nil || err != nil {
 		m.usage = w.Usage()
 		return r, m, err
