@@ -139,6 +139,9 @@ func (r Reading) get(name string) (float64, bool) {
 	return v, ok && v >= 0 && v < largest && !math.IsNaN(v)
 }
 
+// milli rounds seconds of a report: a reading takes longer than a millisecond.
+func milli(s float64) float64 { return math.Round(1e3*s) / 1e3 }
+
 // End ends the readings. It waits for the last one, askTime at most.
 func (s *Sampler) End() {
 	close(s.quit)
@@ -159,7 +162,7 @@ func (s *Sampler) Fill(r *takt.Report) {
 	}
 	r.ServerSeconds = nil
 	for _, one := range s.seconds.all {
-		one.From, one.T = one.From-origin.Seconds(), one.T-origin.Seconds()
+		one.From, one.T = milli(one.From-origin.Seconds()), milli(one.T-origin.Seconds())
 		if one.T > 0 {
 			r.ServerSeconds = append(r.ServerSeconds, one)
 		}

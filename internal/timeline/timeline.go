@@ -88,6 +88,19 @@ func join(a, b takt.ServerSecond) takt.ServerSecond {
 	return sum
 }
 
+// Coarser is the seconds with neighbours as one, at most so many.
+func Coarser(all []takt.ServerSecond, most int) (fewer []takt.ServerSecond) {
+	each := (len(all) + most - 1) / most
+	for i := 0; i < len(all); i += each {
+		sum := all[i]
+		for _, s := range all[i+1 : min(len(all), i+each)] {
+			sum = join(sum, s)
+		}
+		fewer = append(fewer, sum)
+	}
+	return fewer
+}
+
 // list is the seconds so far, at most takt.MaxIntervals. A longer list merges neighbours.
 type list struct {
 	all  []takt.ServerSecond
