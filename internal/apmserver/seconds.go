@@ -64,7 +64,7 @@ func (c Counters) reading(usage bool) timeline.Reading {
 		}
 	}
 	put(timeline.Accepted, 1, "apm-server.processor.stream.accepted")
-	put(timeline.Uptime, 1, "beat.info.uptime.ms")
+	put(timeline.Uptime, 1, uptime)
 	put(timeline.Heap, 1, "memstats.HeapAlloc", "beat.memstats.memory_alloc")
 	put(timeline.GC, 1, "memstats.NumGC")
 	put(timeline.Paused, 1e-9, "memstats.PauseTotalNs")

@@ -23,7 +23,7 @@ func Server(w io.Writer, r *takt.Report) error {
 const serverColumns = 48
 
 func server(p *page.Page, r *takt.Report) {
-	if len(r.ServerSeconds) == 0 || len(r.Intervals) == 0 {
+	if len(r.ServerSeconds) == 0 || len(r.Intervals) < 2 {
 		return
 	}
 	end := r.Intervals[len(r.Intervals)-1].T
