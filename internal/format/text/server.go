@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
@@ -20,7 +21,7 @@ func Server(w io.Writer, r *takt.Report) error {
 }
 
 // serverColumns is the largest number of columns of a curve, so that its maximum fits beside it.
-const serverColumns = 48
+const serverColumns = 40
 
 func server(p *page.Page, r *takt.Report) {
 	if len(r.ServerSeconds) == 0 || len(r.Intervals) < 2 {
@@ -34,7 +35,7 @@ func server(p *page.Page, r *takt.Report) {
 		}
 	}
 	p.Linef("")
-	p.Linef("%s", p.Paint(page.Bold, "the server over "+page.Span(end)+", "+page.Span(end/float64(len(c.list)))+" a column"))
+	p.Linef("%s", p.Paint(page.Bold, "the server over "+span(end)+", "+span(end/float64(len(c.list)))+" a column"))
 	c.line(p, Primary(r)+" p99", figure.Micros)
 	for _, f := range timeline.Figures() {
 		c := columns{end: end, list: make([]column, len(c.list))}
@@ -50,6 +51,9 @@ func server(p *page.Page, r *takt.Report) {
 		c.line(p, f.Title, func(v float64) string { return ServerFigure(f, v) })
 	}
 }
+
+// span is a time for a heading, in tenths of a second.
+func span(s float64) string { return page.Span(math.Round(10*s) / 10) }
 
 // ServerFigure is a figure with its unit. A counter's is of one second.
 func ServerFigure(f timeline.Figure, v float64) string {
