@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -79,11 +80,15 @@ func (s *series) serverBlock(r *takt.Report, c serverChart) (b block, ok bool) {
 	if len(curves) == 0 {
 		return b, false
 	}
-	y := linear(1.1 * highest)
+	unit := 1.0 // so that the axis has round figures of MiB
+	for first.Unit == timeline.Bytes && highest >= 1024*unit {
+		unit *= 1024
+	}
+	y := linear(1.1 * cmp.Or(highest, 1) / unit)
 	d := s.drawing(c.height)
-	s.frame(d, y, func(v float64) string { return axisOf(first, v) })
+	s.frame(d, y, func(v float64) string { return axisOf(first, v*unit) })
 	for i, curve := range curves {
-		d.steps(s.serverPoints(r, figures[i], y), curve.class)
+		d.steps(s.serverPoints(r, figures[i], func(v float64) float64 { return y.at(v / unit) }), curve.class)
 	}
 	b.Title, b.Picture = c.title, d.svg(c.title+"; the table of the server has the figures", ` data-table="server-seconds"`)
 	return b, true
@@ -104,13 +109,13 @@ func highestOf(r *takt.Report, f timeline.Figure) (top float64, known bool) {
 }
 
 // serverPoints are the plateaus of a figure within the run.
-func (s *series) serverPoints(r *takt.Report, f timeline.Figure, y scale) (list []point) {
+func (s *series) serverPoints(r *takt.Report, f timeline.Figure, y func(float64) float64) (list []point) {
 	for i := range r.ServerSeconds {
 		one := &r.ServerSeconds[i]
 		v, ok := f.Of(one)
 		from, to := max(0, one.From), min(s.end, one.T)
 		if from < to {
-			list = append(list, point{from: s.x(from), to: s.x(to), y: y.at(v), gap: !ok})
+			list = append(list, point{from: s.x(from), to: s.x(to), y: y(v), gap: !ok})
 		}
 	}
 	return list
