@@ -2,10 +2,12 @@ package history
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
@@ -235,5 +237,42 @@ func TestChangesNeedPoints(t *testing.T) {
 	}
 	if c := correlationOf(make([]float64, 7)); c != 0 {
 		t.Errorf("7 values have the correlation %v", c)
+	}
+}
+
+// changes decides by the share of the draws that are at least as far, or by their tail, whether or not it draws
+// all of them.
+func TestChangesByDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	yes := map[bool]int{}
+	for i := range 400 {
+		v := noiseOf(r, 14, 0, "normal")
+		for k := 7; k < 14; k++ {
+			v[k] += float64(i%5) * 0.8
+		}
+		points := scores(v)
+		list, sums := seeded(14), make([]float64, 15)
+		own := scan(points, list, sums)
+		for _, level := range []float64{0.3, 0.05, 0.02, 0.003, 0.001} {
+			draws := min(int(math.Ceil(5/level)), 500)
+			s, as, far := newShuffler(points, 0), 0.0, make([]float64, draws)
+			for k := range far {
+				if far[k] = scan(s.draw(), list, sums).distance; far[k] >= own.distance*(1-1e-12) {
+					as++
+				}
+			}
+			want := (as+1)/float64(draws+1) <= level
+			if level < 1.0/501 {
+				want = as == 0 && tail(far, own.distance) <= level
+			}
+			want = want && 2/stats.Choose(14, own.at) <= level
+			if _, ok := changes(points, 0, level); ok != want {
+				t.Errorf("series %d at %v: %v, but %.0f of %d draws are as far", i, level, ok, as, draws)
+			}
+			yes[want]++
+		}
+	}
+	if yes[true] < 200 || yes[false] < 200 {
+		t.Errorf("too few of one kind: %v", yes)
 	}
 }

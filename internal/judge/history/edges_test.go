@@ -52,6 +52,7 @@ func TestOrder(t *testing.T) {
 		run("same-early", "2026-09-10", day(10)),
 		run("bad date", "yesterday", day(5)),
 		run("early", "2020-01-01", day(60)),
+		run("same-early", "2026-09-10", day(40)), // added before its first run
 	)
 	var names []string
 	for _, r := range h.Groups[0].Revisions {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,8 @@ func TestOpen(t *testing.T) {
 	// a hash of zeros and few letters; 12 digits are a prefix of many, so the whole one is given below
 	whole := DefaultOptions()
 	whole.Accept = []string{name(25)}
+	before := DefaultOptions()
+	before.Accept = []string{name(24)}
 	other := DefaultOptions()
 	other.Accept = []string{name(3)}
 	for _, c := range []struct {
@@ -122,6 +125,7 @@ func TestOpen(t *testing.T) {
 		{"better, then back", DefaultOptions(), []int{15, 27}, []float64{0.7, 1}, Regressed, 1},
 		{"accepted", whole, []int{25}, []float64{1.3}, OK, 0},
 		{"accepted by the start of its hash", accept, []int{25}, []float64{1.3}, OK, 0},
+		{"the earlier one accepted", before, []int{25}, []float64{1.3}, Regressed, 1},
 		{"another one accepted", other, []int{25}, []float64{1.3}, Regressed, 1},
 	} {
 		h := collected(t, c.o, levels(40, c.from, c.factor)...)
@@ -135,7 +139,7 @@ func TestOpen(t *testing.T) {
 		if h.Verdict != c.verdict || open != c.open || len(s.Changes) != len(c.from) {
 			t.Errorf("%s: %s with %d open changes, want %s with %d: %+v", c.name, h.Verdict, open, c.verdict, c.open, s.Changes)
 		}
-		if told := len(h.Advice) > 0; told != (c.name == "another one accepted") {
+		if told := len(h.Advice) > 0; told != strings.HasSuffix(c.name, "one accepted") {
 			t.Errorf("%s: advice %q", c.name, h.Advice)
 		}
 	}
