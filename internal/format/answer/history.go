@@ -200,7 +200,7 @@ func changeSize(s *history.Series, c history.Change) (size, ends string) {
 func NeedSentence(h history.History, s *history.Series) string {
 	size := relative(s, detectable(h, s))
 	why := "too short"
-	if s.Noise.Needed > shortHistory {
+	if s.Noise.Spread > 0 && s.Noise.Needed > shortHistory {
 		why = "too noisy"
 	}
 	n := fmt.Sprintf("about %d more", s.Noise.Missing)

@@ -44,7 +44,7 @@ func (c *Collector) nothing() error {
 	case c.without > 0:
 		return errors.New("none of the selected runs has a label revision; select others, or make runs with --git . or --label revision=NAME")
 	}
-	return errors.New("no run matches; takt runs lists the stored runs, and -n 365d reaches further back")
+	return errors.New("no run matches; change the filters or -n; takt runs lists the stored runs")
 }
 
 // UnfitError says that nothing can be concluded from any of the runs.
@@ -100,7 +100,7 @@ func (c *Collector) scattered(shown, single []*group) string {
 // advice says what was found that is not about one series.
 func (h *History) advice(o Options) (list []string) {
 	for _, name := range o.Accept {
-		if !h.has(name) {
+		if name != "" && !h.has(name) {
 			list = append(list, fmt.Sprintf("--accept %s: no change for the worse is there; remove the setting if the change is older than the chosen runs", name))
 		}
 	}
