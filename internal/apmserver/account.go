@@ -14,11 +14,17 @@ type account struct {
 	accepted float64 // accepted according to the answers, or to the server if requests had no answer
 	known    bool    // accepted is valid
 	guessed  bool    // not all requests were answered or counted: the server's count is better
+	silent   float64 // requests without an answer: nobody knows the fate of their events
+
+	restarted bool // the server's counters went backwards, so they say nothing of this trial
+	v1        bool // the load uses intake v1, whose events the server's intake does not count
+	traces    bool // the server sends events about itself, as its settings say
 
 	told     bool // the server reports acked, dropped, filtered and queued
 	acked    float64
 	dropped  float64
 	filtered float64
+	taken    float64 // accepted at intake v2, of all clients
 	queued   float64 // queued at the end
 	before   float64 // queued at the start
 
@@ -35,7 +41,10 @@ func accountOf(r *takt.Report) (a account) {
 	for _, n := range r.Status {
 		answered += n
 	}
-	a.guessed = r.WarmupS > 0 || r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished > answered
+	sent := r.Counts.OK + r.Counts.Failed + r.Counts.Unfinished
+	a.v1 = r.Variables["intake"] == "v1"
+	a.silent = float64(sent - min(sent, answered))
+	a.guessed = r.WarmupS > 0 || sent > answered
 	a.known = a.known && r.WarmupS == 0
 	return a
 }
@@ -44,14 +53,30 @@ func accountOf(r *takt.Report) (a account) {
 func (a *account) tell(before, after Counters) {
 	b, told := before.flow()
 	f, still := after.flow()
-	if !told || !still || f.acked < b.acked || f.dropped < b.dropped || f.accepted < b.accepted {
+	a.restarted = told && still && (f.acked < b.acked || f.dropped < b.dropped || f.filtered < b.filtered || f.accepted < b.accepted || after[uptime] < before[uptime])
+	if !told || !still || a.restarted {
 		return
 	}
 	a.told, a.before, a.queued = true, b.queued, f.queued
 	a.acked, a.dropped, a.filtered = f.acked-b.acked, f.dropped-b.dropped, f.filtered-b.filtered
-	if n := f.accepted - b.accepted; a.guessed && n > 0 {
-		a.accepted, a.known = n, true
+	if !a.v1 {
+		a.taken = f.accepted - b.accepted
 	}
+	if a.guessed && a.taken > 0 {
+		a.accepted, a.known = a.taken, true
+	}
+}
+
+// rejected is the number of events in answered requests that the server did not accept:
+//
+//	sent = accepted + rejected
+//
+// It is negative if the server accepted more than there was.
+func (a account) rejected() float64 {
+	if a.sent == 0 || !a.known || a.guessed {
+		return 0
+	}
+	return a.sent - a.accepted
 }
 
 // unaccounted is the number of accepted events that are in no counter of the server:
@@ -108,11 +133,41 @@ func (d drained) warn(r *takt.Report, said string) {
 	if d.gaveUp {
 		warnOnce(r, warnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
 	}
-	if n := d.missing(); n > 0 && !d.gaveUp {
+	if n := d.missing(); n > 0 && (d.told || !d.gaveUp) { // without counters, the warning above says it
 		warnOnce(r, warnMissing, fmt.Sprintf("%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; look for a pipeline that drops them, or for another index%s", n, d.accepted, quoted))
 	}
+	d.warnOfCounters(r)
 	if n := d.indexed - d.accepted; d.counted && d.known && n > 0 {
 		warnOnce(r, warnSurplus, fmt.Sprintf("the cluster has %.0f documents more than events were accepted; another client writes there, or requests without an answer were accepted", n))
+	}
+}
+
+// uptime is libbeat's age of the server, in ms.
+const uptime = "beat.info.uptime.ms"
+
+// Of events beyond the accepted ones, apm-server itself makes some: metrics that it aggregates
+// from 8 on, and one document at its first start.
+const (
+	ownEvents = 100
+	ownShare  = 0.1
+)
+
+// warnOfCounters warns of counters that contradict the answers or one another.
+func (a account) warnOfCounters(r *takt.Report) {
+	if a.restarted {
+		warnOnce(r, warnRestarted, "apm-server's counters went backwards during the trial: it restarted, and what it had queued is unknown; look at its log and at its supervisor")
+	}
+	if n := -a.rejected(); n > 0 {
+		warnOnce(r, warnContradicted, fmt.Sprintf("apm-server accepted %.0f events more than takt sent: %.0f of %.0f; a proxy that repeats requests, or answers that count wrongly", n, a.accepted, a.sent))
+	}
+	if !a.told || !a.known {
+		return
+	}
+	if n := a.accepted - a.taken; a.taken > 0 && n > 0 {
+		warnOnce(r, warnUncountedEvents, fmt.Sprintf("apm-server counted %.0f events less than it accepted in its answers: %.0f of %.0f; look for a second server behind the same URL, whose counters takt does not see", n, a.taken, a.accepted))
+	}
+	if n := a.others(); n > ownEvents+ownShare*a.accepted && !a.traces {
+		warnOnce(r, warnOthers, fmt.Sprintf("apm-server counted %.0f events more than the %.0f accepted ones of this load; look for another client, or for apm-server's own tracing", n, a.accepted))
 	}
 }
 
@@ -133,6 +188,15 @@ func (a account) extra() map[string]any {
 	if a.sent > 0 {
 		x["sent"] = a.sent
 	}
+	if n := a.rejected(); n > 0 {
+		x["rejected"] = n
+	}
+	if a.silent > 0 {
+		x["unanswered_requests"] = a.silent
+	}
+	if a.taken > 0 {
+		x["taken"] = a.taken
+	}
 	if a.told {
 		x["queued"], x["acked"], x["dropped"], x["filtered"] = a.queued, a.acked, a.dropped, a.filtered
 		x["unaccounted"], x["others"] = a.unaccounted(), a.others()
@@ -150,7 +214,7 @@ func accountLine(x map[string]any) string {
 		return ""
 	}
 	var parts []string
-	for _, name := range []string{"sent", "accepted", "acked", "dropped", "filtered", "queued", "unaccounted", "indexed", "missing"} {
+	for _, name := range []string{"sent", "accepted", "rejected", "acked", "dropped", "filtered", "queued", "unaccounted", "indexed", "missing"} {
 		n, ok := number(a[name])
 		if rare := name == "filtered" || name == "unaccounted" || name == "missing"; !ok || rare && n == 0 {
 			continue
@@ -160,6 +224,9 @@ func accountLine(x map[string]any) string {
 	line := "events: " + strings.Join(parts, ", ")
 	if n, _ := number(a["others"]); n > 0 {
 		line += fmt.Sprintf(" (%.0f of them not of this load)", n)
+	}
+	if n, _ := number(a["unanswered_requests"]); n > 0 {
+		line += fmt.Sprintf("; the fate of %.0f requests without an answer is unknown", n)
 	}
 	return line
 }

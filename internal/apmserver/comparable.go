@@ -28,6 +28,7 @@ func (t *Trial) incomparable(r *takt.Report) (why []string) {
 		{r.Warned(warnBrokeOff), "it broke off"},
 		{r.Warned(warnDropped), "apm-server dropped events"},
 		{r.Warned(warnUndrained), "events had not arrived when it ended"},
+		{r.Warned(warnRestarted), "apm-server restarted"},
 		{r.Warned(warnMissing), "the cluster lost events"},
 		{v.Branch == "", "the branch is not known; give it with: apm switch BRANCH"},
 		{v.Hash == "", "the revision is not known; give it with: apm switch BRANCH REVISION"},

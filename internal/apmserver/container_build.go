@@ -130,7 +130,10 @@ func buildContext(dockerfile string) ([]byte, error) {
 	}
 	dir := filepath.Dir(dockerfile)
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
+		switch {
+		case err == nil && e.IsDir() && e.Name() == ".git": // large, and different in each clone
+			return fs.SkipDir
+		case err != nil || !e.Type().IsRegular():
 			return err
 		}
 		name, err := filepath.Rel(dir, path)

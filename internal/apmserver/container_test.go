@@ -66,6 +66,7 @@ func TestBuildContext(t *testing.T) {
 	}
 	write("Dockerfile.mine", "FROM scratch")
 	write("sub/apm-server", "program")
+	write("sub/.git/HEAD", "ref")
 	first := key()
 	if err := os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 		t.Fatal(err)

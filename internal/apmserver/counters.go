@@ -19,6 +19,10 @@ func readCounters(ctx context.Context, url string, secret takt.Secret) (Counters
 	if err != nil {
 		return nil, err
 	}
+	return parseCounters(url, text)
+}
+
+func parseCounters(url string, text []byte) (Counters, error) {
 	var all map[string]any
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("%s holds no counters: %w", url, err)

@@ -108,3 +108,14 @@ func Settings(flags []string) map[string]any {
 	}
 	return all
 }
+
+// tracesItself reports whether the settings let apm-server send events about itself, which it
+// counts like those of clients.
+func tracesItself(flags []string) bool {
+	for name, value := range Settings(flags) {
+		if value == "true" && (strings.HasSuffix(name, "tracing.enabled") || strings.HasSuffix(name, "instrumentation.enabled")) {
+			return true
+		}
+	}
+	return false
+}

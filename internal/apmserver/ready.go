@@ -107,6 +107,11 @@ func aboutServer(ctx context.Context, base string, secret takt.Secret) (about, e
 
 // ask returns the body of the answer to a GET.
 func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
+	return askAtMost(ctx, url, secret, askBytes)
+}
+
+// askAtMost is ask for so many bytes; the rest is left out.
+func askAtMost(ctx context.Context, url string, secret takt.Secret, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -125,5 +130,5 @@ func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers %s", url, answer.Status)
 	}
-	return io.ReadAll(io.LimitReader(answer.Body, askBytes))
+	return io.ReadAll(io.LimitReader(answer.Body, most))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -39,7 +40,12 @@ const (
 	warnMissing      = "documents_missing" // documents missing although the server did not drop the events
 	warnSurplus      = "documents_surplus" // more documents than accepted events
 	warnBrokeOff     = "broke_off"
-	warnCancelled    = "cancelled"
+
+	warnRestarted       = "server_restarted"    // the server's counters went backwards
+	warnContradicted    = "account_contradicts" // more accepted events than sent ones
+	warnUncountedEvents = "events_not_counted"  // the server counted less than it accepted
+	warnOthers          = "events_of_others"    // the server counted many more events than the load's
+	warnCancelled       = "cancelled"
 )
 
 // measured is what a trial measures besides the load's report.
@@ -88,7 +94,12 @@ func (t *Trial) on(ctx context.Context, running *Running, log *process.Log) (*ta
 	}
 	before.counters, before.known = running.counters(ctx)
 	w := process.Watch(running.pid)
+	seconds := timeline.Begin(running.timeline(log)...)
 	r, err := t.load(ctx, running, log)
+	seconds.End()
+	if r != nil {
+		seconds.Fill(r)
+	}
 	if r == nil || err != nil {
 		m.usage = w.Usage()
 		return r, m, err
@@ -160,6 +171,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *process.Log, 
 	}
 	fmt.Fprintln(t.out(), "waiting until no event is in flight")
 	l := looker{t: t, running: running, log: log, before: before, load: accountOf(r)}
+	l.load.traces = tracesItself(t.Options.Flags)
 	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is l.failed, or that of ctx
 	if l.failed != nil {
 		warnOnce(r, warnUncounted, "the documents were not counted: "+l.failed.Error())

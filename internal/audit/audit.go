@@ -40,6 +40,7 @@ func Check(r *takt.Report) error {
 		c.latencies()
 		c.attribution()
 		c.intervals()
+		c.serverSeconds()
 		c.verdict()
 	}
 	if c.faults == nil {

@@ -99,3 +99,24 @@ func (c *checker) intervalSums(sum takt.Counts) {
 		c.fault("the histograms of intervals hold %d service times, but counts.sent and warmup_counts.sent are %d", c.service, want)
 	}
 }
+
+// serverSeconds checks the seconds of the server under test.
+func (c *checker) serverSeconds() {
+	list := c.r.ServerSeconds
+	if len(list) > takt.MaxIntervals {
+		c.fault("server_seconds are %d, more than %d", len(list), takt.MaxIntervals)
+		return
+	}
+	before := math.Inf(-1)
+	for i, s := range list {
+		field := fmt.Sprintf("server_seconds.%d", i)
+		c.seconds(field+".t_s", s.T)
+		if !(s.From >= before && s.From <= s.T) {
+			c.fault("%s.from_s is %v, not between %v and its end, %v", field, s.From, before, s.T)
+		}
+		before = s.T
+		for _, name := range slices.Sorted(maps.Keys(s.Figures)) {
+			c.within(field+"."+name, s.Figures[name], 1<<62)
+		}
+	}
+}

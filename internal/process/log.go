@@ -17,6 +17,7 @@ type Log struct {
 	next  int      // index for the next line
 	begun longLine // incomplete line
 	first firsts
+	count [Error + 1]uint64 // lines of each level, since the log began
 }
 
 // LogLines is the number of lines in a log.
@@ -43,6 +44,7 @@ func (l *Log) Write(p []byte) (int, error) {
 
 func (l *Log) add(line string) {
 	l.first.add(line)
+	l.count[levelOf(line)]++
 	if len(l.lines) < LogLines {
 		l.lines = append(l.lines, line)
 		return
@@ -68,6 +70,13 @@ func (l *Log) Tail(n int, pattern string) []Line {
 	}
 	slices.Reverse(found)
 	return found
+}
+
+// Counts are the numbers of lines so far that are errors and warnings.
+func (l *Log) Counts() (errors, warnings uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count[Error], l.count[Warn]
 }
 
 // Line is a line of a log.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/timeline"
 )
 
 // Options say how to start a server.
@@ -150,13 +151,18 @@ func (s *Server) Stop() {
 }
 
 // Watch begins to measure the memory and the CPU time of all processes of the server.
-func (s *Server) Watch() *process.Watched {
-	return process.WatchAll(func() []int {
-		if pids := process.Bearing(s.mark); len(pids) > 0 {
-			return pids
-		}
-		return []int{s.child.Pid()}
-	})
+func (s *Server) Watch() *process.Watched { return process.WatchAll(s.pids) }
+
+// Sample begins to read memory and CPU of these processes and the server's log, once a second.
+func (s *Server) Sample() *timeline.Sampler {
+	return timeline.Begin(process.Timeline(s.pids), timeline.Group{s.log.Sample})
+}
+
+func (s *Server) pids() []int {
+	if pids := process.Bearing(s.mark); len(pids) > 0 {
+		return pids
+	}
+	return []int{s.child.Pid()}
 }
 
 // PlaceOf replaces the server's port in a text by PortMark, so that the settings of two runs are

@@ -39,7 +39,8 @@ type Report struct {
 	Status           map[string]uint64  `json:"status"`  // by the driver's result code
 	Errors           []ErrorClass       `json:"errors"`  // most frequent first
 	Intervals        []Interval         `json:"intervals"`
-	Attribution      Attribution        `json:"attribution,omitzero"` // absent without answers, or from an older takt
+	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
+	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
 	Verdict          Verdict            `json:"verdict"`
@@ -171,6 +172,15 @@ type Interval struct {
 	ScheduleLagP99 float64           `json:"schedule_lag_p99_us"`
 	HDR            string            `json:"hdr"`         // response time, as in Latency
 	ServiceHDR     string            `json:"service_hdr"` // service time
+}
+
+// ServerSecond is a part of a run as the server under test saw it, one second long while the run
+// is short. Its limits are not those of the intervals: takt reads the server once a second from
+// before the run on.
+type ServerSecond struct {
+	From    float64            `json:"from_s"` // since the start of the run, like T; below 0 for the first one
+	T       float64            `json:"t_s"`
+	Figures map[string]float64 `json:"figures"` // those that are known, by name; of counters the change
 }
 
 // PlusErrors is the sum of two counts by class; a may change.

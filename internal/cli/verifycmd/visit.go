@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/service"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -20,6 +21,7 @@ type visit struct {
 	ctx     context.Context // ends when the server ends
 	cancel  context.CancelCauseFunc
 	watched *process.Watched
+	seconds *timeline.Sampler // begins and ends with watched
 }
 
 // visit starts the server for a run. The caller calls leave.
@@ -53,6 +55,7 @@ func (r *visit) leave(out io.Writer) error {
 	r.cancel(nil)
 	if r.watched != nil {
 		r.watched.Usage() // the run ended without a report
+		r.seconds.End()
 	}
 	if !r.keep {
 		r.stop()
@@ -68,7 +71,9 @@ func (r *visit) leave(out io.Writer) error {
 func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
 
 // Join implements core.Side.
-func (r *visit) Join(*engine.Plan, core.Known) { r.watched = r.server.Watch() }
+func (r *visit) Join(*engine.Plan, core.Known) {
+	r.watched, r.seconds = r.server.Watch(), r.server.Sample()
+}
 
 // Over adds the server's figures to the report, and how it was started to the settings. The port is
 // another one in each run, and runs with different settings cannot be compared.
@@ -99,6 +104,8 @@ func (r *visit) figures(report *takt.Report) {
 		return
 	}
 	used := r.watched.Usage()
+	r.seconds.End()
+	r.seconds.Fill(report)
 	r.watched = nil
 	if used.MaxRSS == 0 {
 		return

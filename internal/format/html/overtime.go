@@ -30,7 +30,7 @@ func overTime(r *takt.Report, s *series) []section {
 	}
 	stalls := s.stalls(r)
 	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: s.stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
+		{ID: "time", Title: heroTitle(r, s), Lead: s.stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), s.server(r), []block{s.everySecond(r)})},
 		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the more operations it has, on a logarithmic scale for the whole picture.", Blocks: []block{s.heat.block(s)}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/merge"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -46,6 +47,7 @@ func halve(r *takt.Report) (*takt.Report, error) {
 	c := *r
 	c.IntervalS = 2 * max(1, r.IntervalS)
 	var err error
+	c.ServerSeconds = timeline.Coarser(r.ServerSeconds, max(fewest, len(r.ServerSeconds)/2))
 	c.Intervals, err = merge.Coarser(r.Intervals, c.IntervalS)
 	return &c, err
 }
@@ -65,7 +67,7 @@ func (d *document) writeSides(w io.Writer, base, head []*takt.Report) error {
 	if err == nil && b.Len() > largest {
 		for i, r := range all {
 			short := *r
-			short.Intervals = nil
+			short.Intervals, short.ServerSeconds = nil, nil
 			all[i] = &short
 		}
 		b.Reset()

@@ -112,7 +112,7 @@ func (f *Fold) small(s shard) shard {
 			r.Latency[name] = l
 		}
 	}
-	r.Command, r.Intervals, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil, nil
+	r.Command, r.Intervals, r.ServerSeconds, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil, nil, nil
 	s.Report = &r
 	return s
 }

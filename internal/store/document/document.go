@@ -43,7 +43,7 @@ func Pack(reports ...*takt.Report) ([]Packed, error) {
 		z.Reset(&b)
 		z.Write(text) // into memory: cannot fail
 		z.Close()
-		again.Intervals = nil
+		again.Intervals, again.ServerSeconds = nil, nil
 		all = append(all, Packed{b.Bytes(), stored.RunOf(again), again})
 	}
 	return all, nil

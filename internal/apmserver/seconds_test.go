@@ -1,0 +1,133 @@
+package apmserver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/timeline"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// lasting is a load of a request every 100 ms, with the intervals of a run.
+func lasting(d time.Duration) Load {
+	return func(ctx context.Context, urls ...string) (*takt.Report, error) {
+		started := time.Now()
+		r, err := post(1)(ctx, urls...)
+		for n := uint64(1); err == nil && time.Since(started) < d; n++ {
+			time.Sleep(100 * time.Millisecond)
+			var more *takt.Report
+			if more, err = post(1)(ctx, urls...); err == nil {
+				r.Counts = r.Counts.Plus(more.Counts)
+				r.Status["202"] += more.Status["202"]
+			}
+		}
+		r.StartedAt = started
+		for s := 1.0; s <= d.Seconds(); s++ {
+			r.Intervals = append(r.Intervals, takt.Interval{T: s, OK: 10, ResponseP99: 1000 * s})
+		}
+		return r, err
+	}
+}
+
+// A trial has the server's seconds, and their sums are those of the whole trial.
+func TestSecondsOfATrial(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	trial := Trial{Server: made(t), Load: lasting(3 * time.Second), Options: Options{Flags: []string{"-E", "fake=refused"}}}
+	r, err := trial.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := map[string]float64{}
+	for _, s := range r.ServerSeconds {
+		for _, name := range []string{timeline.Acked, timeline.Dropped, timeline.Queued, timeline.Memory, timeline.CPU, timeline.Errors, timeline.Warnings} {
+			v, ok := s.Figures[name]
+			if !ok {
+				t.Skipf("a reading took longer than its second; %+v", s) // on a busy machine
+			}
+			sum[name] += v
+		}
+		if s.Figures[timeline.Memory] < 32<<20 {
+			t.Errorf("%+v", s)
+		}
+	}
+	events := float64(eventsOf(r))
+	if sum[timeline.Acked] != 0 || sum[timeline.Dropped] > events || sum[timeline.Dropped] < events/2 || sum[timeline.Warnings] == 0 || sum[timeline.CPU] <= 0 {
+		t.Errorf("%v of %v events", sum, events)
+	}
+	var out bytes.Buffer
+	if err := text.Server(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the server over 3s, 1s a column\n", "  log warnings ", "  dropped  ", "  memory  "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+func eventsOf(r *takt.Report) uint64 { return 50 * r.Counts.OK }
+
+// What is no answer of counters is no reading: megabytes, garbage, another status, a server
+// that does not answer.
+func TestSampleRefuses(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"megabytes": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"a":%q,"libbeat.output.events.acked":1}`, strings.Repeat("x", 8<<20))
+		},
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat("[", 1<<10)); err != nil {
+					return
+				}
+			}
+		},
+		"garbage":     func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") },
+		"a list":      func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[1]") },
+		"unavailable": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"silence":     func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		server := httptest.NewServer(http.HandlerFunc(answer))
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		if r, ok := sample(ctx, server.URL, "", false); ok {
+			t.Errorf("%s: %v", name, r)
+		}
+		cancel()
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
+
+func TestReading(t *testing.T) {
+	c := Counters{
+		"libbeat.output.events.acked": 7, "libbeat.output.events.dropped": 1, "libbeat.pipeline.events.active": 4, "apm-server.processor.stream.accepted": 12,
+		"beat.info.uptime.ms": 900, "beat.memstats.memory_alloc": 5, "beat.memstats.rss": 6, "beat.cpu.total.time.ms": 1500, "memstats.NumGC": 3, "memstats.PauseTotalNs": 2e9,
+	}
+	want := timeline.Reading{
+		timeline.Acked: 7, timeline.Dropped: 1, timeline.Queued: 4, timeline.Accepted: 12, timeline.Uptime: 900,
+		timeline.Heap: 5, timeline.GC: 3, timeline.Paused: 2,
+	}
+	if got := c.reading(false); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	want[timeline.Memory], want[timeline.CPU] = 6, 1.5
+	if got := c.reading(true); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := (Counters{"apm-server.server.request.count": 1}).reading(true); len(got) > 0 {
+		t.Errorf("nothing is known, and not %v", got)
+	}
+	if n := len((&Running{URLs: []string{"http://127.0.0.1:1"}}).timeline(process.NewLog())); n != 1 {
+		t.Errorf("a remote server has %d groups: takt sees neither its process nor its log", n)
+	}
+}
