@@ -94,6 +94,11 @@ func TestRange(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v", text, from, to, err)
 		}
 	}
+	for text, want := range map[string]string{"v1..topic": "topic", "main..topic": "main", "main...topic": "main", "main~1...topic": "main", "HEAD^..main": "topic", third + "..main": ""} {
+		if from, _, err := r.Range(t.Context(), text); err != nil || from.Branch != want {
+			t.Errorf("%s: base is on %q, %v", text, from.Branch, err)
+		}
+	}
 	for text, want := range map[string]string{
 		"":            "does not name two commits",
 		"..":          "does not name two commits",
@@ -304,6 +309,41 @@ func TestShallow(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	if _, err := r.Resolve(t.Context(), "HEAD~1"); err == nil || !strings.Contains(err.Error(), "shallow clone") {
+		t.Error(err)
+	}
+}
+
+// A linked worktree, a bare repository and one with SHA-256 are repositories, too.
+func TestKindsOfRepositories(t *testing.T) {
+	dir := repository(t)
+	parent := filepath.Dir(dir)
+	sh(t, dir, "git worktree add -q ../linked v1; git clone -q --bare . ../bare.git; echo more >>../linked/file")
+	sh(t, parent, `git init -q -b main --object-format=sha256 long; cd long; echo one >file; git add -A; git commit -qm 1; echo two >file; git commit -qam 2`)
+	for name, test := range map[string]struct{ names, text string }{
+		"linked":   {"HEAD", "one\nmore\n"}, // its own working tree and index
+		"bare.git": {"v1..main", "two\n"},
+		"long":     {"HEAD~1..", "two\n"},
+	} {
+		r := open(t, filepath.Join(parent, name))
+		before := state(t, filepath.Join(parent, name))
+		_, to, err := r.Range(t.Context(), test.names)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, err := r.Build(t.Context(), to, "cat file")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if text, _ := os.ReadFile(b.Log); string(text) != test.text {
+			t.Errorf("%s: %s", name, text)
+		}
+		if state(t, filepath.Join(parent, name)) != before {
+			t.Errorf("%s: the repository has changed", name)
+		}
+	}
+	if _, _, err := open(t, filepath.Join(parent, "bare.git")).Range(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), "has no working tree") {
 		t.Error(err)
 	}
 }

@@ -60,17 +60,35 @@ func (r *Repository) Range(ctx context.Context, text string) (from, to Commit, e
 	}
 	if !found {
 		to, err = r.WorkingTree(ctx)
+		r.place(ctx, &from, to)
 		return from, to, err
 	}
-	if to, err = r.Resolve(ctx, orHead(b)); err != nil || !symmetric {
+	if to, err = r.Resolve(ctx, orHead(b)); err != nil {
 		return from, to, err
+	}
+	if !symmetric {
+		r.place(ctx, &from, to)
+		return from, to, nil
 	}
 	base, err := r.git(ctx, "merge-base", from.object, to.object)
 	if err != nil {
 		return from, to, fmt.Errorf("%s and %s have no common commit; in a shallow clone, fetch more of the history: git fetch --unshallow", orHead(a), orHead(b))
 	}
+	branch := from.Branch
 	from, err = r.Resolve(ctx, base)
+	from.Branch = branch
 	return from, to, err
+}
+
+// place sets the branch of a commit that is not the name of a branch, such as HEAD~1, to that of its
+// descendant.
+func (r *Repository) place(ctx context.Context, c *Commit, descendant Commit) {
+	if c.Branch != "" || descendant.Hash == "" {
+		return
+	}
+	if _, err := r.git(ctx, "merge-base", "--is-ancestor", c.object, strings.TrimSuffix(descendant.Hash, "-dirty")); err == nil {
+		c.Branch = descendant.Branch
+	}
 }
 
 func orHead(name string) string {
@@ -106,8 +124,11 @@ func (r *Repository) describe(ctx context.Context, hash string) (c Commit, err e
 	return Commit{Hash: lines[0], Tree: lines[1], Date: lines[2], Subject: lines[3], object: lines[0]}, nil
 }
 
-// branchOf is the branch that the name stands for; "": it is not the name of a branch.
+// branchOf is the branch that the name begins with, as main~2 does; "": it does not begin with one.
 func (r *Repository) branchOf(ctx context.Context, name string) string {
+	if i := strings.IndexAny(name, "~^@:"); i > 0 {
+		name = name[:i]
+	}
 	full, err := r.git(ctx, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", name)
 	if err != nil {
 		return ""
@@ -136,7 +157,7 @@ func (r *Repository) History(ctx context.Context, from, to Commit) (list []Commi
 		if len(f) < 5 {
 			return nil, fmt.Errorf("git describes a commit as %q, not as hashes, a date and a subject", line)
 		}
-		list = append(list, Commit{Hash: f[0], Tree: f[1], Date: f[2], Merge: strings.Contains(f[3], " "), Subject: f[4], object: f[0]})
+		list = append(list, Commit{Hash: f[0], Tree: f[1], Date: f[2], Branch: to.Branch, Merge: strings.Contains(f[3], " "), Subject: f[4], object: f[0]})
 	}
 	if dirty {
 		list = append(list, to)

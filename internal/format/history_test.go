@@ -54,6 +54,7 @@ func histories(t *testing.T) map[string]history.History {
 		"inconclusive": historyOf(t, 20, wild, none, hash),
 		"one":          historyOf(t, 1, wild, none, hash),
 		"hostile":      hostile,
+		"dirty":        historyOf(t, 40, func(i int) float64 { return 4000 * step(20, 1.4)(i) }, none, "%07xabc-; reboot"),
 	}
 }
 
@@ -74,7 +75,7 @@ func TestHistories(t *testing.T) {
 				}
 			}
 		}
-		if want := map[string]history.Word{"one": history.Inconclusive, "hostile": history.Regressed}[name]; string(h.Verdict) != name && h.Verdict != want {
+		if want := map[string]history.Word{"one": history.Inconclusive, "hostile": history.Regressed, "dirty": history.Regressed}[name]; string(h.Verdict) != name && h.Verdict != want {
 			t.Errorf("%s: %s", name, h.Verdict)
 		}
 	}

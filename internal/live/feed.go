@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -77,10 +78,48 @@ type Board struct {
 	elapsed time.Duration // at the instant at
 	at      time.Time
 	rest    []byte // begin of a line
+	run     string // id of the report to come
+
+	begins func(run string) // gets the id of each run that begins; nil: nobody asks
+	recent []Second         // the newest seconds, the oldest first
+	count  int              // seconds so far, those that are no longer recent too
+}
+
+// Second is a second of a run.
+type Second struct {
+	Run string `json:"run,omitempty"` // id of the report to come
+	Snapshot
+}
+
+// maxRecent limits the seconds that a Board keeps for readers that come later.
+const maxRecent = 64
+
+// OnRun sets the function that gets the id of each run that begins. Call it before the first
+// Write.
+func (b *Board) OnRun(begins func(run string)) { b.begins = begins }
+
+// Since returns the seconds from a position on, and the position after them. It leaves out seconds
+// that are no longer kept. The first position is 0.
+func (b *Board) Since(at int) (seconds []Second, next int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(len(b.recent), max(0, b.count-at))
+	return slices.Clone(b.recent[len(b.recent)-n:]), b.count
 }
 
 // Write implements io.Writer for the lines of a feed. Lines that are none are ignored.
 func (b *Board) Write(p []byte) (int, error) {
+	runs := b.read(p)
+	if b.begins != nil {
+		for _, run := range runs {
+			b.begins(run)
+		}
+	}
+	return len(p), nil
+}
+
+// read reads what is new, and returns the ids of the runs that begin.
+func (b *Board) read(p []byte) (runs []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rest = append(b.rest, p...)
@@ -92,21 +131,27 @@ func (b *Board) Write(p []byte) (int, error) {
 		var m message
 		if json.Unmarshal(b.rest[:i], &m) == nil {
 			b.accept(m)
+			if m.Head != nil && m.Head.Run != "" {
+				runs = append(runs, m.Head.Run)
+			}
 		}
 		b.rest = append(b.rest[:0], b.rest[i+1:]...)
 	}
 	if len(b.rest) > maxMessage {
 		b.rest = nil
 	}
-	return len(p), nil
+	return runs
 }
 
 func (b *Board) accept(m message) {
 	switch {
 	case m.Head != nil:
-		b.state, b.elapsed, b.at = New(*m.Head), 0, time.Now()
+		b.state, b.elapsed, b.at, b.run = New(*m.Head), 0, time.Now(), m.Head.Run
 	case m.Snapshot != nil && b.state != nil:
 		b.state.Add(*m.Snapshot)
+		b.recent = append(b.recent, Second{b.run, *m.Snapshot})
+		b.recent = b.recent[max(0, len(b.recent)-maxRecent):]
+		b.count++
 		b.elapsed, b.at = time.Duration(m.Snapshot.Interval.T*float64(time.Second)), time.Now()
 	case m.Over:
 		b.state = nil

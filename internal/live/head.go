@@ -11,6 +11,7 @@ import (
 
 // Head is what is known of a run before it begins.
 type Head struct {
+	Run        string        `json:"run,omitempty"`      // id of the report to come; "": unknown
 	Command    string        `json:"command"`            // command line, without secrets
 	End        time.Duration `json:"end"`                // length of the schedule, with the warm-up; negative: unknown
 	Warmup     time.Duration `json:"warmup,omitempty"`   // part of End

@@ -108,11 +108,16 @@ func shortened(text string) string {
 
 // note writes an event of this session and its outcome. job is 0 outside of jobs.
 func (c *session) note(event string, job int, command, outcome string) error {
-	r := record{Time: time.Now().UTC(), Session: c.number, Role: c.role, From: c.from, Event: event, Job: job, Command: command, Outcome: outcome}
+	return c.noteAs(c.role, event, job, command, outcome)
+}
+
+// noteAs is note for other goroutines, which may not read the role: reload can change it.
+func (c *session) noteAs(as role, event string, job int, command, outcome string) error {
+	r := record{Time: time.Now().UTC(), Session: c.number, Role: as, From: c.from, Event: event, Job: job, Command: command, Outcome: outcome}
 	switch {
 	case c.user != nil:
 		r.User = c.user.name
-	case c.server.tokens != nil:
+	case c.server.tokenList() != nil:
 		r.Role = "" // the session has not sent its token yet
 	}
 	return c.server.audit.write(r)

@@ -163,8 +163,8 @@ func TestAuditAtStart(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{AuditLog: filepath.Join(dir, "dumps/audit")},
-		{Folders: folders{"main": filepath.Join(dir, "dumps/clone")}},
-		{Folders: folders{"main": filepath.Join(dir, "link/clone")}},
+		{Permits: Permits{Folders: folders{"main": filepath.Join(dir, "dumps/clone")}}},
+		{Permits: Permits{Folders: folders{"main": filepath.Join(dir, "link/clone")}}},
 		{StateDir: filepath.Join(dir, "dumps")},
 	} {
 		o.Addr, o.DumpDir = "127.0.0.1:0", filepath.Join(dir, "dumps")

@@ -21,11 +21,12 @@ func benchCommands() []command {
 		{name: "elasticsearch", args: "use URL [USER [PASSWORD]] | reset", short: "choose the cluster, or delete what apm-server wrote there", prepare: prepareElastic,
 			long: `elasticsearch use URL chooses the cluster: the output of the server under test, where
 takt counts its documents, and the store of your reports, unless the server has --store.
-local is http://localhost:9200; last is the cluster used last. takt does not save the
-password: give it again after a restart.
+local is http://localhost:9200; last is the cluster used last; @NAME is a target of the
+server. takt does not save the password: give it again after a restart.
 elasticsearch reset deletes the documents that apm-server wrote; it asks first.`},
 		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM, look: looksAtAPM,
-			long: `apm use URL…                  running servers, loaded in turn
+			long: `apm use URL…                  running servers, loaded in turn; @NAME is a target that the
+                              server names
 apm use FOLDER                a clone of apm-server on the machine of this shell; with
                               tokens only a folder of the server's --apm-folder
 apm use docker                containers, from images that takt builds of revisions;
@@ -42,14 +43,23 @@ apm tail [-n N | -N] [TEXT]   the last N lines of the server's log that contain 
 apm FLAGS URL…                load a server, as takt apm does; help apm-load lists the
                               flags`},
 		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
-		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of one request of a test to a file", prepare: prepareDump},
+		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of one request of a test to a file", prepare: prepareDump,
+			long: `The body is what a test with these numbers sends in each request. FILE is below the
+server's folder for files, --dump-dir. help test explains the numbers.`},
 	}
 }
 
 func prepareElastic(c *session, args []string) (action, error) {
+	typed := args
+	args, _ = c.server.now().Targets.resolve(args)
 	switch {
 	case len(args) >= 2 && len(args) <= 4 && args[0] == "use":
-		return prepareCluster(c, args[1:])
+		a, err := prepareCluster(c, args[1:])
+		if strings.HasPrefix(typed[1], "@") {
+			a.shown = "elasticsearch use " + typed[1]
+			a.secret = len(args) > 3
+		}
+		return a, err
 	case len(args) == 1 && args[0] == "reset":
 		return action{now: (*session).askReset}, nil
 	}
@@ -98,7 +108,7 @@ func (s *Server) loadable(urls ...string) error {
 		if err != nil || u.Host == "" {
 			continue // whoever uses the URL reports what is wrong
 		}
-		if s.allow != nil && !s.allow(u.Host) {
+		if allow := s.now().allow; allow != nil && !allow(u.Host) {
 			return denied("%s may not be used; the server allows what --allow-target lists", u.Host)
 		}
 	}
@@ -190,6 +200,7 @@ func prepareAPM(c *session, args []string) (action, error) {
 }
 
 func prepareUse(c *session, args []string) (action, error) {
+	args, _ = c.server.now().Targets.resolve(args)
 	var l apmserver.Location
 	switch {
 	case len(args) == 0:
@@ -226,7 +237,7 @@ func prepareUse(c *session, args []string) (action, error) {
 	}
 	return action{now: func(c *session) {
 		c.user.testbed.use(server)
-		c.say("using " + server.Location().String())
+		c.say("using " + c.nameOf(server.Location()))
 		c.keepUse(func(u *apmserver.Use) { u.Location = server.Location() })
 	}}, nil
 }
@@ -245,7 +256,7 @@ func prepareSwitch(args []string) (action, error) {
 		if err := errors.Join(c.mayUse(l), c.mayBuild(l, s)); err != nil {
 			return nil, err
 		}
-		testbed := &c.user.testbed
+		testbed, name := &c.user.testbed, c.nameOf(l)
 		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
 			r, err := now.server.Switch(ctx, s, log)
 			testbed.switched(now.server, r)
@@ -253,7 +264,7 @@ func prepareSwitch(args []string) (action, error) {
 				fmt.Fprintln(log, "error:", err)
 				return 1
 			}
-			fmt.Fprintf(log, "Using %s: %s, %s\n", now.server.Location(), r.Branch, describe(r))
+			fmt.Fprintf(log, "Using %s: %s, %s\n", name, r.Branch, describe(r))
 			return 0
 		}, nil
 	}}, nil

@@ -17,9 +17,9 @@ session, and the list of jobs that a restart interrupted; queue clear all also r
 the waiting jobs of other sessions, and tells them. cancel stops a running job.`},
 		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
 			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
-		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always},
+		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always, typed: true},
 		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
-			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d jobs, at most %d MiB of each.", maxEnded, maxLog>>20)},
+			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d\njobs for at most %d days, also after a restart, and at most %d MiB of each.", maxSaved, int(maxSavedAge.Hours()/24), maxLog>>20)},
 	}
 }
 
@@ -71,24 +71,38 @@ func (c *session) clearQueue(all bool) {
 }
 
 func (c *session) listQueue() {
-	current, line, interrupted := c.server.queue.list()
-	if current == nil && len(line)+len(interrupted) == 0 {
+	current, line, lost := c.server.queue.list()
+	if current == nil && len(line)+len(lost) == 0 {
 		c.say("the queue is empty")
+		c.warn()
 		return
 	}
-	c.listJobs(current, line, interrupted)
+	c.listJobs(current, line, lost)
 }
 
-func (c *session) listJobs(current *entry, line []entry, interrupted []string) {
+func (c *session) listJobs(current *entry, line []entry, lost []view) {
 	if current != nil {
 		c.say(fmt.Sprintf("running  job %d of %s, for %v: %s", current.id, current.owner, current.runs.Round(time.Second), current.shown))
 	}
 	for i, e := range line {
 		c.say(fmt.Sprintf("%7d  job %d of %s: %s", i+1, e.id, e.owner, e.shown))
 	}
-	for _, shown := range interrupted {
-		c.say("interrupted by a restart, not run: " + shown)
+	for _, v := range lost {
+		c.say(lostLine(v))
 	}
+	c.warn()
+}
+
+// lostLine describes a job that a restart has interrupted.
+func lostLine(v view) string {
+	text := fmt.Sprintf("interrupted by a restart: job %d of %s: %s", v.ID, v.User, v.Command)
+	switch {
+	case v.Began == nil:
+		return fmt.Sprintf("%s (not run: %s)", text, v.Reason)
+	case len(v.Reports) == 0:
+		return text + " (no report)"
+	}
+	return fmt.Sprintf("%s (its report: show %s)", text, v.Reports[len(v.Reports)-1])
 }
 
 func prepareCancel(_ *session, args []string) (action, error) {
@@ -126,9 +140,13 @@ func (c *session) job(id int) *job {
 	case j == nil && id == 0:
 		c.fail(errors.New("no job has run yet"))
 	case j == nil:
-		c.fail(fmt.Errorf("job %d is unknown, or older than the last %d jobs, whose logs takt keeps", id, maxEnded))
+		c.fail(unknownJob(id))
 	}
 	return j
+}
+
+func unknownJob(id int) error {
+	return fmt.Errorf("job %d is unknown, or older than the last %d jobs, whose logs takt keeps", id, maxSaved)
 }
 
 // showLog writes what the log contains now.

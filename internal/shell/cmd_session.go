@@ -10,12 +10,12 @@ import (
 func sessionCommands() []command {
 	return []command{
 		{name: "help", args: "[COMMAND [all]]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
-			long: "help COMMAND all shows all flags of a command. help look says what the role look may do."},
+			long: "help COMMAND all shows all flags of a command. help look and help admin say what these roles may do."},
 		{name: "status", args: "[-w]", short: "what runs, what waits, and what is loaded", prepare: prepareStatus, look: always,
 			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
 		{name: "words", short: "what Tab can complete, a word a line, for rlwrap -f", look: always,
 			prepare: do(func(c *session) { c.say(strings.Join(c.everyWord(), "\n")) })},
-		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
+		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always, typed: true,
 			long: "With edit off your client edits the line, as rlwrap telnet does. edit on is for a plain telnet."},
 		{name: "auth", args: "TOKEN", short: "say who you are: the first line, if the server has tokens", prepare: prepareAuth, look: always},
 		{name: "quit", args: "[--cancel]", short: "leave; your jobs continue, unless --cancel ends them", prepare: prepareQuit, look: always},
@@ -34,12 +34,12 @@ func prepareAuth(*session, []string) (action, error) {
 	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name + roleNote(c.role)) }}, nil
 }
 
-// roleNote names the role look; the default role needs no note.
+// roleNote names a role; the default role needs no note.
 func roleNote(r role) string {
-	if r == roleLook {
-		return ", with the role look"
+	if r == roleRun {
+		return ""
 	}
-	return ""
+	return ", with the role " + string(r)
 }
 
 func prepareQuit(_ *session, args []string) (action, error) {
@@ -65,6 +65,8 @@ func prepareHelp(c *session, args []string) (action, error) {
 	}
 	cmd, ok := find(args[0])
 	switch {
+	case args[0] == string(roleAdmin):
+		return action{now: func(c *session) { c.say(adminHelp) }}, nil
 	case args[0] == string(roleLook):
 		return action{now: func(c *session) { c.say(lookHelp) }}, nil
 	case !ok:
@@ -79,6 +81,10 @@ func prepareHelp(c *session, args []string) (action, error) {
 		}
 	}}, nil
 }
+
+const adminHelp = `Users with the role admin may also end jobs of other users, see the audit log (audit) and
+read the token file and the team file again (reload). Where a token has this role, users
+with the role run can end only their own jobs.`
 
 const lookHelp = `Users with the role look may only read: help, words, status, queue, attach, log, runs,
 show, collate, compare, verify without --, apm list and apm tail, auth, edit and quit.
@@ -97,8 +103,8 @@ func Help() string {
 	b.WriteString(`
 help COMMAND explains one, help COMMAND all shows all its flags. ; separates commands on
 one line; if one of them is wrong, none runs. 'quotes' and "quotes" keep words together;
-# begins a comment. Loads, apm switch and elasticsearch reset wait in one queue for all
-sessions; everything else runs at once. File names are relative to the server's folder
-for files.`)
+# begins a comment. @NAME is the URL of a target that the server names; status lists the
+names. Loads, apm switch and elasticsearch reset wait in one queue for all sessions;
+everything else runs at once. File names are relative to the server's folder for files.`)
 	return b.String()
 }

@@ -82,12 +82,27 @@ func makesLoad(args []string) bool {
 }
 
 func prepareTakt(c *session, args []string) (action, error) {
-	plan, err := c.server.host.Plan(args, c.rules())
+	resolved, named := c.server.now().Targets.resolve(args)
+	if makesLoad(args) {
+		if w := unresolved(resolved); w != "" {
+			return action{}, fmt.Errorf("there is no target %s; status lists the names", w)
+		}
+	}
+	plan, err := c.server.host.Plan(resolved, c.rules())
 	if err != nil {
 		return action{secret: plan.Secret}, err
 	}
-	a := action{shown: join(plan.Shown), secret: plan.Secret}
+	a := action{}
+	for i, word := range plan.Shown { // sessions see the name of a target, not its URL
+		if named[i] {
+			plan.Shown[i] = args[i]
+		} else if word != resolved[i] {
+			a.secret = true
+		}
+	}
+	a.shown = join(plan.Shown)
 	if makesLoad(args) {
+		a.words = args
 		a.queued = func(c *session) (task, error) { return c.task(plan.Args), nil }
 		return a, nil
 	}
@@ -102,24 +117,34 @@ func runNow(c *session, args []string) (action, error) {
 
 // run runs a command that sends no load, and waits for it.
 func (c *session) run(args []string) {
+	call := c.call(args)
+	call.Out = c
+	code, err := c.wait(call)
+	switch {
+	case err != nil:
+		c.fail(err)
+	case code != 0:
+		c.say(fmt.Sprintf("exit code %d", code))
+	}
+}
+
+// wait runs a command line beside the queue, when there is a place for it.
+func (c *session) wait(call Call) (code int, err error) {
 	select {
 	case c.server.immediate <- struct{}{}:
 		defer func() { <-c.server.immediate }()
 	case <-c.ctx.Done():
-		return
+		return 0, c.ctx.Err()
 	}
-	call := c.call(args)
-	call.Out = c
 	ctx, cancel := context.WithTimeout(c.ctx, immediateTime)
 	defer cancel()
 	abort := make(chan struct{})
 	kill := time.AfterFunc(immediateTime+immediateGrace, func() { close(abort) })
 	defer kill.Stop()
-	if code := c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
-		c.fail(fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime))
-	} else if code != 0 {
-		c.say(fmt.Sprintf("exit code %d", code))
+	if code = c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
+		return code, fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime)
 	}
+	return code, nil
 }
 
 // A store that never answers must not occupy one of the maxImmediate places for ever: the
@@ -145,5 +170,5 @@ func (c *session) call(args []string) Call {
 
 // rules are the limits for each command line of this session.
 func (c *session) rules() Rules {
-	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.allow, Own: c.own, Look: c.role == roleLook}
+	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.now().allow, Own: c.own, Look: c.role == roleLook}
 }

@@ -19,6 +19,10 @@ type command struct {
 	prepare func(c *session, args []string) (action, error)
 	// look reports whether the role look may run the command with these words; nil: never.
 	look func(args []string) bool
+	// typed commands need somebody who reads and types; the API has none.
+	typed bool
+	// admin commands are for the role admin and the owner's own sessions.
+	admin bool
 }
 
 // always is the look of commands that only read, whatever their words.
@@ -35,13 +39,14 @@ type action struct {
 	queued func(c *session) (task, error) // makes the task, after the commands before it on the line
 	shown  string                         // the command, without secrets
 	secret bool                           // the words contain a secret
+	words  []string                       // with which a restarted server can run the job again; nil: it cannot
 
 	harmless bool // only reads, or is cancel: runs even while the audit log cannot be written
 }
 
 // commands is the table of all commands, in the order of help.
 func commands() []command {
-	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), benchCommands(), taktCommands())
+	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), benchCommands(), taktCommands(), adminCommands())
 }
 
 func find(name string) (command, bool) {
@@ -65,6 +70,18 @@ func do(now func(*session)) func(*session, []string) (action, error) {
 
 // execute runs a line. If one command of the line is wrong, none runs.
 func (c *session) execute(line string) {
+	if actions, err := c.understand(line); err == nil {
+		c.performAll(actions)
+	}
+}
+
+// understand checks a line, and says what is wrong with it.
+func (c *session) understand(line string) ([]action, error) {
+	if !c.refresh() {
+		c.fail(errGone)
+		c.ending = true
+		return nil, errGone
+	}
 	actions, err := c.prepareLine(line)
 	if !slices.ContainsFunc(actions, func(a action) bool { return a.secret }) {
 		c.remember(line, err == nil)
@@ -72,8 +89,12 @@ func (c *session) execute(line string) {
 	if err != nil {
 		c.refuse(namesOf(actions), err)
 		c.fail(err)
-		return
 	}
+	return actions, err
+}
+
+// performAll runs the commands of a line in order.
+func (c *session) performAll(actions []action) {
 	for _, a := range actions {
 		if c.ending || c.broken.Load() {
 			return
@@ -130,6 +151,12 @@ func (c *session) prepare(words []string) (action, error) {
 	if c.role == roleLook && !looks {
 		return action{name: cmd.name}, prefixed(cmd.name, errLook)
 	}
+	if cmd.admin && c.role != roleAdmin && !c.own {
+		return action{name: cmd.name}, prefixed(cmd.name, errAdmin)
+	}
+	if c.sink != nil && cmd.typed {
+		return action{name: cmd.name}, prefixed(cmd.name, errTyped)
+	}
 	a, err := cmd.prepare(c, words[1:])
 	a.name, a.harmless = cmd.name, looks || cmd.name == "cancel"
 	if err != nil {
@@ -143,6 +170,10 @@ func (c *session) prepare(words []string) (action, error) {
 
 // errLook refuses a command to the role look.
 const errLook = Denied("your role is look, which may not do this; see help look")
+
+var errGone = denied("your token is not valid any more; ask the server's owner for one")
+
+var errTyped = errors.New("this command needs a session by telnet; GET /v1/jobs/ID/events follows a job")
 
 // prefixed puts the command's name before each line of err.
 func prefixed(name string, err error) error { return &prefixedError{name, err} }
@@ -186,7 +217,7 @@ func (c *session) perform(a action) {
 		}
 		return
 	}
-	j, before, err := c.server.queue.add(c, a.shown, a.task)
+	j, before, err := c.server.queue.add(c, a)
 	switch {
 	case err != nil:
 		c.fail(err)
@@ -197,6 +228,14 @@ func (c *session) perform(a action) {
 		c.say(fmt.Sprintf("job %d: %s (queued, %d before it)", j.id, a.shown, before))
 	}
 	c.attach(j, 0)
+	c.warn()
+}
+
+// warn says that jobs are not saved.
+func (c *session) warn() {
+	if text := c.server.queue.warning(); text != "" {
+		c.say(text)
+	}
 }
 
 // remember adds a line to this session's history, and a valid line to the stored history

@@ -48,7 +48,7 @@ func (c *session) failUnlessSilent(err error) {
 // identify returns the user's name and the address that the limits per address apply to.
 // Without tokens there is one user, so address is "".
 func (c *session) identify() (name, address string, err error) {
-	if c.server.tokens == nil {
+	if c.server.tokenList() == nil {
 		return localUser, "", c.admitLocal()
 	}
 	address = addressOf(c.conn.RemoteAddr())
@@ -88,17 +88,30 @@ func (c *session) authenticate(address string) (name string, err error) {
 		return "", fmt.Errorf("there was no auth TOKEN within %v", authTime)
 	case err != nil || isHTTP(line):
 		return "", errSilent
-	case !c.server.tries.take(address, time.Now()):
-		return "", errors.New("too many wrong tokens; wait for a minute")
 	}
 	text, said := strings.CutPrefix(strings.TrimSpace(line), "auth ")
-	token := c.server.tokens.find(strings.TrimSpace(text))
-	if !said || token == nil {
-		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
-		return "", errors.New("unknown token; ask the server's owner for one")
+	if !said {
+		text = "" // is not a token
 	}
-	c.server.tries.forgive(address)
-	c.role = token.role
+	return c.admit(strings.TrimSpace(text), address)
+}
+
+var (
+	errTries   = errors.New("too many wrong tokens; wait for a minute")
+	errUnknown = errors.New("unknown token; ask the server's owner for one")
+)
+
+// admit gives the session the role of a token, and returns the token's user.
+func (c *session) admit(text, address string) (name string, err error) {
+	token, ok := c.server.tries.check(address, func() *token { return c.server.tokenList().find(text) })
+	if !ok {
+		return "", errTries
+	}
+	if token == nil {
+		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
+		return "", errUnknown
+	}
+	c.role, c.token = token.role, token
 	return token.user, nil
 }
 

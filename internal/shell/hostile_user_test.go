@@ -121,6 +121,8 @@ func attempts() map[string][]string {
 		"collate":  {"collate branch --store OUT/secret", "collate branch --store elasticsearch://127.0.0.1:1"},
 		"compare":  {"compare OUT/secret.json ../outside/secret.json", "compare ../outside/a=b ../outside/c=d"},
 		"runs":     {"runs --store ../outside/secret", "runs --config OUT/secret"},
+		"audit":    {"audit", "audit -n 1 tigerlily"},
+		"reload":   {"reload"},
 		"show":     {"show OUT/secret.json", "show x -o json=OUT/new", "show ../outside/a=b"},
 	}
 }
@@ -230,10 +232,10 @@ func TestNamedFolder(t *testing.T) {
 	server := serve(t, home, inProcess, "--token-file", tokenFile(t), "--apm-folder", "main="+clone)
 	c := authorized(t, server.addr, "correct-horse")
 	for _, one := range [][2]string{
-		{"apm use main", "using " + clone + "\n"},
-		{"apm use " + clone, "using " + clone + "\n"},
+		{"apm use main", "using main\n"},
+		{"apm use " + clone, "using main\n"},
 		{"apm use other", "error: apm: other is not a folder of the server's --apm-folder; it names main\n"},
-		{"apm switch -m -v main", "job 1: apm switch -m -v main\n$ make\nenv >../made\nUsing " + clone + ": main, "},
+		{"apm switch -m -v main", "job 1: apm switch -m -v main\n$ make\nenv >../made\nUsing main: main, "},
 	} {
 		c.send(one[0])
 		if text := c.until(prompted); !strings.HasPrefix(text, one[1]) {
@@ -281,7 +283,7 @@ func lookable() (may, mayNot []string) {
 		"queue rm 1", "queue clear", "queue clear all", "cancel", "cancel 1", "define x status", "define", "elasticsearch use local", "elasticsearch reset", "apm use main",
 		"apm switch -m main", "apm http://127.0.0.1:1", "apm", "test 1s 1 1 1 1", "dump x 1 1 1", "http -n 1 http://127.0.0.1:1", "http --dry-run http://127.0.0.1:1",
 		"kafka produce", "jms client", "replay x http://127.0.0.1:1", "capacity --from x --slo 'p95<1s'", "verify --pairs 2 -- http http://127.0.0.1:1",
-		"show x -o json=new", "show x --output json=new", "verify -o markdown=new", "history -o html=new", "runs --store new", "runs ; cancel 1", "collate branch --config c",
+		"audit", "reload", "show x -o json=new", "show x --output json=new", "verify -o markdown=new", "history -o html=new", "runs --store new", "runs ; cancel 1", "collate branch --config c",
 	}
 	return may, mayNot
 }

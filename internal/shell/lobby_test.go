@@ -113,10 +113,11 @@ func (f from) RemoteAddr() net.Addr { return at(f.address) }
 func TestFloodOfSilence(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{tokens: tokens{{user: "ann", role: roleRun, sum: sumOf("correct-horse")}}, tries: tries{all: map[string][]time.Time{}}}
+		s := &Server{tries: tries{all: map[string][]time.Time{}}}
+		s.rights.Store(&rights{tokens: tokens{{user: "ann", role: roleRun, sum: sumOf("correct-horse")}}})
 		s.options.DumpDir = dir
 		s.state, _ = openState("")
-		s.queue = newQueue(t.Context(), nil, func([]string) {})
+		s.queue = newQueue(t.Context(), "", func(savedJobs) error { return nil })
 		said := make(chan string, 1000)
 		begun := time.Now()
 		connect := func(address string) net.Conn {

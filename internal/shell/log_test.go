@@ -9,7 +9,7 @@ import (
 
 // Two readers at different paces see the same; what a slow one has missed it is told.
 func TestLog(t *testing.T) {
-	l := newLog()
+	l := newLog("")
 	fmt.Fprint(l, "one\r\ntwo\x1b[2J\u0085\n")
 	p := l.read(0)
 	if string(p.text) != "one\ntwo?[2J?\n" || p.skipped != 0 || p.ended {

@@ -18,18 +18,16 @@ const defaultAddr = "127.0.0.1:8234"
 
 // Options are the settings of a shell.
 type Options struct {
-	Addr      string   // host:port; "" with Unix: no TCP
-	Unix      string   // path of a socket that only takt's user can open; "": none
-	TokenFile string   // lines of NAME TOKEN
-	Cert, Key string   // PEM files
-	Insecure  bool     // allow an address beyond loopback without TLS
-	Allow     []string // hosts that may be loaded; empty: all, or none if Addr is beyond loopback
-	AuditLog  string   // file; "": no log
+	Addr      string // host:port; "" with Unix: no TCP
+	HTTP      string // host:port of the API; "": none
+	Unix      string // path of a socket that only takt's user can open; "": none
+	TokenFile string // lines of NAME TOKEN
+	Cert, Key string // PEM files
+	Insecure  bool   // allow an address beyond loopback without TLS
+	AuditLog  string // file; "": no log
 
-	// What sessions other than the owner's own may build and run:
-	Folders      folders  // clones of apm-server, by name
-	Repositories []string // sources of containers
-	Settings     []string // settings of apm-server besides the usual ones; NAME* allows all that begin with NAME
+	Permits
+	Team string // file with more of Permits; "": none
 
 	Variables []string // environment variables that make, git and apm-server see, in all sessions
 
@@ -44,14 +42,15 @@ type Options struct {
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
-	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "unix", "edit")
-	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "tls-cert", "tls-key", "allow-target")
-	value.Declare(fs, value.GroupApmServer, o.addApmFlags, "apm-folder")
+	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "http", "unix", "edit")
+	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "team", "tls-cert", "tls-key", "allow-target")
+	value.Declare(fs, value.GroupApmServer, o.addServerFlags, "apm-folder")
 	value.Declare(fs, value.GroupStorage, o.addStoreFlag, "store")
 }
 
 func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
+	fs.Var(value.Listen(&o.HTTP), "http", "also serve the commands as an HTTP API on `HOST:PORT`, with the rules of --addr; the token is sent as Bearer")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
 	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
 	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
@@ -59,17 +58,16 @@ func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
-	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
+	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look, run (default) or admin")
+	fs.Var(value.InFile(&o.Team), "team", "read names for the team from `FILE`, as lines such as target = shop=https://shop.example; its other lines are apm-folder, apm-repository, apm-setting and allow-target; reload and SIGHUP read it again")
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
-	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr is beyond loopback")
+	o.addTargetFlags(fs)
 }
 
-func (o *Options) addApmFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Repeated(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
-	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
-	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
+func (o *Options) addServerFlags(fs *pflag.FlagSet) {
+	o.addApmFlags(fs)
 	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of an environment variable that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
 }
 
@@ -83,28 +81,32 @@ func (o *Options) Validate() []error {
 	if o.Addr == "none" {
 		o.Addr = ""
 	}
-	local := true
-	switch host, _, err := net.SplitHostPort(o.Addr); {
-	case o.Addr == "":
-		faults.If(o.Unix == "", "--addr none leaves nothing to listen on; give --unix PATH")
-	case err != nil:
-		faults.If(true, "bad --addr %q; give HOST:PORT such as %s", o.Addr, defaultAddr)
-	default:
-		local = isLoopback(host)
-	}
+	faults.If(o.Addr == "" && o.Unix == "" && o.HTTP == "", "--addr none leaves nothing to listen on; give --unix PATH or --http HOST:PORT")
 	faults.If((o.Cert == "") != (o.Key == ""), "--tls-cert and --tls-key belong together; give both")
-	faults.If(!local && o.TokenFile == "", "--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr)
-	faults.If(!local && o.Cert == "" && !o.Insecure, "--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr)
+	o.checkAddr(&faults, "--addr", o.Addr, defaultAddr)
+	o.checkAddr(&faults, "--http", o.HTTP, "127.0.0.1:8235")
 	_, err := parseTargets(o.Allow)
 	faults.Add(err)
 	return append(faults, checkSettings(o.Settings)...)
 }
 
-// checkApart refuses a DumpDir that contains files which sessions may not read or change.
-func (o *Options) checkApart() error {
+// checkAddr checks an address to listen on; "" is none.
+func (o *Options) checkAddr(faults *value.Faults, flag, addr, example string) {
+	if addr == "" {
+		return
+	}
+	host, _, err := net.SplitHostPort(addr)
+	local := err == nil && isLoopback(host)
+	faults.If(err != nil, "bad %s %q; give HOST:PORT such as %s", flag, addr, example)
+	faults.If(err == nil && !local && o.TokenFile == "", "%s %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", flag, addr)
+	faults.If(err == nil && !local && o.Cert == "" && !o.Insecure, "%s %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", flag, addr)
+}
+
+// checkApart refuses a DumpDir that contains files or folders which sessions may not read or change.
+func (o *Options) checkApart(folders folders) error {
 	var faults []error
-	apart := slices.Collect(maps.Values(o.Folders))
-	for _, path := range append(apart, o.TokenFile, o.Key, o.AuditLog, o.StateDir) {
+	apart := slices.Collect(maps.Values(folders))
+	for _, path := range append(apart, o.TokenFile, o.Team, o.Key, o.AuditLog, o.StateDir) {
 		if path != "" && o.dumpsHold(path) {
 			faults = append(faults, value.Faultf("%s is in the folder of sessions' files %s, which every session can read and write; move it, or give another --dump-dir", path, o.DumpDir))
 		}
@@ -120,16 +122,19 @@ func (o *Options) dumpsHold(path string) bool {
 
 // Notes are hints for whoever starts the server.
 func (o *Options) Notes() (notes []string) {
-	if !o.local() && len(o.Allow) == 0 {
-		notes = append(notes, "sessions can load nothing: other machines can reach this address, so --allow-target has to list the targets")
+	if !o.local() && len(o.Allow)+len(o.Targets) == 0 && o.Team == "" {
+		notes = append(notes, "sessions can load nothing: other machines can reach the server, so --allow-target has to list the targets")
 	}
 	return notes
 }
 
 // local reports whether only this machine can reach the shell.
-func (o *Options) local() bool {
-	host, _, err := net.SplitHostPort(o.Addr)
-	return o.Addr == "" || err == nil && isLoopback(host)
+func (o *Options) local() bool { return isLocalAddr(o.Addr) && isLocalAddr(o.HTTP) }
+
+// isLocalAddr reports whether only this machine can reach an address; "" is none.
+func isLocalAddr(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return addr == "" || err == nil && isLoopback(host)
 }
 
 // isLoopback looks no names up: a name other than localhost may point anywhere tomorrow.

@@ -64,7 +64,7 @@ func (f folders) names() string {
 
 // folder finds the folder that a session names, by its name or its absolute path.
 func (c *session) folder(word string) (string, error) {
-	o := &c.server.options
+	o := c.server.now()
 	if path, ok := o.Folders[word]; ok {
 		return path, nil
 	}
@@ -81,11 +81,21 @@ func (c *session) folder(word string) (string, error) {
 	return path, nil
 }
 
+// nameOf describes a location. Only the owner's own sessions see paths.
+func (c *session) nameOf(l apmserver.Location) string {
+	for name, path := range c.server.now().Folders {
+		if !c.own && l.Kind == apmserver.KindCheckout && path == l.Dir {
+			return name
+		}
+	}
+	return l.String()
+}
+
 // dockerfile finds the file that a session names: NAME/FILE in a folder of --apm-folder,
 // or, only in the owner's own sessions, any absolute path.
 func (c *session) dockerfile(word string) (string, error) {
 	name, rest, _ := strings.Cut(word, "/")
-	if folder, ok := c.server.options.Folders[name]; ok && filepath.IsLocal(rest) {
+	if folder, ok := c.server.now().Folders[name]; ok && filepath.IsLocal(rest) {
 		path, err := filepath.EvalSymlinks(filepath.Join(folder, rest))
 		if err != nil {
 			return "", err
@@ -101,7 +111,7 @@ func (c *session) dockerfile(word string) (string, error) {
 	case c.own:
 		return "", errContainerFlags
 	}
-	return "", denied("--dockerfile %s: write NAME/FILE, with a NAME of the server's --apm-folder; %s", word, c.server.options.Folders.names())
+	return "", denied("--dockerfile %s: write NAME/FILE, with a NAME of the server's --apm-folder; %s", word, c.server.now().Folders.names())
 }
 
 // isBelow reports whether an absolute path is in the folder, or is the folder.
@@ -113,7 +123,7 @@ func isBelow(path, folder string) bool {
 // mayUse refuses a server that the session may not use. test and apm switch call it again
 // before they are queued: a choice restored from disk may be older than the server's flags.
 func (c *session) mayUse(l apmserver.Location) error {
-	switch o := &c.server.options; {
+	switch o := c.server.now(); {
 	case c.own || l.Kind == apmserver.KindRemote: // loadable has checked the URLs
 		return nil
 	case l.Kind == apmserver.KindCheckout:
@@ -140,7 +150,7 @@ func (c *session) mayBuild(l apmserver.Location, s apmserver.Switch) error {
 	if c.own || l.Kind != apmserver.KindDocker {
 		return nil
 	}
-	all := c.server.options.Repositories
+	all := c.server.now().Repositories
 	if from := apmserver.Repository(l, s); !slices.Contains(all, from) {
 		return denied("%s is not a repository of the server's --apm-repository; it names %s", from, strings.Join(all, ", "))
 	}
@@ -196,7 +206,7 @@ func (c *session) maySet(settings []string) error {
 	if c.own {
 		return nil
 	}
-	allowed := slices.Concat(tuning(), c.server.options.Settings)
+	allowed := slices.Concat(tuning(), c.server.now().Settings)
 	var faults []error
 	for _, text := range settings {
 		name := apmserver.SettingName(text)

@@ -10,7 +10,7 @@ import (
 // A session that is not the owner's own gives apm-server settings that shape its work, and
 // none with which it would read or write a file, or reach another host.
 func TestSettings(t *testing.T) {
-	s := &Server{options: Options{Settings: []string{"apm-server.kibana.*", "output.elasticsearch.pipeline"}}}
+	s := &Server{options: Options{Permits: Permits{Settings: []string{"apm-server.kibana.*", "output.elasticsearch.pipeline"}}}}
 	guest, owner := &session{server: s}, &session{server: s, own: true}
 	for setting, allowed := range map[string]bool{
 		"apm-server.tracing.enabled=true":              true,
@@ -80,7 +80,7 @@ func TestCheckSettings(t *testing.T) {
 // another one.
 func TestMayBuild(t *testing.T) {
 	const elastic, fork = "https://github.com/elastic/apm-server", "https://github.com/axw/apm-server"
-	guest := &session{server: &Server{options: Options{Repositories: []string{elastic}}}}
+	guest := &session{server: &Server{options: Options{Permits: Permits{Repositories: []string{elastic}}}}}
 	for _, c := range []struct {
 		l    apmserver.Location
 		s    apmserver.Switch

@@ -23,18 +23,23 @@ type job struct {
 	id    int
 	from  *session // the session that queued the job
 	owner string   // its user
+	role  role     // of the user when the job was queued
 	shown string   // the command, without secrets
 	task  task
-	log   *log
+	log   *log     // nil: in its file only
+	words []string // to run the job again after a restart; nil: it is not run again
 
 	// Protected by the queue's lock:
 	state  jobState
+	queued time.Time
 	began  time.Time
 	ended  time.Time
 	code   int
 	cancel context.CancelCauseFunc
 	abort  chan struct{}
-	stops  int // how often the job was told to stop
+	stops  int      // how often the job was told to stop
+	runs   []string // ids of the reports of its runs
+	reason string   // why a restart interrupts or interrupted the job
 }
 
 type jobState string
@@ -44,42 +49,59 @@ const (
 	running jobState = "running"
 	done    jobState = "done"
 	removed jobState = "removed"
+	// interrupted jobs ran or waited when an earlier server ended, and are not run again.
+	interrupted jobState = "interrupted"
 )
 
 // errCancelled is the cause with which cancel, quit --cancel and the server's end stop a job.
 var errCancelled = errors.New("cancelled")
 
+// Why the queue accepts no job.
+var (
+	errEnding = errors.New("the server is ending and accepts no more jobs")
+	errFull   = fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
+)
+
+// maxRuns limits the runs of a job whose ids are kept: the newest.
+const maxRuns = 1000
+
 // queue runs the jobs of all sessions, one at a time.
 type queue struct {
-	ctx      context.Context // ends with the server
-	jobs     sync.WaitGroup
-	changed  func(pending []string) // gets the jobs that wait, run or were interrupted, at every change
-	mu       sync.Mutex
-	last     int // the newest id
-	current  *job
-	line     []*job   // in the order of their turns
-	past     []*job   // ended or removed, the newest last
-	lostWork []string // commands that an earlier server left undone
-	closed   bool
+	ctx     context.Context // ends with the server
+	jobs    sync.WaitGroup
+	dir     string                // folder of the jobs' output; "": it ends with the server
+	changed func(savedJobs) error // saves all jobs, at every change
+	mu      sync.Mutex
+	last    int // the newest id
+	current *job
+	line    []*job // in the order of their turns
+	past    []*job // ended or removed, the newest last
+	lost    []*job // interrupted by a restart
+	unsaved error  // the jobs could not be saved
+	closed  bool
 }
 
-func newQueue(ctx context.Context, lost []string, changed func([]string)) *queue {
-	return &queue{ctx: ctx, lostWork: lost, changed: changed}
+func newQueue(ctx context.Context, dir string, changed func(savedJobs) error) *queue {
+	return &queue{ctx: ctx, dir: dir, changed: changed}
 }
 
 // add puts a job at the end of the queue, and starts the job if nothing else runs. It
 // returns how many jobs are before it.
-func (q *queue) add(from *session, shown string, t task) (j *job, before int, err error) {
+func (q *queue) add(from *session, a action) (j *job, before int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return nil, 0, errors.New("the server is ending and accepts no more jobs")
+		return nil, 0, errEnding
 	case len(q.line) >= maxWaiting:
-		return nil, 0, fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
+		return nil, 0, errFull
 	}
 	q.last++
-	j = &job{id: q.last, from: from, owner: from.user.name, shown: shown, task: t, log: newLog(), state: waiting}
+	j = &job{id: q.last, from: from, owner: from.user.name, role: from.role, shown: a.shown, task: a.task, state: waiting, queued: time.Now()}
+	if j.words, err = from.again(a); err != nil {
+		j.reason = err.Error()
+	}
+	q.open(j)
 	before = len(q.line)
 	if q.current != nil {
 		before++
@@ -101,7 +123,7 @@ func (q *queue) startNext() {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
 	q.jobs.Go(func() {
-		_ = j.from.note(eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
+		_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
 		code := j.task(ctx, j.abort, j.log)
 		q.finish(j, code)
 		cancel(nil)
@@ -120,8 +142,17 @@ func (q *queue) finish(j *job, code int) {
 	q.startNext()
 	q.save()
 	q.mu.Unlock()
-	_ = j.from.note(eventJob, j.id, j.shown, outcome)
+	_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, outcome)
 	j.log.close()
+}
+
+// begins adds a run that the job begins.
+func (q *queue) begins(j *job, run string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j.runs = append(j.runs, run)
+	j.runs = j.runs[max(0, len(j.runs)-maxRuns):]
+	q.save()
 }
 
 // outcome is the last line of a job's log.
@@ -137,21 +168,23 @@ func (j *job) outcome() string {
 }
 
 func (q *queue) keep(j *job) {
+	j.reason = ""
 	q.past = append(q.past, j)
-	q.past = q.past[max(0, len(q.past)-maxEnded):]
+	q.prune()
 }
 
-// save reports what would be undone if the server ended now. The lock is held, so reports
-// arrive in order.
-func (q *queue) save() {
-	pending := append([]string{}, q.lostWork...)
-	if q.current != nil {
-		pending = append(pending, q.current.shown)
+// save saves all jobs. The lock is held, so what is saved last is what is true. A full disk costs
+// the list after a restart, no job.
+func (q *queue) save() { q.unsaved = q.changed(q.saving()) }
+
+// warning says that the jobs are not saved; "": they are.
+func (q *queue) warning() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unsaved == nil {
+		return ""
 	}
-	for _, j := range q.line {
-		pending = append(pending, j.shown)
-	}
-	q.changed(pending)
+	return fmt.Sprintf("warning: the queue cannot be saved: %v; if the server ends, waiting jobs are lost", withoutPath(q.unsaved))
 }
 
 // cancel stops the running job with that id, gracefully the first time and at once the
@@ -161,10 +194,13 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 	defer q.mu.Unlock()
 	j := q.current
 	switch {
-	case id == 0 && (j == nil || j.from != by):
+	case id == 0 && (j == nil || !by.queuedIt(j)):
 		return "", q.nothingOf(by)
 	case j == nil || id != 0 && id != j.id:
 		return q.drop(by, id)
+	}
+	if err := by.mayEnd(j); err != nil {
+		return "", err
 	}
 	if j.stops++; j.stops == 1 {
 		j.cancel(errCancelled)
@@ -179,7 +215,7 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 // nothingOf says why there is nothing to cancel, and which job the user may mean. The lock
 // is held.
 func (q *queue) nothingOf(by *session) error {
-	if i := slices.IndexFunc(q.line, func(j *job) bool { return j.from == by }); i >= 0 {
+	if i := slices.IndexFunc(q.line, func(j *job) bool { return by.queuedIt(j) }); i >= 0 {
 		return fmt.Errorf("no job of this session is running; its job %d waits: cancel %d removes it", q.line[i].id, q.line[i].id)
 	}
 	if j := q.current; j != nil {
@@ -190,7 +226,7 @@ func (q *queue) nothingOf(by *session) error {
 
 // nameFor is the argument with which by cancels this running job.
 func (j *job) nameFor(by *session) string {
-	if j.from == by {
+	if by.queuedIt(j) {
 		return ""
 	}
 	return fmt.Sprintf("%d ", j.id)
@@ -199,13 +235,19 @@ func (j *job) nameFor(by *session) string {
 // told returns the answer for by, who did something to a job. It also tells the job's own
 // session, if that is another one, and everyone who follows the job. The lock is held.
 func (q *queue) told(by *session, j *job, what, hint string) string {
-	if j.from == by {
+	if by.queuedIt(j) {
 		return fmt.Sprintf("job %d is %s%s", j.id, what, hint)
 	}
 	text := fmt.Sprintf("job %d is %s by %s", j.id, what, by.who())
 	fmt.Fprintln(j.log, text)
 	j.from.tell(notice{j, text})
 	return fmt.Sprintf("job %d of %s is %s, and that session is told who did it%s", j.id, j.owner, what, hint)
+}
+
+// queuedIt reports whether a job is this session's. The requests of a user to the API count as one
+// session, which has the user's jobs of before a restart, too.
+func (c *session) queuedIt(j *job) bool {
+	return j.from == c || c.sink != nil && j.from != nil && j.from.sink != nil && j.owner == c.user.name
 }
 
 // who names a session to others.
@@ -228,11 +270,11 @@ func (q *queue) cancelOf(c *session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range slices.Clone(q.line) {
-		if j.from == c {
+		if c.queuedIt(j) {
 			_, _ = q.drop(c, j.id) // never fails: j waits, and the lock is held
 		}
 	}
-	if j := q.current; j != nil && j.from == c && j.stops == 0 {
+	if j := q.current; j != nil && c.queuedIt(j) && j.stops == 0 {
 		j.stops++
 		j.cancel(errCancelled)
 	}
@@ -243,6 +285,9 @@ func (q *queue) drop(by *session, id int) (string, error) {
 	i := slices.IndexFunc(q.line, func(j *job) bool { return j.id == id })
 	if i < 0 {
 		return "", fmt.Errorf("no job %d waits or runs; queue lists those that do", id)
+	}
+	if err := by.mayEnd(q.line[i]); err != nil {
+		return "", err
 	}
 	text := q.forget(by, q.line[i])
 	q.line = slices.Delete(q.line, i, i+1)
@@ -268,15 +313,24 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	defer q.mu.Unlock()
 	var left []*job
 	for _, j := range q.line {
-		if !all && j.from != by {
+		if !all && !by.queuedIt(j) || by.mayEnd(j) != nil {
 			left = append(left, j)
 			continue
 		}
 		q.forget(by, j)
 		jobs++
 	}
-	interrupted = len(q.lostWork)
-	q.line, q.lostWork = left, nil
+	var lost []*job
+	for _, j := range q.lost {
+		if by.mayEnd(j) != nil {
+			lost = append(lost, j)
+			continue
+		}
+		q.past = append(q.past, j)
+		interrupted++
+	}
+	q.line, q.lost = left, lost
+	q.prune()
 	q.save()
 	return jobs, len(left), interrupted
 }
@@ -289,13 +343,11 @@ func (q *queue) find(id int) *job {
 	if id == 0 && q.current != nil {
 		return q.current
 	}
-	for _, j := range slices.Concat(q.line, []*job{q.current}, q.past) {
-		if j != nil && j.id == id {
-			return j
-		}
+	if j := q.known(id); j != nil {
+		return q.withLog(j)
 	}
 	if id == 0 && len(q.past) > 0 {
-		return q.past[len(q.past)-1]
+		return q.withLog(q.past[len(q.past)-1])
 	}
 	return nil
 }
@@ -309,7 +361,7 @@ type entry struct {
 
 // list returns the running job or nil, the waiting jobs, and the jobs that a restart has
 // interrupted.
-func (q *queue) list() (current *entry, line []entry, interrupted []string) {
+func (q *queue) list() (current *entry, line []entry, lost []view) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.current; j != nil {
@@ -318,7 +370,10 @@ func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	for _, j := range q.line {
 		line = append(line, entry{id: j.id, owner: j.owner, shown: j.shown})
 	}
-	return current, line, slices.Clone(q.lostWork)
+	for _, j := range q.lost {
+		lost = append(lost, q.seen(j))
+	}
+	return current, line, lost
 }
 
 // running returns the running job; nil: none.
@@ -332,7 +387,7 @@ func (q *queue) running() *job {
 func (q *queue) over(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return j.state == done || j.state == removed
+	return j.state == done || j.state == removed || j.state == interrupted
 }
 
 // begun reports whether the job no longer waits.
@@ -343,20 +398,28 @@ func (q *queue) begun(j *job) bool {
 }
 
 // close stops the running job gracefully, and starts no other. The saved list stays as it
-// is, so the next server lists the running and waiting jobs as interrupted.
+// is: the next server lists the running job as interrupted, and runs the waiting ones.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.changed = func([]string) {}
+	q.changed = func(savedJobs) error { return q.unsaved }
 	if j := q.current; j != nil && j.stops == 0 {
 		j.stops++
 		j.cancel(errCancelled)
 	}
 	for _, j := range q.line {
-		fmt.Fprintf(j.log, "job %d was not run: the server ends\n", j.id)
+		fmt.Fprintln(j.log, j.farewell())
 		j.log.close()
 	}
+}
+
+// farewell is the last line of a waiting job of a server that ends.
+func (j *job) farewell() string {
+	if j.words == nil {
+		return fmt.Sprintf("job %d was not run: the server ends", j.id)
+	}
+	return fmt.Sprintf("job %d waits: the server ends, and runs it after its restart", j.id)
 }
 
 // kill ends the running job at once.

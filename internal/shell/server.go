@@ -21,12 +21,12 @@ const maxImmediate = 4
 type Server struct {
 	options   Options
 	host      Host
-	tokens    tokens // nil: sessions need no token
+	rights    atomic.Pointer[rights]
 	tries     tries
-	allow     func(string) bool // nil: all targets
 	state     *state
 	queue     *queue
 	listeners []net.Listener
+	http      net.Listener // of the API; nil: none
 	immediate chan struct{}
 	sessions  atomic.Int64 // number of the newest session
 	lobby     lobby
@@ -44,10 +44,14 @@ func Listen(o Options, h Host) (*Server, error) {
 		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self")) },
 	}
 	if err := s.prepare(); err != nil {
+		if s.state != nil {
+			s.state.close()
+		}
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
 		s.closeListeners()
+		s.state.close()
 		_ = s.audit.close() // an error loses nothing: no line was written
 		return nil, err
 	}
@@ -55,18 +59,6 @@ func Listen(o Options, h Host) (*Server, error) {
 }
 
 func (s *Server) prepare() (err error) {
-	if s.options.TokenFile != "" {
-		if s.tokens, err = readTokens(s.options.TokenFile); err != nil {
-			return err
-		}
-	}
-	if !s.options.local() || len(s.options.Allow) > 0 {
-		t, err := parseTargets(s.options.Allow)
-		if err != nil {
-			return err
-		}
-		s.allow = t.allows
-	}
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
@@ -74,7 +66,7 @@ func (s *Server) prepare() (err error) {
 		return err
 	}
 	s.state.docker, s.state.variables, s.state.usable = s.host.Docker, s.options.Variables, s.loadable
-	if err := s.options.checkApart(); err != nil {
+	if err := s.Reload(); err != nil {
 		return err
 	}
 	s.audit, err = openAudit(s.options.AuditLog)
@@ -83,18 +75,11 @@ func (s *Server) prepare() (err error) {
 
 func (s *Server) listen() error {
 	if s.options.Addr != "" {
-		l, err := net.Listen("tcp", s.options.Addr)
+		l, err := s.listenTCP(s.options.Addr, "--addr", func(l net.Listener) net.Listener { return l })
 		if err != nil {
-			return fmt.Errorf("%w; give another --addr", err)
+			return err
 		}
 		s.listeners = append(s.listeners, l)
-		if s.options.Cert != "" {
-			pair, err := s.certificate()
-			if err != nil {
-				return fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
-			}
-			s.listeners[0] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-		}
 	}
 	if s.options.Unix != "" {
 		l, err := listenUnix(s.options.Unix)
@@ -103,7 +88,32 @@ func (s *Server) listen() error {
 		}
 		s.listeners = append(s.listeners, l)
 	}
+	if s.options.HTTP != "" {
+		l, err := s.listenTCP(s.options.HTTP, "--http", newCrowd)
+		if err != nil {
+			return err
+		}
+		s.http = l
+	}
 	return nil
+}
+
+// listenTCP listens on an address, with TLS above limit if there is a certificate.
+func (s *Server) listenTCP(addr, flag string, limit func(net.Listener) net.Listener) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; give another %s", err, flag)
+	}
+	l = limit(l)
+	if s.options.Cert == "" {
+		return l, nil
+	}
+	pair, err := s.certificate()
+	if err != nil {
+		_ = l.Close() // an error loses nothing
+		return nil, fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
+	}
+	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
 }
 
 func (s *Server) certificate() (tls.Certificate, error) {
@@ -164,9 +174,13 @@ func (s *Server) closeListeners() {
 	for _, l := range s.listeners {
 		_ = l.Close() // an error loses nothing
 	}
+	if s.http != nil {
+		_ = s.http.Close()
+	}
 }
 
-// Addrs are the addresses of the listeners: TCP first, then the path of the unix socket.
+// Addrs are the addresses of the listeners: TCP first, then the path of the unix socket, then the
+// URL of the API.
 func (s *Server) Addrs() (list []string) {
 	for _, l := range s.listeners {
 		if u, ok := l.(*unixListener); ok {
@@ -175,7 +189,23 @@ func (s *Server) Addrs() (list []string) {
 		}
 		list = append(list, l.Addr().String())
 	}
+	if s.http != nil {
+		scheme := "http://"
+		if s.options.Cert != "" {
+			scheme = "https://"
+		}
+		list = append(list, scheme+s.http.Addr().String())
+	}
 	return list
+}
+
+// Notes are hints for whoever starts the server.
+func (s *Server) Notes() []string {
+	notes := s.options.Notes()
+	if s.state.shared {
+		notes = append(notes, "another server uses the folder "+s.state.dir+": the jobs of this one end with it; set XDG_STATE_HOME to another folder to keep them")
+	}
+	return notes
 }
 
 // Serve serves until the context ends, then stops the running job gracefully and waits
@@ -183,12 +213,16 @@ func (s *Server) Addrs() (list []string) {
 func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	jobs, stop := context.WithCancel(context.WithoutCancel(ctx)) // the queue ends the jobs, not ctx
 	defer stop()
-	s.queue = newQueue(jobs, s.state.interrupted(), s.state.savePending)
+	s.queue = newQueue(jobs, s.state.output(), s.state.saveJobs)
+	s.restore()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, l := range s.listeners {
 		all.Go(func() { cancel(s.accept(ctx, l, &all)) })
+	}
+	if s.http != nil {
+		all.Go(func() { cancel(newAPI(s).run(ctx, s.http)) })
 	}
 	<-ctx.Done()
 	s.closeListeners()
@@ -205,6 +239,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		s.queue.kill()
 		<-ended
 	}
+	s.state.close()
 	return errors.Join(context.Cause(ctx), s.audit.close())
 }
 

@@ -37,13 +37,15 @@ type session struct {
 	from   string // the client's address
 	user   *user  // nil: not identified yet
 	role   role
-	own    bool // the client is takt's user or root, who can do everything without takt, too
+	token  *token // nil: the server has no tokens
+	own    bool   // the client is takt's user or root, who can do everything without takt, too
 
 	ask         chan struct{} // asks the reader for a line
 	lines       chan input
 	interrupted chan struct{} // Ctrl-C
 	notices     chan notice   // what others did to jobs of this session
 
+	sink     *sink               // gets what the session says instead of conn; nil: conn gets it
 	editor   *term.Terminal      // nil: plain line mode
 	watching *watching           // shown run; nil: none
 	follows  []*follow           // followed jobs; the session shows one after the other
@@ -290,6 +292,10 @@ func (c *session) Write(b []byte) (int, error) {
 }
 
 func (c *session) write(b []byte) {
+	if c.sink != nil {
+		c.sink.add(b)
+		return
+	}
 	if c.editor != nil {
 		_, _ = c.editor.Write(b) // wire notes the error
 		return
@@ -310,6 +316,7 @@ func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 // fail writes an error, one line for each of several joined errors.
 func (c *session) fail(err error) {
 	c.failed = true
+	c.sink.fail(err)
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		c.say(c.red("error: " + line))
 	}

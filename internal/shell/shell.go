@@ -45,11 +45,12 @@ type Rules struct {
 
 // Host is the program that the shell is part of.
 type Host struct {
-	Run     Run
-	Save    func(ctx context.Context, c Call, r *takt.Report) error // stores r where a job with the environment of c would
-	Plan    func(args []string, r Rules) (Plan, error)              // checks a command line; the error has every fault
-	Flags   func(line []string) []string                            // flags of the command that a line begins with, as --rate; nil: no completion of flags
-	Version string
-	Docker  string // the container engine, as in DOCKER_HOST; "": the default one
-	GoPath  string // the value of GOPATH; "": unknown
+	Run      Run
+	Save     func(ctx context.Context, c Call, r *takt.Report) error // stores r where a job with the environment of c would
+	Plan     func(args []string, r Rules) (Plan, error)              // checks a command line; the error has every fault
+	Settings func(file, text string) ([]Setting, error)              // reads a text in the format of config files
+	Flags    func(line []string) []string                            // flags of the command that a line begins with, as --rate; nil: no completion of flags
+	Version  string
+	Docker   string // the container engine, as in DOCKER_HOST; "": the default one
+	GoPath   string // the value of GOPATH; "": unknown
 }

@@ -36,7 +36,9 @@ func TestSilent(t *testing.T) {
 				client, conn := net.Pipe()
 				defer client.Close()
 				begun := time.Now()
-				newSession(&Server{tokens: tokens{}}, ctx, one.wrap(conn)).serve()
+				s := &Server{}
+				s.rights.Store(&rights{tokens: tokens{}})
+				newSession(s, ctx, one.wrap(conn)).serve()
 				if took := time.Since(begun); took != one.want {
 					t.Errorf("it took %v, want %v", took, one.want)
 				}

@@ -19,15 +19,15 @@ type state struct {
 	dir   string // "": nothing is saved
 	mu    sync.Mutex
 	users map[string]*user
-	lost  []string // commands of jobs that an earlier server left undone
+	lock  *os.File  // of the jobs; nil: none
+	jobs  savedJobs // of an earlier server
+	// shared: another server uses the folder, so the jobs of this one are not saved.
+	shared bool
 
 	docker    string   // the container engine, as in DOCKER_HOST
 	variables []string // environment variables that servers under test see besides the usual ones
 	usable    func(urls ...string) error
 }
-
-// pendingFile lists the jobs that wait, run or were interrupted, without secrets.
-const pendingFile = "pending.json"
 
 func openState(dir string) (*state, error) {
 	s := &state{dir: dir, users: map[string]*user{}, usable: func(...string) error { return nil }}
@@ -37,14 +37,60 @@ func openState(dir string) (*state, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the folder for definitions: %w; set XDG_STATE_HOME to another one", err)
 	}
-	return s, s.read(pendingFile, &s.lost)
+	return s, s.openJobs()
 }
 
-// interrupted are the commands of jobs that an earlier server left undone.
-func (s *state) interrupted() []string { return s.lost }
+// openJobs reads the jobs of an earlier server, unless that server still runs: two servers must
+// not run the same jobs.
+func (s *state) openJobs() (err error) {
+	if s.lock, err = os.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		s.shared, err = lockFile(s.lock)
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(s.dir, jobsFolder), 0o700)
+	}
+	switch {
+	case err != nil:
+		s.close()
+		return fmt.Errorf("cannot use the folder for jobs: %w; set XDG_STATE_HOME to another one", err)
+	case s.shared:
+		s.close()
+		return nil
+	}
+	if err := s.read(jobsFile, &s.jobs); err != nil {
+		s.close()
+		return err
+	}
+	left, _ := filepath.Glob(filepath.Join(s.dir, newFile)) // the pattern is well-formed
+	for _, path := range left {                             // of a server that was killed while it wrote
+		_ = os.Remove(path) // costs only room
+	}
+	return nil
+}
 
-// savePending saves the current jobs. It ignores errors: a full disk costs the list, no job.
-func (s *state) savePending(jobs []string) { _ = s.write(pendingFile, jobs) }
+// close lets another server use the jobs.
+func (s *state) close() {
+	if s.lock != nil {
+		_ = s.lock.Close() // loses nothing
+		s.lock = nil
+	}
+}
+
+// output is the folder of the jobs' output; "": it is not saved.
+func (s *state) output() string {
+	if s.lock == nil {
+		return ""
+	}
+	return filepath.Join(s.dir, jobsFolder)
+}
+
+// saveJobs saves all jobs.
+func (s *state) saveJobs(jobs savedJobs) error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.write(jobsFile, jobs)
+}
 
 // user returns a user, the same one for all of that user's sessions.
 func (s *state) user(name string) (*user, error) {
@@ -90,18 +136,26 @@ func (s *state) write(name string, what any) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.dir, name)
-	f, err := os.CreateTemp(s.dir, ".new-*") // 0600
+	return replaceFile(filepath.Join(s.dir, name), append(b, '\n'))
+}
+
+// newFile is the pattern of files that are not complete yet.
+const newFile = ".new-*"
+
+// replaceFile writes a whole file, which only takt's user can read. Whatever happens at any instant,
+// the path has the old content or the new one.
+func replaceFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), newFile) // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // fails after a successful rename
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
 	}
-	return err
+	return os.Rename(f.Name(), path)
 }
 
 // user is one user, with everything that all sessions of the user share.

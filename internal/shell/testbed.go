@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,9 +110,21 @@ func (c *session) status() {
 	c.clusterStatus(s.cluster)
 	c.serverStatus(s)
 	c.say("Reports are kept in " + c.reportStore(s.cluster))
-	current, line, interrupted := c.server.queue.list()
+	current, line, lost := c.server.queue.list()
+	c.sayNames()
 	c.say(fmt.Sprintf("%d commands queued", len(line)))
-	c.listJobs(current, line, interrupted)
+	c.listJobs(current, line, lost)
+}
+
+// sayNames says which names this server has for targets and folders.
+func (c *session) sayNames() {
+	r := c.server.now()
+	if list := slices.Sorted(maps.Keys(r.Targets)); len(list) > 0 {
+		c.say("Targets: @" + strings.Join(list, ", @"))
+	}
+	if list := slices.Sorted(maps.Keys(r.Folders)); len(list) > 0 {
+		c.say("Folders: " + strings.Join(list, ", "))
+	}
 }
 
 func (c *session) clusterStatus(d *apmserver.Documents) {
@@ -145,12 +160,12 @@ func (c *session) serverStatus(s setting) {
 	case s.testing:
 		state = "running"
 	}
-	c.say(fmt.Sprintf("ApmServer [%s]: %s", l, state))
+	c.say(fmt.Sprintf("ApmServer [%s]: %s", c.nameOf(l), state))
 	if s.revision.Branch == "" {
-		c.say(fmt.Sprintf("Using %s: unknown branch (hint: apm switch <branch>)", l))
+		c.say(fmt.Sprintf("Using %s: unknown branch (hint: apm switch <branch>)", c.nameOf(l)))
 		return
 	}
-	c.say(fmt.Sprintf("Using %s: %s, %s", l, s.revision.Branch, describe(s.revision)))
+	c.say(fmt.Sprintf("Using %s: %s, %s", c.nameOf(l), s.revision.Branch, describe(s.revision)))
 }
 
 // describe returns the subject of the commit, or its hash if the subject is unknown.

@@ -28,7 +28,9 @@ type role string
 
 const (
 	roleLook role = "look" // only read: reports, the queue, logs
-	roleRun  role = "run"  // everything
+	roleRun  role = "run"  // loads, and choices
+	// roleAdmin may do everything: see the audit log, reload files, end jobs of others.
+	roleAdmin role = "admin"
 )
 
 // userName matches the name of a user or a folder. A user's name is part of a file's name.
@@ -75,8 +77,8 @@ func parseToken(fields []string) (token, error) {
 		return token{}, errors.New("write NAME TOKEN, or NAME TOKEN ROLE; a name has letters, digits, dots and dashes")
 	case len(fields[1]) < minToken:
 		return token{}, fmt.Errorf("the token of %s is shorter than %d characters; choose a longer one", fields[0], minToken)
-	case as != roleLook && as != roleRun:
-		return token{}, fmt.Errorf("the third word of %s is not a role; write %s or %s", fields[0], roleLook, roleRun)
+	case as != roleLook && as != roleRun && as != roleAdmin:
+		return token{}, fmt.Errorf("the third word of %s is not a role; write %s, %s or %s", fields[0], roleLook, roleRun, roleAdmin)
 	}
 	return token{fields[0], as, sumOf(fields[1])}, nil
 }
@@ -107,6 +109,21 @@ const (
 type tries struct {
 	mu  sync.Mutex
 	all map[string][]time.Time
+
+	one sync.Mutex // while a token is looked up: right tokens that come at once are not tries
+}
+
+// check looks a token up, unless the address has tried too many; then ok is false.
+func (t *tries) check(address string, find func() *token) (found *token, ok bool) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	if !t.take(address, time.Now()) {
+		return nil, false
+	}
+	if found = find(); found != nil {
+		t.forgive(address)
+	}
+	return found, true
 }
 
 // take reports whether an address may try a token, and counts the try. While maxAddresses

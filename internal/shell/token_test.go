@@ -16,7 +16,7 @@ func TestTokens(t *testing.T) {
 		{"ann\n", ":1: write NAME TOKEN"},
 		{"../ann 12345678\n", ":1: write NAME TOKEN"},
 		{"ann 12345678 look more\n", ":1: write NAME TOKEN"},
-		{"\nann 12345678 admin\n", ":2: the third word of ann is not a role; write look or run"},
+		{"\nann 12345678 boss\n", ":2: the third word of ann is not a role; write look, run or admin"},
 		{"ann 1234567\n", ":1: the token of ann is shorter than 8"},
 		{"# none\n", "has no tokens"},
 	} {
@@ -106,7 +106,13 @@ func TestValidate(t *testing.T) {
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Insecure: true}, ""},
 		{Options{Addr: "0.0.0.0:1", Insecure: true}, "give --token-file"},
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Cert: "c", Key: "k"}, ""},
-		{Options{Addr: defaultAddr, Cert: "c", Allow: []string{"/"}}, "belong together|bad --allow-target"},
+		{Options{Addr: defaultAddr, HTTP: "127.0.0.1:0"}, ""},
+		{Options{Addr: "none", HTTP: "127.0.0.1:0"}, ""},
+		{Options{Addr: defaultAddr, HTTP: "8235"}, "bad --http"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1"}, "--http 0.0.0.0:1 can be reached|without TLS"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1", TokenFile: "t"}, "without TLS"},
+		{Options{Addr: defaultAddr, HTTP: "0.0.0.0:1", TokenFile: "t", Insecure: true}, ""},
+		{Options{Addr: defaultAddr, Cert: "c", Permits: Permits{Allow: []string{"/"}}}, "belong together|bad --allow-target"},
 	} {
 		faults := c.o.Validate()
 		var want []string

@@ -194,6 +194,7 @@ func (c *client) until(end *regexp.Regexp) string {
 // running is a shell that serves.
 type running struct {
 	addr string
+	http string // URL of the API; "": none
 	stop func()
 }
 
@@ -221,7 +222,8 @@ func serve(t testing.TB, home string, run shell.Run, flags ...string) *running {
 		defer close(ended)
 		_ = s.Serve(ctx, nil) // "context canceled"
 	}()
-	r := &running{addr: s.Addrs()[0], stop: func() {
+	addrs := s.Addrs()
+	r := &running{addr: addrs[0], http: addrs[len(addrs)-1], stop: func() {
 		cancel()
 		<-ended
 	}}

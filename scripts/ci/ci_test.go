@@ -2,6 +2,7 @@ package ci_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -49,6 +50,7 @@ func fake() int {
 			text := []byte(kind)
 			if kind == "markdown" {
 				text, _ = os.ReadFile(filepath.Join(os.Getenv("FAKE_GOLDEN"), golden+".markdown"))
+				text = bytes.Replace(text, []byte("\n\n|"), []byte("\n\nbase is 8e2cf51: one\n\nhead is HEAD: two \\| three\n\n|"), 1)
 			}
 			_ = os.WriteFile(path, text, 0o644)
 		}
@@ -192,7 +194,8 @@ func (j *job) read(path string) string {
 // script runs takt-verify itself.
 func (j *job) script(args ...string) outcome {
 	j.t.Helper()
-	return j.run(append([]string{"sh", filepath.Join(folder(j.t), "takt-verify")}, args...)...)
+	shell := strings.Fields(cmp.Or(os.Getenv("CI_TEST_SHELL"), "sh")) // such as busybox sh
+	return j.run(slices.Concat(shell, []string{filepath.Join(folder(j.t), "takt-verify")}, args)...)
 }
 
 // after are the arguments of takt behind its outputs.
@@ -281,6 +284,9 @@ func TestExitCodes(t *testing.T) {
 		lines := strings.Split(o.summary, "\n")
 		if lines[0] != "### takt verify: "+c.verdict || !strings.HasPrefix(lines[2], "**"+c.verdict+"**") || lines[3] == "" || lines[4] == "" || lines[5] != "" {
 			t.Errorf("%s: the summary does not begin with three lines:\n%s", name, o.summary)
+		}
+		if c.code == "4" && !strings.HasSuffix(lines[3], "8 pairs: regressed; base is 8e2cf51: one; head is HEAD: two \\| three  ") {
+			t.Errorf("the second line is %s", lines[3])
 		}
 		judged := c.code == "0" || c.code == "4" || c.code == "5"
 		if judged != strings.Contains(o.summary, "| p99 |") || judged == strings.Contains(o.summary, "`why it failed`") {

@@ -37,10 +37,11 @@ func simulated(seeds string) guard {
 func targets() []target {
 	const schedule, hist, verdict, http1, serve, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/http2/serve", "internal/record", "internal/judge", "internal/engine"
 	const (
-		power = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that repeat whole series of runs
-		flow  = "Flow|Claim|CountRest|Signals"
-		lives = "TestModes|ClockStep|LoopSt|LoopsLend|LoopsShare|Speaks|Silent|CutBeside|TestErrors|OneConnection|RecoverAny" // tests in real time
-		loss  = "^TestRetransmits$"                                                                                           // needs a network that loses packets
+		power       = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that repeat whole series of runs
+		simulations = "FalseAlarms|SmallLevels|FalseBesideTrue|Power|Intervals|Needed"              // of judge/history
+		flow        = "Flow|Claim|CountRest|Signals"
+		lives       = "TestModes|ClockStep|LoopSt|LoopsLend|LoopsShare|Speaks|Silent|CutBeside|TestErrors|OneConnection|RecoverAny" // tests in real time
+		loss        = "^TestRetransmits$"                                                                                           // needs a network that loses packets
 	)
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
@@ -53,6 +54,7 @@ func targets() []target {
 		{folder: judge + "/assert", guards: []guard{testsOf(judge + "/assert")}},
 		{folder: judge + "/merge", guards: []guard{testsOf(judge + "/merge")}},
 		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-test.skip", power), testsOf(judge+"/verify", "-test.run", power).slowly()}},
+		{folder: judge + "/history", guards: []guard{testsOf(judge+"/history", "-test.skip", simulations), testsOf(judge+"/history", "-test.run", simulations).slowly()}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"}, guards: []guard{
 			testsOf(engine, "-test.run", flow), testsOf(engine, "-test.skip", flow+"|"+lives+"|"+loss), simulated("40"),
 			simulated("200").slowly(), testsOf(engine, "-test.run", lives).slowly(),

@@ -35,6 +35,12 @@ type configLine struct {
 	bare    bool // the line is a name without =
 }
 
+// Name is the name of the setting; "": the line begins a section.
+func (l configLine) Name() string { return l.name }
+
+// Where is the file and the number of the line.
+func (l configLine) Where(file string) string { return fmt.Sprintf("%s:%d", file, l.number) }
+
 // readConfig reads the whole file at path, or stdin.
 func readConfig(path string, stdin io.Reader) (string, error) {
 	r := stdin

@@ -70,7 +70,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--store", same}, core.ExitOK, "OK: no change"},
 		{[]string{"--store", worse}, core.ExitRegression, "REGRESSED: 1 open change for the worse"},
 		{[]string{"--store", worse, "branch=main", "--accept", revision(20, "")}, core.ExitOK, "worse, accepted"},
-		{[]string{"--store", worse, "--accept", revision(3, "")}, core.ExitRegression, "--accept a00003: no change is there"},
+		{[]string{"--store", worse, "--accept", revision(3, "")}, core.ExitRegression, "--accept a00003: no change for the worse is there"},
 		{[]string{"--store", worse, "--metric", "p50"}, core.ExitOK, "OK: no change"},
 		{[]string{"--store", worse, "--tolerance", "40%", "--detect", "50%"}, core.ExitOK, "OK: no change"},
 		{[]string{"--store", same, "-n", "5"}, core.ExitInconclusive, "too short to show a change of 10 % with 5"},

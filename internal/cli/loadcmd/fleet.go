@@ -60,7 +60,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
-			mine := l.liveHead(known.End, &takt.Driver{OneWay: known.OneWay})
+			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, nil, mine)
 			second = l.guarded(ctx, watch.interval, mine)

@@ -369,7 +369,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	if err != nil {
 		return nil, nil, l.unopened(err)
 	}
-	known := l.liveHead(source.End(), d)
+	known := l.liveHead(head.ID, source.End(), d)
 	watch := l.watch(ctx, out, words, known)
 	defer watch.ended()
 	plan := engine.Plan{

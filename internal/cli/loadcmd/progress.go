@@ -236,8 +236,9 @@ func (l *load) palette() live.Palette {
 }
 
 // liveHead is what the view shows of the run before it begins.
-func (l *load) liveHead(end time.Duration, d *takt.Driver) live.Head {
+func (l *load) liveHead(run string, end time.Duration, d *takt.Driver) live.Head {
 	h := live.Head{
+		Run:     run,
 		Command: strings.Join(l.command(), " "), End: end, Warmup: l.engine.Warmup, Drain: l.engine.Drain.Duration(),
 		Requests: l.engine.Requests, Room: l.engine.InFlight(), Closed: l.engine.Closed(), OneWay: d.OneWay,
 		Receives: d.Loop == nil && d.Async == nil && d.Worker == nil,

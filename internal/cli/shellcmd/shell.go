@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +32,8 @@ scripts with nc. takt -server is the same. The commands of a session:
 		Example: `  takt server
   takt server --unix ~/.takt.sock --addr none
   takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8
-  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson`,
+  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson
+  takt server --http 127.0.0.1:8235 --token-file tokens --team team`,
 	}
 	core.AddFlags(c, o.AddFlags)
 	core.Configurable(c)
@@ -65,8 +69,11 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	for _, addr := range s.Addrs() {
 		fmt.Fprintf(e.Stderr, "takt server: %s\n", addr)
 	}
-	for _, note := range o.Notes() {
+	for _, note := range s.Notes() {
 		fmt.Fprintf(e.Stderr, "takt server: %s\n", note)
+	}
+	if o.TokenFile != "" || o.Team != "" {
+		defer e.reloads(s)()
 	}
 	err = s.Serve(ctx, e.Abort)
 	var signal *core.SignalError
@@ -76,17 +83,57 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	return err
 }
 
+// reloads lets SIGHUP read the files of the server again, until end. Without such files SIGHUP ends
+// the server, as it ends other commands.
+func (e host) reloads(s *shell.Server) (end func()) {
+	c := make(chan os.Signal, 1)
+	signal.Reset(syscall.SIGHUP)
+	signal.Notify(c, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-c:
+				if err := s.Reload(); err != nil {
+					fmt.Fprintf(e.Stderr, "takt server: SIGHUP: %v; nothing has changed\n", err)
+					continue
+				}
+				fmt.Fprintln(e.Stderr, "takt server: SIGHUP: the token file and the team file are read again")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(c)
+		close(done)
+	}
+}
+
 // host is takt for the shell.
 type host struct{ core.Env }
 
 // Host is what the shell needs from takt. Its Run starts this program again.
 func Host(env core.Env) shell.Host {
 	e := host{env}
-	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
 		h.GoPath = filepath.Join(home, "go")
 	}
 	return h
+}
+
+// settingsOf reads the text of a file in the format of config files.
+func settingsOf(file, text string) (list []shell.Setting, err error) {
+	lines, faults := core.ParseConfig(file, text)
+	for _, l := range lines {
+		if l.Name() == "" {
+			faults = append(faults, fmt.Errorf("%s: a team file has no sections; leave out the line with [", l.Where(file)))
+			continue
+		}
+		list = append(list, shell.Setting{Where: l.Where(file), Name: l.Name(), Value: l.Value})
+	}
+	return list, errors.Join(faults...)
 }
 
 // flags lists the flags of the command that a line begins with.

@@ -169,7 +169,10 @@ func (b *block) once(env core.Env, name, address string, words []string) (stored
 
 // words is the command line for a run of that side, without the URL.
 func (b *block) words(side string) []string {
-	words := append(slices.Clone(b.command), "-o", "json=-", "--progress", "none", "--label", "side="+side)
+	words := append(slices.Clone(b.command), "-o", "json=-", "--progress", "none")
+	if b.verifyCommand.servers == nil { // a revision is base of one series and head of another, and all its runs can be compared
+		words = append(words, "--label", "side="+side)
+	}
 	if !b.warm {
 		words = append(words, "--no-store")
 	}

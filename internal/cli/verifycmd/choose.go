@@ -46,11 +46,8 @@ func (v *verifyCommand) noDuet(command []string) string {
 	if v.base[0] == v.head[0] {
 		return "both sides are the same target"
 	}
-	if v.git.on() && v.git.bisect {
-		return "--bisect compares runs"
-	}
-	if v.git.on() && v.git.fixed(command) {
-		return "the server has a port of its own, so only one can run"
+	if v.git.on() {
+		return "only runs are stored, and show the memory and the CPU time of the servers"
 	}
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		if setsFlag(command, name) {

@@ -1,8 +1,10 @@
 package verifycmd
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/bisect"
@@ -33,14 +35,22 @@ func (h *hunt) culprit(metric string, s *bisect.Search, pairs int) verify.Culpri
 	return c
 }
 
+// mostNamed is the number of likely commits in a sentence.
+const mostNamed = 5
+
 // sentence says what a search has found.
 func sentence(c verify.Culprit) string {
 	last := c.Commits[len(c.Commits)-1]
 	switch {
 	case !c.Found:
 		var list []string
-		for _, s := range c.Commits {
+		likely := slices.Clone(c.Commits)
+		slices.SortStableFunc(likely, func(a, b verify.Suspect) int { return cmp.Compare(b.Chance, a.Chance) })
+		for _, s := range likely[:min(mostNamed, len(likely))] {
 			list = append(list, fmt.Sprintf("%s (%.0f %%)", named(s.Commit), 100*s.Chance))
+		}
+		if more := len(likely) - mostNamed; more > 0 {
+			list = append(list, commitsOf(more)+" more")
 		}
 		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; raise --bisect-pairs, or make longer runs", c.Metric, pairsOf(c.Pairs), strings.Join(list, ", "))
 	case len(c.Commits) > 1:

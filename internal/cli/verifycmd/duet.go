@@ -228,28 +228,6 @@ func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, run
 	return r, runs, nil
 }
 
-// visit starts the servers of --git for a round; without --git its elements are nil.
-func (p *play) visit() (visits [2]*visit, err error) {
-	servers := p.verifyCommand.servers
-	for i := 0; servers != nil && i < len(visits); i++ {
-		if visits[i], err = servers.sides[i].visit(p.ctx, p.verifyCommand.env.Stderr); err != nil {
-			_ = p.leave(visits) // the first error is the cause
-			return visits, err
-		}
-	}
-	return visits, nil
-}
-
-// leave ends the round of the servers, and returns the error of one that ended by itself.
-func (p *play) leave(visits [2]*visit) (err error) {
-	for _, v := range visits {
-		if v != nil {
-			err = cmp.Or(err, v.leave(p.verifyCommand.env.Stderr))
-		}
-	}
-	return err
-}
-
 // side runs one side. on is its server of --git; nil: it has a URL.
 func (p *play) side(ctx context.Context, d *duetSide, url string, on *visit) error {
 	name := sideName(d.side)
@@ -262,6 +240,7 @@ func (p *play) side(ctx context.Context, d *duetSide, url string, on *visit) err
 		env.Interrupt, over = on.within(ctx)
 		defer over(nil)
 		words, url = on.words(words), on.address()
+		env.Side = served{d, on}
 	} else {
 		words = append(words, url)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
@@ -52,7 +53,8 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 		j.Advice = append(j.Advice, "there is nothing to bisect: head has no commit that base does not have")
 		return nil
 	}
-	h.tell("%d commits after base, along the first parents; at most %s", len(h.history), pairsOf(v.git.most))
+	regressed := worst(j)
+	h.tell("head is worse in %s; %s after base, along the first parents, and at most %s", metricsOf(regressed), commitsOf(len(h.history)), pairsOf(v.git.most))
 	base, head := h.base, h.head
 	h.run = func(side, url string) (stored.Run, error) {
 		r, err := h.side(side, url)
@@ -62,7 +64,7 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 		return r, err
 	}
 	defer func() { h.leave(); v.servers.sides = h.ends }()
-	for _, f := range worst(j) {
+	for _, f := range regressed {
 		culprit, err := h.find(f.Metric, bisect.New(len(h.history), v.options.Worse(f.Metric, base, head)), j.Bisect)
 		if err != nil && !errors.Is(err, errDisturbed) {
 			return err
@@ -125,7 +127,11 @@ func (h *hunt) find(metric string, s *bisect.Search, earlier []verify.Culprit) (
 		}
 		err = h.step(s, metric, at)
 	}
-	return h.culprit(metric, s, len(h.made)-before), err
+	c := h.culprit(metric, s, len(h.made)-before)
+	if core.SignalOf(h.ctx) != nil {
+		h.tell("%s", sentence(c)) // there will be no judgement
+	}
+	return c, err
 }
 
 // indexes are the commits that were found for other metrics.
@@ -172,6 +178,14 @@ func (h *hunt) step(s *bisect.Search, metric string, at int) error {
 	}
 	h.tell("%s: pair %d: %s (%d of %d); most likely %s, %.0f %%%s", metric, len(h.made), c, at+1, len(h.history), most, 100*chance, h.usedWords())
 	return nil
+}
+
+func metricsOf(list []verify.Finding) string {
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Metric)
+	}
+	return strings.Join(names, ", ")
 }
 
 func commitsOf(n int) string {

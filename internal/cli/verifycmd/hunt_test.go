@@ -27,8 +27,11 @@ func TestSentence(t *testing.T) {
 			verify.Culprit{Metric: "p99", Found: true, Chance: 1, Commits: []verify.Suspect{suspect("a", 0.3), suspect("b", 0.3), suspect("c", 0.4)}},
 			"p99: the first worse commit is c012345678 (subject c), or one before it that could not be compared: a012345678 (subject a), b012345678 (subject b); with a probability of 100 %",
 		}, {
-			verify.Culprit{Metric: "p99", Pairs: 100, Commits: []verify.Suspect{suspect("a", 0.6), suspect("b", 0.3)}},
-			"p99: the first worse commit was not found with 100 pairs; most likely: a012345678 (subject a) (60 %), b012345678 (subject b) (30 %); raise --bisect-pairs, or make longer runs",
+			verify.Culprit{Metric: "p99", Pairs: 100, Commits: []verify.Suspect{suspect("a", 0.3), suspect("b", 0.6)}},
+			"p99: the first worse commit was not found with 100 pairs; most likely: b012345678 (subject b) (60 %), a012345678 (subject a) (30 %); raise --bisect-pairs, or make longer runs",
+		}, {
+			verify.Culprit{Metric: "p99", Pairs: 1, Commits: []verify.Suspect{suspect("a", 0.1), suspect("b", 0.1), suspect("c", 0.1), suspect("d", 0.1), suspect("e", 0.1), suspect("f", 0.1), suspect("g", 0.2)}},
+			"p99: the first worse commit was not found with 1 pair; most likely: g012345678 (subject g) (20 %), a012345678 (subject a) (10 %), b012345678 (subject b) (10 %), c012345678 (subject c) (10 %), d012345678 (subject d) (10 %), 2 commits more; raise --bisect-pairs, or make longer runs",
 		},
 	} {
 		if got := sentence(test.culprit); got != test.want {

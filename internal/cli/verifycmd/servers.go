@@ -29,7 +29,8 @@ type commitSide struct {
 	name   string // base or head
 	commit checkout.Commit
 	built  *checkout.Built
-	server *service.Server // nil: it does not run
+	server *service.Server      // nil: it does not run
+	used   map[string][]float64 // figures of the server in each run, by metric
 }
 
 // prepare checks out and builds both commits.
@@ -178,6 +179,9 @@ func (p *pair) note(j *verify.Judgement) {
 	p.sides[verify.DuetHead].describe(&j.Head)
 	for i := range j.Comparisons {
 		p.sides[verify.DuetBase].describe(&j.Comparisons[i].Base)
+	}
+	if text := p.usage(); j.Duet != nil && text != "" {
+		j.Advice = append(j.Advice, text)
 	}
 }
 

@@ -113,9 +113,17 @@ func (r *visit) figures(report *takt.Report) {
 	if report.Extra == nil {
 		report.Extra = map[string]any{}
 	}
-	report.Extra["max_rss"] = float64(used.MaxRSS)
+	r.note(report, "max_rss", float64(used.MaxRSS))
 	c, w := report.Counts, report.WarmupCounts
 	if n := c.OK + c.Failed + w.OK + w.Failed; n > 0 && used.CPU > 0 {
-		report.Extra["server_cpu"] = used.CPU.Seconds() * 1e6 / float64(n)
+		r.note(report, "server_cpu", used.CPU.Seconds()*1e6/float64(n))
 	}
+}
+
+func (r *visit) note(report *takt.Report, metric string, v float64) {
+	report.Extra[metric] = v
+	if r.used == nil {
+		r.used = map[string][]float64{}
+	}
+	r.used[metric] = append(r.used[metric], v)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/history"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // HistoryText writes the result of history for people.
@@ -252,23 +253,48 @@ func HistoryNotes(h history.History) (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s: %s without a value that can be judged, or with more than 1 %% errors", page.Clean(metric), page.Plural(skipped[metric], "run")))
 		}
 	}
-	for _, s := range bisections(h) {
+	for _, s := range next(h) {
 		notes = append(notes, page.Clean(s))
 	}
 	return notes
 }
 
-// bisections say how to confirm the open changes.
-func bisections(h history.History) (list []string) {
+// next says how to confirm the first open change, and how to accept it.
+func next(h history.History) (list []string) {
 	for _, g := range h.Groups {
 		for _, s := range g.Series {
 			for _, c := range s.Changes {
-				if !c.Open {
-					continue
+				if c.Open {
+					return []string{confirm(c) + "; --accept " + pasteable(c.Revision) + " accepts the change, and exit code 4 ends"}
 				}
-				return []string{fmt.Sprintf("to confirm a change, compare the revisions beside it with takt verify --pairs; --accept %s accepts one, and exit code 4 ends", revision(c.Revision))}
 			}
 		}
 	}
 	return nil
+}
+
+// confirm is the command that compares the commits beside a change. A revision is anybody's text, so only a hash
+// is written into a command.
+func confirm(c history.Change) string {
+	from, to := revision(c.After), revision(c.Until)
+	if !isHash(from) || !isHash(to) {
+		return "to confirm the change, compare the revisions beside it with takt verify"
+	}
+	command := fmt.Sprintf("takt verify --git %s..%s", from, to)
+	if c.To-c.From > 1 {
+		return "to find the commit, run " + command + " --bisect"
+	}
+	return "to confirm the change, run " + command
+}
+
+// isHash reports whether a name is a hash, or the start of one, and nothing else.
+func isHash(s string) bool { return stored.BeginsHash(s) && !strings.Contains(s, "-") }
+
+// pasteable is a revision as a word of a command: its name, if a shell reads it as one word.
+func pasteable(name string) string {
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/+-"
+	if strings.Trim(name, plain) != "" || strings.HasPrefix(name, "-") {
+		return "REVISION"
+	}
+	return revision(name)
 }

@@ -9,18 +9,19 @@ import (
 
 const (
 	intervalLevel = 0.05 // of the intervals of position and size, each by itself
-	redraws       = 400  // series drawn again for the position of a change
+	redraws       = 200  // series drawn again for the position of a change
 )
 
 // change describes the i-th change, at the point k.
 func (s *Series) change(g *Group, o Options, values []float64, found []int, i, k int, rho float64) Change {
 	from, to := around(found, i, len(values))
 	sides := beside(values, found, i, k)
-	first, last := placed(values[from:to], k-from, rho)
+	near := max(from, k-nearest)
+	first, last := placed(values[near:min(to, k+nearest)], k-near, rho)
 	r := g.Revisions[s.Points[k].At]
 	c := Change{
 		At: s.Points[k].At, Revision: r.Name, Date: r.Date,
-		From: s.Points[from+first-1].At, To: s.Points[from+last].At,
+		From: s.Points[near+first-1].At, To: s.Points[near+last].At,
 		Before: s.inUnit(stats.MedianOf(values[from:k])), Now: s.inUnit(stats.MedianOf(values[k:to])),
 	}
 	c.After, c.Until = g.Revisions[c.From].Name, g.Revisions[c.To].Name

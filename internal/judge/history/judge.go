@@ -51,7 +51,7 @@ func (c *Collector) nothing() error {
 type UnfitError struct{ runs int }
 
 func (e *UnfitError) Error() string {
-	return fmt.Sprintf("all %d runs with a chance to be judged are invalid or cut short; takt runs says why; repeat them", e.runs)
+	return fmt.Sprintf("nothing can be concluded: all of the selected runs, %d, are invalid or cut short; takt show RUN says why; repeat them", e.runs)
 }
 
 // testable is the number of series that can have a false change. A series whose values are all equal
@@ -101,7 +101,7 @@ func (c *Collector) scattered(shown, single []*group) string {
 func (h *History) advice(o Options) (list []string) {
 	for _, name := range o.Accept {
 		if !h.has(name) {
-			list = append(list, fmt.Sprintf("--accept %s: no change is there; take it out when the change is no longer among the chosen runs", name))
+			list = append(list, fmt.Sprintf("--accept %s: no change for the worse is there; remove the setting if the change is older than the chosen runs", name))
 		}
 	}
 	return list

@@ -9,9 +9,14 @@ import (
 	"github.com/taktload/takt/internal/judge/stats"
 )
 
-// drawsPerLevel × 1 ÷ level is the number of draws of a test, so that one or a few draws decide
-// nothing.
-const drawsPerLevel = 5
+const (
+	// drawsPerLevel × 1 ÷ level is the number of draws of a test, so that one or a few draws decide nothing.
+	drawsPerLevel = 5
+	// mostDraws bounds the time. With smaller levels, the tail of the draws decides.
+	mostDraws = 500
+	// tailDraws is the number of largest draws that are the tail.
+	tailDraws = mostDraws / 10
+)
 
 // mostCorrelated is the largest correlation of neighbours that a test assumes.
 const mostCorrelated = 0.8
@@ -65,18 +70,36 @@ func changes(points []float64, rho, level float64) (split, bool) {
 		return split{}, false
 	}
 	best := scan(points, list, sums)
-	draws := int(math.Ceil(drawsPerLevel / level))
-	most := level*float64(draws+1) - 1 // draws as far that a change may have
+	if best.distance == 0 || 2/stats.Choose(len(points), best.at) > level { // so often chance orders the points like this
+		return best, false
+	}
+	draws := min(int(math.Ceil(drawsPerLevel/level)), mostDraws)
+	most := max(0, level*float64(draws+1)-1) // draws as far that a change may have
 	s := newShuffler(points, rho)
 	as := 0.0
-	for range draws {
-		if scan(s.draw(), list, sums).distance >= best.distance*(1-1e-12) {
+	far := make([]float64, draws)
+	for i := range far {
+		if far[i] = scan(s.draw(), list, sums).distance; far[i] >= best.distance*(1-1e-12) {
 			if as++; as > most {
 				return best, false
 			}
 		}
 	}
-	return best, best.distance > 0
+	return best, level*float64(draws+1) >= 1 || tail(far, best.distance) <= level
+}
+
+// tail is the p-value of a distance beyond all draws: the squares of distances have an exponential tail, as
+// those of normal noise, or a shorter one. Its mean is raised by a standard error (few draws and a fitted
+// tail: Knijnenburg et al., Bioinformatics 25, 2009).
+func tail(draws []float64, distance float64) float64 {
+	slices.Sort(draws)
+	from := len(draws) - tailDraws
+	begin, mean := draws[from-1]*draws[from-1], 0.0
+	for _, d := range draws[from:] {
+		mean += (d*d - begin) / tailDraws
+	}
+	mean *= 1 + 1/math.Sqrt(tailDraws)
+	return float64(tailDraws) / float64(len(draws)) * math.Exp(-(distance*distance-begin)/mean)
 }
 
 // correlationOf estimates the correlation of neighbours from differences, which a change of the level

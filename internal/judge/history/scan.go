@@ -11,7 +11,7 @@ const (
 	// fewestBeside is the smallest number of points on either side of a change. One or two points beside
 	// the others are outliers as likely as a change.
 	fewestBeside = 3
-	// cap limits what one point counts, in standard deviations, so that an outlier is not a change.
+	// scoreCap limits what one point counts, in standard deviations, so that an outlier is not a change.
 	scoreCap = 3
 )
 

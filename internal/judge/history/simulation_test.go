@@ -65,6 +65,36 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
+// With many series, the level of each is below what the draws can show, and their tail decides: false changes are
+// no more frequent, and clear ones are found.
+func TestSmallLevels(t *testing.T) {
+	racetest.Skip(t, "simulates 6000 series")
+	const level, series = 0.002, 3000
+	for _, shape := range []string{"normal", "skewed"} {
+		r := rand.New(rand.NewPCG(6, 5))
+		bad, hit := 0, 0
+		for i := range series {
+			v := noiseOf(r, 30, 0, shape)
+			if len(segment(v, level, 0)) > 0 {
+				bad++
+			}
+			if i >= 50 {
+				continue
+			}
+			for k := 18; k < 30; k++ {
+				v[k] += 6
+			}
+			if len(segment(v, level/20, 0)) > 0 {
+				hit++
+			}
+		}
+		t.Logf("%s: %d of %d series without a change, %d of 50 with one", shape, bad, series, hit)
+		if bad > 15 || hit < 48 { // 6 are expected, and 2.4 the standard error
+			t.Errorf("%s: %d of %d series have a false change, and %d of 50 the true one", shape, bad, series, hit)
+		}
+	}
+}
+
 // Beside a true change there are hardly more false ones than in a series without. A change that is found
 // at a neighbour of its revision is not a false one.
 func TestFalseBesideTrue(t *testing.T) {
