@@ -3,8 +3,10 @@ package process
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Bearing returns the processes that have the variable NAME=VALUE in their environment: a process
@@ -37,17 +39,34 @@ func bears(environ []byte, variable string) bool {
 	return false
 }
 
-// KillBearing kills the processes that have the variable in their environment.
+// KillBearing kills the processes that have the variable in their environment, and waits until the kernel
+// has closed their files.
 func KillBearing(variable string) {
+	var killed []int
 	for range killRounds {
 		pids := Bearing(variable)
 		if len(pids) == 0 {
-			return
+			break
 		}
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		killed = append(killed, pids...)
 	}
+	for limit := time.Now().Add(closePatience); time.Now().Before(limit) && slices.ContainsFunc(killed, exiting); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// closePatience limits the wait for killed processes.
+const closePatience = 2 * time.Second
+
+// exiting reports whether a killed process may still have its sockets: the kernel gives back the memory,
+// and with it the environment, before it closes files. A zombie has none.
+func exiting(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	end := bytes.LastIndex(stat, []byte(") ")) // of the program's name, which may contain anything
+	return err == nil && end > 0 && !bytes.HasPrefix(stat[end+2:], []byte("Z"))
 }
 
 // killRounds limits the repetitions: a process may start another one while takt looks.
