@@ -184,7 +184,7 @@ func TestVerifyGitFails(t *testing.T) {
 		"head does not build":       {[]string{"--git", "c0..c1"}, 8, []string{"the end of the output of --build, at head c1 (", "./main.go:", "takt: head c1 (", "the build failed (exit status 1); its output is in /"}},
 		"base does not build":       {[]string{"--git", "c1..c0"}, 7, []string{"takt: base c1 ("}},
 		"head crashes":              {[]string{"--git", "c0..c2"}, 8, []string{"the end of the output of --run, at head", "panic: early", "the server ended by itself (exit status 2)"}},
-		"head is never ready":       {[]string{"--git", "c0..c3", "--ready-timeout", "1s"}, 8, []string{"the server is not ready after 1s: ", "raise --ready-timeout"}},
+		"head is never ready":       {[]string{"--git", "c0..c3", "--ready-timeout", "4s"}, 8, []string{"the server is not ready after 4s: ", "raise --ready-timeout"}},
 		"base ends during the load": {[]string{"--git=c4..-odd", "--", "http", "-m", "POST", "-n", "20", "-c", "1", portURL}, 7, []string{"takt: base c4 (", "the server ended by itself (exit status 9)"}},
 		"no such commit":            {[]string{"--git", "nope..c0"}, 2, []string{`takt: --git nope..c0: git knows no commit "nope"`}},
 		"a run with a fault":        {[]string{"--git", "c0..c4", "--", "http", "--nope", portURL}, 2, []string{"unknown flag"}},

@@ -179,7 +179,11 @@ func (d drained) undrained() string {
 	case d.told:
 		return fmt.Sprintf("%.0f events had not left apm-server (%.0f in its queue, %.0f not yet there), of %.0f accepted", d.pending(), d.queued, d.unaccounted(), d.accepted)
 	}
-	return fmt.Sprintf("%.0f of %.0f accepted events were no documents; apm-server shows no counters, so nobody knows whether it dropped them or still has them", d.pending(), d.accepted)
+	why := "apm-server shows no counters"
+	if d.restarted {
+		why = "apm-server restarted"
+	}
+	return fmt.Sprintf("%.0f of %.0f accepted events were no documents; %s, so nobody knows whether it dropped them or still has them", d.pending(), d.accepted, why)
 }
 
 // extra is the account in a report, in plain values as in a stored report.

@@ -3,6 +3,7 @@ package apmserver
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -142,5 +143,15 @@ func TestOwnTraces(t *testing.T) {
 		if r.Warned(warnOthers) == a.traces {
 			t.Errorf("traces %v: %v", a.traces, r.Warnings)
 		}
+	}
+}
+
+// Without counters because of a restart, the warnings do not say that the server shows none.
+func TestLostByARestart(t *testing.T) {
+	r := &takt.Report{}
+	d := drained{account: account{known: true, accepted: 1000, counted: true, indexed: 400, restarted: true}, gaveUp: true}
+	d.warn(r, "")
+	if len(r.Warnings) != 2 || !r.Warned(warnRestarted) || !strings.HasPrefix(r.Warnings[0].Message, "after 0 s 600 of 1000 accepted events were no documents; apm-server restarted, so nobody knows") {
+		t.Errorf("%+v", r.Warnings)
 	}
 }

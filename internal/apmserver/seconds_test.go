@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,64 @@ func TestSecondsOfATrial(t *testing.T) {
 }
 
 func eventsOf(r *takt.Report) uint64 { return 50 * r.Counts.OK }
+
+// A server that another program manages hangs, restarts, answers garbage and megabytes, all
+// during one trial: each known figure is one that the server truly had.
+func TestSecondsOfAHostileServer(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	var n atomic.Int64
+	counters := func(acked int64) string {
+		return fmt.Sprintf(`{"libbeat.output.events.acked":%d,"libbeat.pipeline.events.active":0,"apm-server.processor.stream.accepted":%d}`, acked, acked)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"version":"8"}`) })
+	mux.HandleFunc("/debug/vars", func(w http.ResponseWriter, r *http.Request) {
+		switch i := n.Add(1); i {
+		case 1, 2: // before the load: the trial, and the first reading
+			io.WriteString(w, counters(1000))
+		case 3:
+			io.WriteString(w, counters(1100))
+		case 4:
+			<-r.Context().Done()
+		case 5:
+			io.WriteString(w, strings.Repeat("[", 1<<20))
+		case 6:
+			io.WriteString(w, counters(3000))
+		default: // it has restarted, and counts on
+			io.WriteString(w, counters(50*i))
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	remote, err := NewRemote(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := (&Trial{Server: remote, Load: lasting(7 * time.Second), DrainTime: time.Millisecond}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for _, s := range r.ServerSeconds {
+		v, ok := s.Figures[timeline.Acked]
+		if ok {
+			known++
+		}
+		if ok && v != 100 && v != 50 {
+			t.Errorf("%+v", s)
+		}
+		if _, ok := s.Figures[timeline.Memory]; ok {
+			t.Errorf("nobody sees the memory of this server: %+v", s)
+		}
+	}
+	if n.Load() >= 9 && known == 0 { // fewer readings on a busy machine
+		t.Errorf("no second is known: %+v", r.ServerSeconds)
+	}
+	if !r.Warned(warnRestarted) {
+		t.Errorf("%+v", r.Warnings)
+	}
+	t.Logf("%d of %d seconds are known: %v", known, len(r.ServerSeconds), r.ServerSeconds)
+}
 
 // What is no answer of counters is no reading: megabytes, garbage, another status, a server
 // that does not answer.

@@ -149,6 +149,13 @@ func TestLies(t *testing.T) {
 		{bare(func(l *takt.Latency) { l.Mean = l.Max + 1 }), "latency.connect.max_us is "},
 		{bare(func(l *takt.Latency) { l.Count = 0 }), "latency.connect.max_us is 225.919, but its count is 0"},
 		{func(r *takt.Report) { r.Intervals[2].T = 1 }, "intervals.2.t_s is 1, but the interval before ends at 2"},
+		{func(r *takt.Report) { r.ServerSeconds = make([]takt.ServerSecond, takt.MaxIntervals+1) }, "server_seconds are 1201, more than 1200"},
+		{func(r *takt.Report) { r.ServerSeconds = []takt.ServerSecond{{From: -0.5, T: -0.25}} }, "server_seconds.0.t_s is -0.25, below 0"},
+		{func(r *takt.Report) { r.ServerSeconds = []takt.ServerSecond{{From: -0.5, T: 1}, {From: 0.5, T: 2}} }, "server_seconds.1.from_s is 0.5, not between 1 and its end, 2"},
+		{func(r *takt.Report) { r.ServerSeconds = []takt.ServerSecond{{From: 2, T: 1}} }, "server_seconds.0.from_s is 2, not between -Inf and its end, 1"},
+		{func(r *takt.Report) {
+			r.ServerSeconds = []takt.ServerSecond{{T: 1, Figures: map[string]float64{"acked": -3}}}
+		}, "server_seconds.0.acked is -3, below 0"},
 		{func(r *takt.Report) { r.Intervals[0].T = -1 }, "intervals.0.t_s is -1, below 0"},
 		{func(r *takt.Report) { r.Intervals[1].OK = most }, "intervals.1.ok is 18446744073709551615, above 2^53"},
 		{func(r *takt.Report) { r.Intervals[1].OK++ }, "the ok of intervals are "},

@@ -29,7 +29,7 @@ func sh(t *testing.T, dir, script string) string {
 
 // repository makes a repository of two commits in a folder whose name needs quoting.
 func repository(t *testing.T) string {
-	dir := filepath.Join(t.TempDir(), `a "b" c'd`)
+	dir := filepath.Join(t.TempDir(), `a "b" c'd:e`)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -53,9 +53,9 @@ func (r *Repository) borrow(ctx context.Context, gitDir string) error {
 	return errors.Join(err, failed)
 }
 
-// quoted is a path as git reads it in a list of alternates.
+// quoted is a path as git reads it in a list of alternates, which colons separate in a variable.
 func quoted(path string) string {
-	if !strings.ContainsAny(path, "\n\"") && !strings.HasPrefix(path, "#") {
+	if !strings.ContainsAny(path, "\n\":") && !strings.HasPrefix(path, "#") {
 		return path
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`

@@ -28,7 +28,7 @@ func (r *Repository) WorkingTree(ctx context.Context) (Commit, error) {
 	defer os.Remove(index)
 	g := git{folder: r.top, inside: true, also: []string{
 		"GIT_DIR=" + r.gitDir(ctx), "GIT_WORK_TREE=" + r.top, "GIT_INDEX_FILE=" + index,
-		"GIT_OBJECT_DIRECTORY=" + r.snapshots(), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + r.objects(),
+		"GIT_OBJECT_DIRECTORY=" + r.snapshots(), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(r.objects()),
 		"GIT_AUTHOR_NAME=takt", "GIT_AUTHOR_EMAIL=takt@localhost", "GIT_COMMITTER_NAME=takt", "GIT_COMMITTER_EMAIL=takt@localhost",
 		"GIT_AUTHOR_DATE=" + at.Date, "GIT_COMMITTER_DATE=" + at.Date,
 	}}

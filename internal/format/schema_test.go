@@ -195,6 +195,22 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
+// The seconds of a server follow the schema: figures are numbers, by any name.
+func TestServerSecondsFollowTheSchema(t *testing.T) {
+	r := *samples()[0].report
+	r.ServerSeconds = []takt.ServerSecond{{From: -0.5, T: 0.5, Figures: map[string]float64{"acked": 3}}, {From: 0.5, T: 1.5, Figures: map[string]float64{}}}
+	o := decoded(t, sample{name: "server", report: &r})
+	if got := faults(t, o); len(got) > 0 {
+		t.Error(got)
+	}
+	first := o["server_seconds"].([]any)[0].(object)
+	first["figures"].(object)["acked"] = -1.0
+	delete(first, "from_s")
+	if got := faults(t, o); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
 // Schema and Go types have the same fields, of the same kinds, with the same ones
 // optional.
 func TestSchemaMatchesGoTypes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -53,7 +54,12 @@ func KillBearing(variable string) {
 		}
 		killed = append(killed, pids...)
 	}
-	for limit := time.Now().Add(closePatience); time.Now().Before(limit) && slices.ContainsFunc(killed, exiting); {
+	AwaitEnd(killed)
+}
+
+// AwaitEnd waits until the kernel has closed the files and ports of killed processes.
+func AwaitEnd(pids []int) {
+	for limit := time.Now().Add(closePatience); time.Now().Before(limit) && slices.ContainsFunc(pids, exiting); {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -62,12 +68,21 @@ func KillBearing(variable string) {
 const closePatience = 2 * time.Second
 
 // exiting reports whether a killed process may still have its sockets: the kernel gives back the memory,
-// and with it the environment, before it closes files. A zombie has none.
+// and with it the environment, before it closes files. A zombie has none, unless other threads of it
+// still end: the files are theirs, too.
 func exiting(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	end := bytes.LastIndex(stat, []byte(") ")) // of the program's name, which may contain anything
-	return err == nil && end > 0 && !bytes.HasPrefix(stat[end+2:], []byte("Z"))
+	_, after, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // the program's name may contain anything
+	f := strings.Fields(after)
+	if err != nil || !ok || len(f) <= statThreads {
+		return false
+	}
+	threads, _ := strconv.Atoi(f[statThreads]) // the kernel writes numbers
+	return f[0] != "Z" && f[0] != "X" || threads > 1
 }
+
+// statThreads is the index of the number of threads in /proc/PID/stat, behind the name.
+const statThreads = 17
 
 // killRounds limits the repetitions: a process may start another one while takt looks.
 const killRounds = 100

@@ -7,3 +7,6 @@ func Bearing(string) []int { return nil }
 
 // KillBearing does nothing.
 func KillBearing(string) {}
+
+// AwaitEnd does nothing.
+func AwaitEnd([]int) {}

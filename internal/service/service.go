@@ -146,8 +146,10 @@ func (s *Server) Stop() {
 		return
 	}
 	s.stopped = true
+	all := process.Bearing(s.mark)
 	s.child.End(s.options.Grace)
 	process.KillBearing(s.mark)
+	process.AwaitEnd(all) // those of the group were killed by its end
 }
 
 // Watch begins to measure the memory and the CPU time of all processes of the server.

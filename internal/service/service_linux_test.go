@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/timeline"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // TestMain is also the server of the tests: it listens on PORT, and says so.
@@ -65,7 +67,15 @@ func TestReady(t *testing.T) {
 		if text := s.WithPort("a:{{.Port}}"); s.PlaceOf(text) != "a:{{.Port}}" || text == "a:{{.Port}}" {
 			t.Error(text)
 		}
-		watched := s.Watch()
+		watched, sampled := s.Watch(), s.Sample()
+		r := &takt.Report{StartedAt: time.Now()}
+		if test.ready == "tcp" {
+			time.Sleep(300 * time.Millisecond) // the shortest second
+		}
+		sampled.End()
+		if sampled.Fill(r); test.ready == "tcp" && (len(r.ServerSeconds) != 1 || r.ServerSeconds[0].Figures[timeline.Memory] < 1<<20 || len(r.ServerSeconds[0].Figures) != 4) {
+			t.Errorf("%+v", r.ServerSeconds) // memory, CPU, errors and warnings
+		}
 		s.Stop()
 		s.Stop() // has no effect
 		if u := watched.Usage(); u.MaxRSS < 1<<20 {

@@ -11,8 +11,8 @@ import (
 const (
 	every   = time.Second
 	askTime = 900 * time.Millisecond // for one reading of all sources: readings never overlap
-	// shortest is the part of a second below which the last reading is left out: rates of so
-	// short a time say nothing.
+	// shortest is the time after a reading below which the next one is left out: rates of so short
+	// a time say nothing.
 	shortest = 250 * time.Millisecond
 	// clockError is the largest difference between the clocks of the run and of the sampler. A
 	// step of the wall clock meanwhile is larger.
@@ -57,16 +57,18 @@ func (s *Sampler) run() {
 		case <-tick.C:
 			s.sample()
 		case <-s.quit:
-			if time.Since(s.began)-s.at >= shortest {
-				s.sample()
-			}
+			s.sample()
 			return
 		}
 	}
 }
 
-// sample adds a second. Its end is when the sources had answered.
+// sample adds a second. Its end is when the sources had answered. After a source that did not
+// answer, it leaves a reading out.
 func (s *Sampler) sample() {
+	if time.Since(s.began)-s.at < shortest {
+		return
+	}
 	now := s.read()
 	at := time.Since(s.began)
 	one := takt.ServerSecond{From: s.at.Seconds(), T: at.Seconds(), Figures: map[string]float64{}}
@@ -140,7 +142,7 @@ func (r Reading) get(name string) (float64, bool) {
 }
 
 // milli rounds seconds of a report: a reading takes longer than a millisecond.
-func milli(s float64) float64 { return math.Round(1e3*s) / 1e3 }
+func milli(s float64) float64 { return math.Round(1e3*s)/1e3 + 0 } // + 0: not -0
 
 // End ends the readings. It waits for the last one, askTime at most.
 func (s *Sampler) End() {

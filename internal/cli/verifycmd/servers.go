@@ -76,11 +76,11 @@ func (s *commitSide) make(ctx context.Context, r *checkout.Repository, out io.Wr
 	if err != nil {
 		return s.wrong(err)
 	}
-	how := "is built already"
 	if s.built.Took > 0 {
-		how = fmt.Sprintf("was built in %.3g s", s.built.Took.Seconds())
+		fmt.Fprintf(out, "verify: %s: %s was built in %.3g s, in %s\n", s.name, s.commit, s.built.Took.Seconds(), s.built.Folder)
+	} else {
+		fmt.Fprintf(out, "verify: %s: %s is built already\n", s.name, s.commit)
 	}
-	fmt.Fprintf(out, "verify: %s: %s %s, in %s\n", s.name, s.commit, how, s.built.Folder)
 	return nil
 }
 
