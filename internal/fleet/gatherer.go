@@ -100,8 +100,9 @@ const firstOfTLS = 0x16
 // welcome makes a member of a new connection; nil: it is refused.
 func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
-	conn := net.Conn(&peeked{Conn: raw, lines: bufio.NewReaderSize(raw, 1<<10)})
-	first, err := conn.(*peeked).lines.Peek(1)
+	front := &peeked{raw, bufio.NewReaderSize(raw, 1<<10)}
+	conn := net.Conn(front)
+	first, err := front.lines.Peek(1)
 	secure := err == nil && first[0] == firstOfTLS
 	var request *http.Request
 	switch {
@@ -134,7 +135,7 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	return nil
 }
 
-// peeked is a connection of which some bytes were looked at.
+// peeked is a connection whose first bytes lines can show without reading them.
 type peeked struct {
 	net.Conn
 	lines *bufio.Reader
@@ -197,7 +198,7 @@ func (g *Gatherer) admit(h Hello, raw net.Conn) (*peer, error) {
 	if _, err := io.WriteString(raw, switched); err != nil {
 		return nil, err
 	}
-	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), out: make(chan toMember, mostPosted), gone: make(chan struct{})}
+	p := &peer{g: g, k: k, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), out: make(chan toMember, mostPosted), gone: make(chan struct{})}
 	if err := p.stream.send(toMember{Welcome: &welcome{p.name(), g.Shards}}, silence); err != nil {
 		return nil, err
 	}
@@ -340,15 +341,10 @@ func (g *Gatherer) standstill() bool {
 }
 
 // all returns the members by number.
-func (g *Gatherer) all() (list []*peer) {
+func (g *Gatherer) all() []*peer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for k := 1; k <= g.Shards; k++ {
-		if p := g.peers[k]; p != nil {
-			list = append(list, p)
-		}
-	}
-	return list
+	return g.inOrder()
 }
 
 // Close ends the fleet with an exit code, and says so to its members.
@@ -358,7 +354,7 @@ func (g *Gatherer) Close(code int) {
 	g.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range g.all() {
-		all.Go(func() { p.dismiss(g.ended) })
+		all.Go(func() { p.part(toMember{End: g.ended}) })
 	}
 	all.Wait()
 	close(g.closed)

@@ -75,10 +75,9 @@ func (m *Member) ask() (o Offset, ok bool) {
 	}
 }
 
-// instant is when the gatherer's clock shows that, and how uncertain this is.
-func (m *Member) instant(shown int64) (time.Time, time.Duration) {
+// instant is when the gatherer's clock shows that.
+func (m *Member) instant(shown int64) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	mine := shown - int64(m.offset.Ahead)
-	return m.clock.Instant(mine), m.offset.after(mine)
+	return m.clock.Instant(shown - int64(m.offset.Ahead))
 }

@@ -149,7 +149,7 @@ func (r *Run) Check(settings map[string]string) error {
 // process's clock.
 func (r *Run) await(ctx context.Context, origin int64) (time.Time, error) {
 	m := r.member
-	at, _ := m.instant(origin)
+	at := m.instant(origin)
 	if err := late(at); err != nil {
 		return at, err
 	}
@@ -169,7 +169,7 @@ func (r *Run) await(ctx context.Context, origin int64) (time.Time, error) {
 	case <-ctx.Done():
 		return time.Now(), nil
 	}
-	at, _ = m.instant(origin)
+	at = m.instant(origin)
 	return at, late(at)
 }
 

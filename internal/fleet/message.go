@@ -27,11 +27,8 @@ const (
 
 // Hello is what a member says of itself.
 type Hello struct {
-	Version   string `json:"version"`
-	Host      string `json:"host"`
-	HostClass string `json:"host_class"`
-	Cores     int    `json:"cores"`
-	Process   int    `json:"process"`
+	Version string `json:"version"` // of takt
+	Host    string `json:"host"`    // name of its machine; "": unknown
 }
 
 // toMember is a line of the gatherer. An empty one is a beat.

@@ -11,7 +11,6 @@ import (
 type peer struct {
 	g      *Gatherer
 	k      int
-	hello  Hello
 	host   string
 	stream *stream
 	out    chan toMember // lines to be sent
@@ -45,7 +44,7 @@ func (p *peer) name() string { return fmt.Sprintf("%d/%d", p.k, p.g.Shards) }
 // called is its name and its host, for people.
 func (p *peer) called() string { return fmt.Sprintf("shard %s (%s)", p.name(), p.host) }
 
-// mostPosted is the number of lines that wait for a member, of which one comes a second at least.
+// mostPosted is the number of lines that wait for a member. At least one comes each second.
 const mostPosted = 64
 
 // post sends a line without waiting for the network. A member that does not read is lost, since
@@ -115,26 +114,19 @@ func (p *peer) clock(o Offset) {
 	}
 }
 
-// abandon closes the connection of a lost member, which learns why if it still lives. The lock is held.
+// abandon parts with a lost member, which learns why if it still lives. The lock is held.
 func (p *peer) abandon() {
 	if p.left {
 		return
 	}
 	p.left = true
-	p.post(toMember{Lost: p.lost})
-	go func() {
-		select {
-		case <-p.gone:
-		case <-time.After(beat):
-		}
-		p.stream.raw.Close()
-	}()
+	go p.part(toMember{Lost: p.lost})
 }
 
-// dismiss sends the last line, and lets the member close the connection: closing it here could
-// destroy the line on its way.
-func (p *peer) dismiss(e *ending) {
-	p.post(toMember{End: e})
+// part sends the last line, and lets the member close the connection: closing it here could destroy the
+// line on its way.
+func (p *peer) part(last toMember) {
+	p.post(last)
 	select {
 	case <-p.gone:
 	case <-time.After(beat):

@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/live"
@@ -65,19 +63,10 @@ func (s *seconds) complete(list []*peer) (whole []of) {
 }
 
 // together are the failures of all members so far, most frequent first.
-func together(list []*peer) (all []takt.ErrorClass) {
-	for _, p := range list {
-		for _, e := range p.errors {
-			i := slices.IndexFunc(all, func(known takt.ErrorClass) bool { return known.Class == e.Class })
-			if i < 0 {
-				all = append(all, e)
-			} else {
-				all[i].Count += e.Count
-			}
-		}
+func together(list []*peer) []takt.ErrorClass {
+	all := make([][]takt.ErrorClass, len(list))
+	for i, p := range list {
+		all[i] = p.errors
 	}
-	slices.SortFunc(all, func(a, b takt.ErrorClass) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
-	})
-	return all
+	return merge.Errors(all)
 }

@@ -108,23 +108,33 @@ func (f *fleetCommand) validate(args []string) []error {
 	faults.If(err != nil || port == "", "--listen is %.60q; give HOST:PORT, or :PORT for all addresses", f.listen)
 	faults.If(f.patience <= 0, "--join-timeout is %v; give a time above 0", f.patience)
 	faults.If(f.lost >= 1, "--allow-lost is %s; give less than 100%%, since somebody must send the load", value.Share(&f.lost))
-	wrong := f.checkCommand(args)
-	if len(wrong) == 0 {
-		env := f.env
-		env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
-		if _, err := env.Inspect(args); err != nil {
-			wrong = afterDashes(core.Unjoin(err))
-		}
-	}
+	_, wrong := inspect(f.env, args)
 	return append(faults, wrong...)
 }
 
-// checkCommand refuses commands that make no run. The command itself checks its flags.
-func (f *fleetCommand) checkCommand(args []string) []error {
+// inspect checks the command that the fleet is to run, without running it.
+func inspect(env core.Env, args []string) (core.Inspected, []error) {
+	if faults := checkCommand(env, args); len(faults) > 0 {
+		return core.Inspected{}, faults
+	}
+	env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
+	i, err := env.Inspect(args)
+	return i, afterDashes(core.Unjoin(err))
+}
+
+func afterDashes(faults []error) []error {
+	for i, fault := range faults {
+		faults[i] = fmt.Errorf("after --: %w", fault)
+	}
+	return faults
+}
+
+// checkCommand refuses commands that make no run.
+func checkCommand(env core.Env, args []string) []error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return []error{fmt.Errorf("takt fleet needs a command after --, as in -- http --rate 1k/s -z 30s http://127.0.0.1:8080/")}
 	}
-	root := f.env.Root(f.env)
+	root := env.Root(env)
 	args = core.Meant(root, args)
 	cmd, _ := core.FindCommand(root, args)
 	switch name := core.CommandName(cmd); {

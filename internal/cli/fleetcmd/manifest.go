@@ -64,16 +64,11 @@ func (k *manifestCommand) validate(args []string) (faults []error) {
 // process's environment are not used: the processes of the fleet have another one.
 func (k *manifestCommand) load(command []string) []error {
 	k.fleet.Span = unknownSpan
-	gatherer := &fleetCommand{env: k.env}
-	if faults := gatherer.checkCommand(command); len(faults) > 0 {
-		return faults
-	}
 	env := k.env
 	env.Getenv, env.Environ = func(string) string { return "" }, nil
-	env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
-	i, err := env.Inspect(command)
-	if err != nil {
-		return afterDashes(core.Unjoin(err))
+	i, faults := inspect(env, command)
+	if len(faults) > 0 {
+		return faults
 	}
 	k.fleet.Command = command
 	k.fleet.Span = 0 // of several runs: nobody knows
@@ -88,13 +83,6 @@ func (k *manifestCommand) load(command []string) []error {
 
 // unknownSpan makes a wrong command the only fault: how long it runs matters later.
 const unknownSpan = 1
-
-func afterDashes(faults []error) []error {
-	for i, fault := range faults {
-		faults[i] = fmt.Errorf("after --: %w", fault)
-	}
-	return faults
-}
 
 // warn says what is probably a mistake in the load command.
 func (k *manifestCommand) warn(secrets []string) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/live"
-	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -74,7 +72,7 @@ func (s *shardCommand) run(ctx context.Context, _ []string) error {
 	host, _ := os.Hostname() // "": the gatherer takes the address
 	m, err := fleet.Dial(ctx, fleet.Join{
 		Address: s.gatherer, Token: token, Patience: s.patience,
-		Hello:   fleet.Hello{Version: core.Version, Host: host, HostClass: proc.HostClassName(), Cores: runtime.NumCPU(), Process: os.Getpid()},
+		Hello:   fleet.Hello{Version: core.Version, Host: host},
 		Waiting: func(err error) { s.say("waiting for the gatherer: %v", err) },
 	})
 	if err != nil {

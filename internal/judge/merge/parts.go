@@ -130,6 +130,16 @@ func (all errorSums) add(k int, list []takt.ErrorClass) {
 	}
 }
 
+// Errors sums up the failures of shards, which are in the order of their numbers: the most frequent class
+// first, each with the message of the first shard that has one.
+func Errors(shards [][]takt.ErrorClass) []takt.ErrorClass {
+	all := errorSums{}
+	for k, list := range shards {
+		all.add(k, list)
+	}
+	return all.list()
+}
+
 // list has the most frequent class first.
 func (all errorSums) list() []takt.ErrorClass {
 	list := []takt.ErrorClass{}
