@@ -7,8 +7,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/filelock"
 )
 
 // guard is a lock of a build: shared by those who use it, exclusive for who makes or removes it.
@@ -27,19 +28,15 @@ func openGuard(path string) (*guard, error) {
 func (g *guard) close() { g.f.Close() }
 
 // share waits until nobody makes or removes the build, or ctx ends.
-func (g *guard) share(ctx context.Context) error { return g.lock(ctx, syscall.LOCK_SH) }
+func (g *guard) share(ctx context.Context) error { return g.lock(ctx, filelock.TryShared) }
 
 // own waits until nobody else uses the build, or ctx ends.
-func (g *guard) own(ctx context.Context) error { return g.lock(ctx, syscall.LOCK_EX) }
+func (g *guard) own(ctx context.Context) error { return g.lock(ctx, filelock.TryExclusive) }
 
-func (g *guard) lock(ctx context.Context, how int) error {
+func (g *guard) lock(ctx context.Context, try func(*os.File) error) error {
 	for {
-		err := syscall.Flock(int(g.f.Fd()), how|syscall.LOCK_NB)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return &os.PathError{Op: "flock", Path: g.f.Name(), Err: err}
+		if err := try(g.f); !errors.Is(err, filelock.ErrHeld) {
+			return err
 		}
 		select {
 		case <-ctx.Done():

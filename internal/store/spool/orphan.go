@@ -12,12 +12,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/taktload/takt/internal/filelock"
 )
 
 // maxJournal bounds a journal that is read. Who writes one makes it shorter from 64 MiB on.
 const maxJournal = 512 << 20
 
 var errLive = errors.New("its run goes on")
+
+// lock locks a journal for as long as it is open. The error is errLive if another process has locked it.
+// Where no lock ends with its process, nobody could tell whose journal is left.
+func lock(f *os.File) error {
+	err := filelock.TryExclusive(f)
+	if errors.Is(err, filelock.ErrHeld) {
+		return errLive
+	}
+	return err
+}
 
 // Orphan is a journal whose process has ended. Until Close nobody else takes it.
 type Orphan struct {

@@ -1,0 +1,42 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package filelock
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Those who share a lock keep out who wants it alone, until the last of them closes the file.
+func TestLocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	a, b, c := open(), open(), open()
+	if err := errors.Join(TryShared(a), TryShared(b)); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{a, b} {
+		if err := TryExclusive(c); !errors.Is(err, ErrHeld) {
+			t.Errorf("beside others: %v", err)
+		}
+		f.Close()
+	}
+	if err := TryExclusive(c); err != nil {
+		t.Error(err)
+	}
+	if err := TryShared(open()); !errors.Is(err, ErrHeld) {
+		t.Errorf("beside one who wants it alone: %v", err)
+	}
+	if err := TryShared(a); err == nil || errors.Is(err, ErrHeld) {
+		t.Errorf("a closed file: %v", err)
+	}
+}
