@@ -1,0 +1,154 @@
+package loadcmd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
+)
+
+// faults returns the faults of validate, without secrets.
+func (l *load) faults(args []string) []error {
+	faults := l.validate(args)
+	l.scrub = core.NewScrubber(l.flags, l.words(), l.driver.Options)
+	for i, err := range faults {
+		faults[i] = l.clean(err)
+	}
+	return faults
+}
+
+// validate reports every fault at once and prepares the run.
+func (l *load) validate(args []string) []error {
+	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
+		l.progress = progressAuto
+	}
+	unknown := l.resolveShard()
+	l.driver.Shape(&l.engine)
+	faults := l.driver.Validate(args)
+	faults = core.AppendError(append(faults, l.engine.Validate()...), unknown)
+	faults = core.AppendError(faults, l.checkProgress())
+	if l.repeat < 1 {
+		faults = append(faults, value.Faultf("--repeat is %d; give a number above 0", l.repeat))
+	}
+	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
+		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
+	}
+	faults = core.AppendError(faults, l.labelFlags.validate())
+	faults = core.AppendError(faults, l.store.CheckLimit())
+	faults = append(faults, l.checkStdin()...)
+	faults = append(faults, l.requirements.Validate()...)
+	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
+	l.conditions, faults = conditions, append(faults, bad...)
+	faults = append(faults, l.checkAnswers()...)
+	faults = append(faults, l.checkUnused()...)
+	if slices.Contains(l.unused(), "shard") {
+		l.engine.Shard = engine.Shard{} // TAKT_SHARD is for other commands
+	}
+	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
+	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
+	faults = append(faults, l.checkFleet()...)
+	for _, d := range l.outputs.Opened {
+		faults = core.AppendError(faults, overwrites(d, args))
+		if d.Format.Asked && l.driver.Look == nil {
+			faults = append(faults, value.Faultf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.Format.Name, d.Path))
+		}
+	}
+	return faults
+}
+
+// resolveShard replaces --shard auto and --run-group auto by what the environment says, for commands
+// that have shards.
+func (l *load) resolveShard() error {
+	if slices.Contains(l.unused(), "shard") {
+		return nil
+	}
+	return l.engine.Shard.Resolve(l.env.Getenv, &l.runGroup)
+}
+
+// unused returns the flags that the driver does not use.
+func (l *load) unused() []string {
+	if l.driver.Unused == nil {
+		return nil
+	}
+	names, _ := l.driver.Unused()
+	return names
+}
+
+// checkUnused refuses flags that the driver does not use. It accepts their default values, as
+// in a file that takt config wrote, and variables of the environment, which may be for other
+// commands.
+func (l *load) checkUnused() (faults []error) {
+	if l.driver.Unused == nil || l.env.Settings == nil {
+		return nil
+	}
+	names, why := l.driver.Unused()
+	for _, s := range l.env.Settings.Given {
+		f := l.flags.Lookup(s.Name) // nil: --config
+		given := f != nil && s.Origin.Kind != core.FromEnvironment && f.Value.String() != f.DefValue
+		if given && why != "" && slices.Contains(names, s.Name) {
+			faults = append(faults, value.Faultf("--%s has no use here: %s", s.Name, why))
+		}
+	}
+	return faults
+}
+
+// checkAnswers refuses conditions on times that the run will not measure.
+func (l *load) checkAnswers() (faults []error) {
+	if l.driver.NoAnswer == nil {
+		return nil
+	}
+	why, instead := l.driver.NoAnswer()
+	if why == "" {
+		return nil
+	}
+	for _, a := range l.requirements.Assertions {
+		if a.NeedsAnswer() {
+			faults = append(faults, value.About(fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead), "assert"))
+		}
+	}
+	for _, a := range l.conditions {
+		if a.NeedsAnswer() {
+			faults = append(faults, value.Faultf("condition %q of --abort-on cannot be judged: %s; use ok, failed, errors or rate", a.Text, why))
+		}
+	}
+	return faults
+}
+
+// overwrites returns an error if the output would overwrite a file that is also an argument,
+// such as the log to replay.
+func overwrites(d core.Destination, args []string) error {
+	out, err := os.Stat(d.Path)
+	if err != nil || d.Path == format.Stdout || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, name := range args {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
+			return value.Faultf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.Format.Name, d.Path, name)
+		}
+	}
+	return nil
+}
+
+// checkStdin counts the readers of standard input: a second reader would find it empty.
+func (l *load) checkStdin() (faults []error) {
+	var before, during []string
+	if l.driver.Stdin != nil {
+		before, during = l.driver.Stdin()
+	}
+	if s := l.env.Settings; s != nil && s.Stdin != "" {
+		before = append([]string{s.Stdin}, before...)
+	}
+	if all := append(before, during...); len(all) > 1 {
+		faults = append(faults, value.About(fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")), all...))
+	}
+	if len(during) > 0 && l.repeat > 1 {
+		faults = append(faults, value.Faultf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
+	}
+	return faults
+}
