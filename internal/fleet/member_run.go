@@ -93,8 +93,8 @@ const (
 	// tooLate is how late a shard may start. Up to then its schedule lag shows the delay, and is judged
 	// like any stall of a generator. A shard that is later sends nothing, and ends the run of all.
 	tooLate = 500 * time.Millisecond
-	// lastLook is when members look at the gatherer's clock for the last time before the start, each at
-	// a random instant, and so much earlier for each of them: all at once would wait for each other.
+	// lastLook and lookEach for each member are the time before the start in which members look at the
+	// gatherer's clock once more, each at a random instant: all at once would wait for each other.
 	lastLook = 300 * time.Millisecond
 	lookEach = 3 * time.Millisecond
 	// ready is when a member must wait for nothing but its start.

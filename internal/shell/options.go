@@ -90,7 +90,7 @@ func (o *Options) Validate() []error {
 	return append(faults, checkSettings(o.Settings)...)
 }
 
-// checkAddr checks an address to listen on; "" is none.
+// checkAddr checks an address to listen on; "": do not listen.
 func (o *Options) checkAddr(faults *value.Faults, flag, addr, example string) {
 	if addr == "" {
 		return
@@ -131,7 +131,7 @@ func (o *Options) Notes() (notes []string) {
 // local reports whether only this machine can reach the shell.
 func (o *Options) local() bool { return isLocalAddr(o.Addr) && isLocalAddr(o.HTTP) }
 
-// isLocalAddr reports whether only this machine can reach an address; "" is none.
+// isLocalAddr reports whether only this machine can reach an address; "" counts as such.
 func isLocalAddr(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	return addr == "" || err == nil && isLoopback(host)

@@ -12,7 +12,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// numbered are sources of n reports each, the last of which fails if err is set.
+// numbered are sources of n reports each. The last source fails if err is set.
 func numbered(count, n int, err error, open *atomic.Int64, most *atomic.Int64) (list []Source) {
 	for i := range count {
 		list = append(list, func(do func(*takt.Report) error) error {

@@ -129,7 +129,7 @@ func capacityPage(t *testing.T) string {
 	return write(t, r)
 }
 
-// historyPage is a history of 24 revisions, of which two runs were made; the p99 rises at the 15th, and the
+// historyPage is a history of 24 revisions with two runs each; the p99 rises at the 15th, and the
 // p50 is too noisy.
 func historyPage(t *testing.T) string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// whole is a run that was merged of n shards, of which each seventh is invalid.
+// whole is a merged run of n shards. Each seventh shard is invalid.
 func whole(r *takt.Report, n int) *takt.Report {
 	random := rand.New(rand.NewPCG(3, 4))
 	var parts []any

@@ -35,7 +35,7 @@ func (s *Series) change(g *Group, o Options, values []float64, found []int, i, k
 	return c
 }
 
-// stretch is the factor by which correlated neighbours increase the variance of a mean.
+// stretch is the variance of a mean of correlated neighbours, divided by that of independent points.
 func stretch(rho float64) float64 { return (1 + rho) / (1 - rho) }
 
 // sized is the interval of the difference of two levels: that of the rank-sum test, wider by √stretch

@@ -101,7 +101,7 @@ func TestErrorsChange(t *testing.T) {
 	}
 }
 
-// A change up to the tolerance is none, but small ones that add up are.
+// A change up to the tolerance does not count, but small changes that add up do.
 func TestCreep(t *testing.T) {
 	if h := collected(t, DefaultOptions(), steps(60, 30, 1.03)...); h.Verdict != OK || len(h.series(t, "p99").Changes) > 0 {
 		t.Errorf("one step of 3 %%: %s, %+v", h.Verdict, h.series(t, "p99").Changes)

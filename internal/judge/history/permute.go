@@ -154,8 +154,8 @@ func normalScores(values []float64) []float64 {
 // neighbours resemble each other hardly ever looks like.
 const plainChange = 4
 
-// correlated estimates the correlation of neighbours about the levels of a series, of which only plain
-// changes count: those that noise makes must stay in, or it would look less correlated than it is.
+// correlated estimates the correlation of neighbours about the levels of a series. Only plain changes of
+// level count: without the small changes that noise makes, the noise would look less correlated than it is.
 func correlated(values []float64, level float64) float64 {
 	found := segment(values, level, 0)
 	found = largeOnly(values, found, plainChange*spreadOf(residualsOf(values, found), 0))

@@ -77,8 +77,8 @@ func (f *Fold) Add(r *takt.Report) error {
 	return nil
 }
 
-// against compares a shard with those that came before, of which the first one stands for all. Report
-// compares all.
+// against compares a shard with the first one, which stands for all that came before. Report compares
+// all.
 func (f *Fold) against(s shard) (faults []string) {
 	if id, twice := f.found[s.place()]; twice {
 		faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", id, s.ID, s.Schedule.Shard))

@@ -114,7 +114,7 @@ func newGrid(span float64) *grid {
 	return g
 }
 
-// overdue is the part of an interval's length by which the last one may be longer than the others.
+// overdue is how much longer than the others the last interval may be, as a part of their length.
 const overdue = 0.05
 
 // End is the end of an interval as it counts in the whole: that of the full second, if the shard ended a

@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// warned are shards of which each has one warning, "": none.
+// warned are shards with one warning each; "": no warning.
 func warned(code string, messages ...string) (list []shard) {
 	for i, message := range messages {
 		r := &takt.Report{Schedule: takt.Schedule{Shard: fmt.Sprintf("%d/%d", i+1, len(messages))}}
