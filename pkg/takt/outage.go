@@ -1,0 +1,20 @@
+package takt
+
+// MaxOutages is the largest number of outages in a report; a longer list loses its last ones.
+const MaxOutages = 100
+
+// Outage is a time in which parts of the target did not do their work, as takt saw it from outside.
+// A part is a connection to a broker, or a partition.
+type Outage struct {
+	From         float64  `json:"from_s"`          // first lost connection or failed attempt, since the start of the run, like Interval.T
+	To           *float64 `json:"to_s"`            // from when on each affected part has worked again; nil: not before the end of the run
+	FirstSuccess *float64 `json:"first_success_s"` // time from From until the first affected part worked again; nil: none did
+	Parts        int      `json:"parts"`           // number of affected parts
+	First        string   `json:"first"`           // the first affected part
+	Cause        string   `json:"cause"`           // the first error
+	Failed       uint64   `json:"failed"`          // operations that failed because of it
+	Retried      uint64   `json:"retried"`         // operations that were sent again because of it
+	Lost         *uint64  `json:"lost,omitempty"`  // acknowledged and never received; nil: nobody counted, as in the next fields
+	Doubled      *uint64  `json:"doubled,omitempty"`
+	Reordered    *uint64  `json:"reordered,omitempty"`
+}
