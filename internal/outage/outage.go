@@ -266,7 +266,9 @@ func plus(a, b *uint64) *uint64 {
 // outage.
 func Merge(list []takt.Outage) (merged []takt.Outage) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b takt.Outage) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(list, func(a, b takt.Outage) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.First, b.First), cmp.Compare(a.Cause, b.Cause))
+	})
 	for i := range list {
 		if n := len(merged); n > 0 && meets(&merged[n-1], &list[i]) {
 			add(&merged[n-1], &list[i])

@@ -14,7 +14,17 @@ type Outage struct {
 	Cause        string   `json:"cause"`           // the first error
 	Failed       uint64   `json:"failed"`          // operations that failed because of it
 	Retried      uint64   `json:"retried"`         // operations that were sent again because of it
-	Lost         *uint64  `json:"lost,omitempty"`  // acknowledged and never received; nil: nobody counted, as in the next fields
-	Doubled      *uint64  `json:"doubled,omitempty"`
-	Reordered    *uint64  `json:"reordered,omitempty"`
+	Lost         *uint64  `json:"lost"`            // acknowledged and never received; nil: nobody counted, as in the next fields
+	Doubled      *uint64  `json:"doubled"`
+	Reordered    *uint64  `json:"reordered"`
+}
+
+// Fault is a command that the user let takt run during the run, such as one that stops a broker.
+type Fault struct {
+	Command  string   `json:"command"`   // secrets redacted
+	From     float64  `json:"from_s"`    // its start, since the start of the run
+	To       *float64 `json:"to_s"`      // its end; nil: it did not start
+	ExitCode *int     `json:"exit_code"` // -1: ended by a signal; nil: it did not start
+	Stopped  bool     `json:"stopped"`   // takt ended it
+	Output   string   `json:"output"`    // the last of what it wrote
 }

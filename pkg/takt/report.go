@@ -41,6 +41,7 @@ type Report struct {
 	Intervals        []Interval         `json:"intervals"`
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
 	Outages          []Outage           `json:"outages,omitempty"`        // when the target could not be reached, if the driver sees that
+	Faults           []Fault            `json:"faults,omitempty"`         // commands of --fault, by begin
 	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
