@@ -25,6 +25,8 @@ type Arrivals struct{ Doubled, Reordered uint64 }
 
 // Log has the outages of one run. Its times are durations since the start of the run.
 type Log struct {
+	Unordered bool // messages overtake each other at any time, so their order shows nothing
+
 	arrivals func() Arrivals // nil: nobody counts
 
 	mu      sync.Mutex
@@ -173,7 +175,10 @@ func (l *Log) Describe(rep *takt.Report, lost bool) {
 			until = list[i+1].before
 		}
 		doubled, reordered := until.Doubled-list[i].before.Doubled, until.Reordered-list[i].before.Reordered
-		list[i].Doubled, list[i].Reordered = &doubled, &reordered
+		list[i].Doubled = &doubled
+		if !l.Unordered {
+			list[i].Reordered = &reordered
+		}
 	}
 	for i := range list {
 		rep.Outages = append(rep.Outages, list[i].Outage)

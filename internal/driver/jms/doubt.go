@@ -208,6 +208,16 @@ func (p *producer) before(number int64) time.Duration {
 	return p.run.now()
 }
 
+// overtakes reports whether several consumers read one queue or subscription.
+func (o *Options) overtakes() bool {
+	list, _ := o.sources()
+	feeds := map[int]bool{}
+	for _, s := range list {
+		feeds[s.feed] = true
+	}
+	return o.receives && len(feeds) < len(list)
+}
+
 // arrivals returns what counts doubled and reordered messages; nil if nobody receives.
 func (r *run) arrivals() func() outage.Arrivals {
 	if !r.o.receives {

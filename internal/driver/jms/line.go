@@ -110,6 +110,7 @@ func (l *line) tend() {
 			return
 		}
 		c.lost(c.Err())
+		l.run.wake() // a message that waits for credit waits for a connection now
 		c.report()
 		if err := l.restore(c.Err()); err != nil {
 			l.run.fail(err)

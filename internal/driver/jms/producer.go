@@ -60,7 +60,7 @@ var (
 
 // start sends the message of op through the next producer with room.
 func (r *run) start(op *takt.Op) error {
-	now, dry := r.now(), 0
+	now, dry, down := r.now(), 0, 0
 	for range r.producers {
 		p := r.producers[r.next]
 		if r.next++; r.next == len(r.producers) {
@@ -73,7 +73,9 @@ func (r *run) start(op *takt.Op) error {
 			return nil
 		case errors.Is(err, amqp.ErrNoCredit):
 			dry++
-		case !errors.Is(err, amqp.ErrBusy) && !errors.Is(err, errFull) && !errors.Is(err, errDown):
+		case errors.Is(err, errDown):
+			down++
+		case !errors.Is(err, amqp.ErrBusy) && !errors.Is(err, errFull):
 			r.sink.Done(op.Token, &takt.Result{Class: classify(err), Err: err})
 			r.fail(err)
 			return nil
@@ -85,6 +87,8 @@ func (r *run) start(op *takt.Op) error {
 	}
 	if dry > 0 {
 		r.credit.begin(now)
+	} else if down > 0 {
+		r.credit.end(now) // the broker is away, and grants nothing to anybody
 	}
 	r.flushDirty()
 	return takt.ErrBusy

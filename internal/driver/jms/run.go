@@ -105,6 +105,7 @@ func (o *Options) newRun() *run {
 	}
 	r.tally = newTally(o.sends)
 	r.outages = outage.New(r.arrivals())
+	r.outages.Unordered = o.overtakes()
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.epoch = time.Duration(r.started.UnixNano())
 	return r
