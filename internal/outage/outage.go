@@ -23,11 +23,10 @@ const maxSpells = 10_000
 // Arrivals are counts of a consumer that grow during a run.
 type Arrivals struct{ Doubled, Reordered uint64 }
 
-// Log has the outages of one run. Its times are durations since the start of the run.
+// Log has the outages of one run; the zero value is an empty log. Its times are durations since the start of the run.
 type Log struct {
-	Unordered bool // messages overtake each other at any time, so their order shows nothing
-
-	arrivals func() Arrivals // nil: nobody counts
+	Arrivals  func() Arrivals // what a consumer has counted so far; nil: nobody counts
+	Unordered bool            // messages overtake each other at any time, so their order shows nothing
 
 	mu      sync.Mutex
 	spells  []*spell
@@ -55,17 +54,14 @@ type Part struct {
 	spells int           // number of outages of this part, without silences
 }
 
-// New returns an empty log. arrivals reports what a consumer has counted so far; nil: nothing.
-func New(arrivals func() Arrivals) *Log { return &Log{arrivals: arrivals} }
-
 // Part adds a part.
 func (l *Log) Part(name string) *Part { return &Part{log: l, name: name} }
 
 // begin adds a spell; nil if there are too many.
 func (l *Log) begin(p *Part, from, to time.Duration, cause string) *spell {
 	s := &spell{part: p, from: from, to: to, cause: cause}
-	if l.arrivals != nil {
-		s.before = l.arrivals()
+	if l.Arrivals != nil {
+		s.before = l.Arrivals()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,13 +73,14 @@ func (l *Log) begin(p *Part, from, to time.Duration, cause string) *spell {
 	return s
 }
 
-// Lost notes that the part does not work since the instant at, because of err.
+// Lost notes that the part does not work since the instant at, or since it last worked, because of
+// err.
 func (p *Part) Lost(at time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now == nil {
 		p.spells++
-		p.now = p.log.begin(p, max(at, 0), -1, err.Error())
+		p.now = p.log.begin(p, max(p.last, at), -1, err.Error())
 	}
 }
 
@@ -162,12 +159,12 @@ func (l *Log) Describe(rep *takt.Report, lost bool) {
 	defer l.mu.Unlock()
 	slices.SortStableFunc(l.spells, func(a, b *spell) int { return cmp.Compare(a.from, b.from) })
 	var now Arrivals
-	if l.arrivals != nil {
-		now = l.arrivals()
+	if l.Arrivals != nil {
+		now = l.Arrivals()
 	}
 	list := l.join(lost)
 	for i := range list {
-		if l.arrivals == nil {
+		if l.Arrivals == nil {
 			continue
 		}
 		until := now

@@ -104,8 +104,7 @@ func (o *Options) newRun() *run {
 		credit: starvation{since: -1},
 	}
 	r.tally = newTally(o.sends)
-	r.outages = outage.New(r.arrivals())
-	r.outages.Unordered = o.overtakes()
+	r.outages = &outage.Log{Arrivals: r.arrivals(), Unordered: o.overtakes()}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.epoch = time.Duration(r.started.UnixNano())
 	return r
