@@ -116,10 +116,13 @@ func (p *Part) Worked(sent, at time.Duration) {
 	if p.now != nil {
 		p.end(at)
 	} else if from := max(p.last, sent); at-from >= Silence {
-		p.log.begin(p, from, at, fmt.Sprintf("no answer for %v", (at-from).Round(time.Millisecond)))
+		p.log.begin(p, from, at, fmt.Sprint(silent, (at - from).Round(time.Millisecond)))
 	}
 	p.last = max(p.last, at)
 }
+
+// silent begins the cause of an outage in which no connection broke.
+const silent = "no answer for "
 
 // Back notes that the part can work again although no operation shows it: a consumer's link is
 // attached again.
@@ -248,6 +251,9 @@ func add(a, b *takt.Outage) {
 		if a.FirstSuccess == nil || first < *a.FirstSuccess {
 			a.FirstSuccess = &first
 		}
+	}
+	if strings.HasPrefix(a.Cause, silent) && !strings.HasPrefix(b.Cause, silent) { // an error says more
+		a.First, a.Cause = b.First, b.Cause
 	}
 	a.Parts += b.Parts
 	a.Failed += b.Failed
