@@ -116,7 +116,7 @@ func (p *Part) Worked(sent, at time.Duration) {
 	if p.now != nil {
 		p.end(at)
 	} else if from := max(p.last, sent); at-from >= Silence {
-		p.log.begin(p, from, at, fmt.Sprint(silent, (at - from).Round(time.Millisecond)))
+		p.log.begin(p, from, at, fmt.Sprint(silent, (at-from).Round(time.Millisecond)))
 	}
 	p.last = max(p.last, at)
 }

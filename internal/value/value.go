@@ -181,6 +181,9 @@ func Owned(p *string, advice string) Flag {
 	}}
 }
 
+// OwnedList is Owned for a flag that may be given several times.
+func OwnedList(p *[]string, advice string) Flag { return list{p, true, Owned(nil, advice).Names} }
+
 // Lookup is a word that takt looks up in files of its own choice, of which advice says what a
 // session is to give instead.
 func Lookup(p *string, advice string) Flag {

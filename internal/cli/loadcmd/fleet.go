@@ -52,6 +52,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
 	tell := l.tell
+	faults := l.newInjector()
 	if l.progress == progressNone {
 		tell = nil // a step of a search: the gatherer itself says what happens to it
 	}
@@ -60,6 +61,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
+			faults.begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, nil, mine)
@@ -73,6 +75,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		},
 		Tell: tell,
 	})
+	injected := faults.end()
 	watch.ended()
 	if report == nil {
 		failed := (*fleet.FailedError)(nil)
@@ -85,6 +88,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		l.brokeOff = err
 	}
 	report.ID, report.Tool, report.Command, report.Labels = head.ID, head.Tool, head.Command, head.Labels
+	l.noteFaults(report, injected)
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
 	if name := l.runGroup.String(); name != "" {
 		report.Schedule.RunGroup = name
@@ -136,5 +140,5 @@ func ofTheWhole(f *pflag.Flag) bool {
 	case value.GroupOutput, value.GroupAssertions, value.GroupStorage:
 		return true
 	}
-	return slices.Contains([]string{"repeat", "label", "shard", "start-at"}, f.Name)
+	return slices.Contains([]string{"repeat", "label", "shard", "start-at", "fault"}, f.Name)
 }
