@@ -256,6 +256,7 @@ var ErrTooLate = errors.New("not acknowledged in time")
 const (
 	lookEvery  = 100 * time.Millisecond // time between two requests for the leaders
 	lookTime   = time.Second            // time limit for an answer
+	leastLook  = lookEvery / 2          // the same, however soon a batch is too late
 	redialTime = 2 * time.Second        // time limit for a new connection; meanwhile the leader may change
 )
 
@@ -284,11 +285,18 @@ func (p *Producer) look() {
 	}
 }
 
-// patience is the deadline for an answer about the leaders.
+// patience is the deadline for an answer about the leaders. While many batches wait, one is too late
+// at every look, so that without leastLook no answer would ever come in time: after an outage that
+// was longer than Protocol.Timeout no leader was found again.
 func (p *Producer) patience() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return earliest(time.Now().Add(lookTime), p.astray...)
+	now := time.Now()
+	deadline, least := earliest(now.Add(lookTime), p.astray...), now.Add(leastLook)
+	if deadline.Before(least) {
+		return least
+	}
+	return deadline
 }
 
 // earliest is the earliest of deadline and the deadlines of batches.

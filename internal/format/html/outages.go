@@ -22,8 +22,11 @@ func (s *series) marks(d *drawing) {
 	}
 	for i := range s.faults {
 		f := &s.faults[i]
+		if f.To == nil {
+			continue // it did not start
+		}
 		d.vertical(min(1, s.x(f.From)), "fault")
-		if f.To != nil && s.x(*f.To-f.From) > 0.002 {
+		if s.x(*f.To-f.From) > 0.002 {
 			d.vertical(min(1, s.x(*f.To)), "fault")
 		}
 		if d.height == heroHeight && i < mostNamed {
@@ -38,7 +41,7 @@ func (s *series) markLegend() (list []legend) {
 		list = append(list, legend{"outage", "outage"})
 	}
 	if len(s.faults) > 0 {
-		list = append(list, legend{"faultkey", "begin and end of a fault"})
+		list = append(list, legend{"faultkey", "begin and end of a command of --fault"})
 	}
 	return list
 }
@@ -57,7 +60,7 @@ func outages(r *takt.Report) []section {
 		}
 		s.Blocks = append(s.Blocks, block{Table: t})
 	} else {
-		s.Lead = "takt saw no outage."
+		s.Title = "Faults"
 	}
 	if len(r.Faults) > 0 {
 		t := &table{Caption: "Commands of --fault.", Head: []string{"fault", "command", "when", "end"}, Words: 4}
