@@ -41,6 +41,7 @@ const (
 
 // stored is what the topic has of the written records.
 type stored struct {
+	written         uint64 // number of records that were written, or acknowledged, when takt began to ask
 	gained, missing uint64 // numbers of records; see logEnds.gained
 	err             error  // reason why the numbers are unknown
 }
@@ -80,7 +81,7 @@ func (p *Run) describeStored(rep *takt.Report) {
 
 // ledger is what the brokers say of the records.
 func (p *Run) ledger(rep *takt.Report) takt.Ledger {
-	s, written := p.stored, total(p.meter.written())
+	s, written := p.stored, p.stored.written // later acknowledgements may come from later records
 	l := takt.Ledger{Source: "ends of the partitions", Acknowledged: written, Missing: s.missing}
 	if p.oneWay {
 		l.Acknowledged, l.Missing, l.Uncertain = 0, 0, written // missing ones have failed
@@ -145,6 +146,7 @@ func total(list []uint64) (n uint64) {
 
 // awaitStored polls the ends until all records are there, or there is no more growth.
 func (o *Options) awaitStored(ctx context.Context, written []uint64) (s stored) {
+	s.written = total(written)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if s.err = o.before.err; s.err != nil {
