@@ -42,6 +42,7 @@ func Check(r *takt.Report) error {
 		c.intervals()
 		c.serverSeconds()
 		c.outages()
+		c.ledger()
 		c.verdict()
 	}
 	if c.faults == nil {
