@@ -1,6 +1,7 @@
 package jms
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,32 @@ func dieOnce(n int) func(*amqptest.Conn, int) {
 			c.Die()
 		}
 	}
+}
+
+// stopAt stops the broker at the n-th transfer of a connection.
+func stopAt(n int) func(*amqptest.Conn, int) {
+	return func(c *amqptest.Conn, transfers int) {
+		if transfers == n {
+			c.Stop()
+		}
+	}
+}
+
+// when does something once the broker has seen a performative; the result ends the wait.
+func when(f *amqptest.Broker, seen string, do func()) (stop func()) {
+	over := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for f.Saw(seen) == 0 {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		do()
+	})
+	return func() { close(over); waiting.Wait() }
 }
 
 // sum is the number of all operations, each of which must have one fate.
@@ -84,12 +111,10 @@ func checkOutage(t *testing.T, r *takt.Report) {
 
 // Of two brokers the one that is there does the work, at the start and when the other one dies.
 func TestPair(t *testing.T) {
-	a, b := amqptest.New(t, amqptest.Script{}), amqptest.New(t, amqptest.Script{})
+	a, b := amqptest.New(t, amqptest.Script{AtTransfer: stopAt(300)}), amqptest.New(t, amqptest.Script{})
 	addr := a.Serve()
 	o := NewProducer()
 	o.URL, o.MaxPending = "failover:(amqp://"+nobody(t)+",amqp://"+addr+",amqp://"+b.Serve()+")?ha=true", 10
-	stop := time.AfterFunc(300*time.Millisecond, func() { a.Stop() })
-	defer stop.Stop()
 	r := makeRun(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("1000/s"), 700*time.Millisecond })
 	all(t, r, 700)
 	if n, m := a.Depth("TEST"), b.Depth("TEST"); n < 100 || m < 100 || n+m < 700 || n+m > 710 {
@@ -103,12 +128,13 @@ func TestPair(t *testing.T) {
 // A broker that does not come back ends the run when --reconnect is over, also without
 // --duration.
 func TestBrokerStaysAway(t *testing.T) {
-	f := amqptest.New(t, amqptest.Script{})
 	for _, load := range []*Options{NewProducer(), NewClient(), NewConsumer()} {
+		f := amqptest.New(t, amqptest.Script{AtTransfer: stopAt(50)})
 		o := served(t, f, load)
 		o.MaxPending, o.Reconnect = 10, 200*time.Millisecond
-		stop := time.AfterFunc(200*time.Millisecond, func() { f.Stop() })
-		defer stop.Stop()
+		if !o.sends {
+			defer when(f, "flow", f.Stop)()
+		}
 		r := makeRun(t, o, func(e *engine.Options) {
 			if o.sends {
 				e.Rate = engine.MustRate("1000/s")
@@ -128,16 +154,32 @@ func TestBrokerStaysAway(t *testing.T) {
 func TestConsumerComesBack(t *testing.T) {
 	f := amqptest.New(t, amqptest.Script{})
 	p := served(t, f, NewProducer())
-	p.MessageCount, p.MaxPending = 5000, 100
-	all(t, makeRun(t, p, nil), 5000)
+	p.MessageCount, p.MaxPending = 1500, 100
+	all(t, makeRun(t, p, nil), 1500)
 	o := reach(NewConsumer(), p.Broker.broker.addr)
-	stop := time.AfterFunc(20*time.Millisecond, f.Die)
-	defer stop.Stop()
-	r := makeRun(t, o, func(e *engine.Options) { e.Duration = 800 * time.Millisecond })
-	if n := f.Depth("TEST"); n != 0 || r.Extra["lost"] != uint64(0) || r.Counts.OK < 5000 {
+	defer when(f, "disposition", f.Die)()
+	r := makeRun(t, o, func(e *engine.Options) { e.Duration = 3 * time.Second })
+	if n := f.Depth("TEST"); n != 0 || r.Extra["lost"] != uint64(0) || r.Counts.OK < 1500 {
 		t.Errorf("%d messages are left, counts %+v, extra %v", n, r.Counts, r.Extra)
 	}
-	if len(r.Outages) != 1 || r.Outages[0].To == nil || *r.Outages[0].Doubled != r.Counts.OK-5000 {
+	if len(r.Outages) != 1 || r.Outages[0].To == nil || *r.Outages[0].Doubled != r.Counts.OK-1500 {
 		t.Errorf("outages %+v", r.Outages)
+	}
+}
+
+// A run that ends while there is no broker has not failed for that: its messages are unfinished.
+func TestRunEndsInAnOutage(t *testing.T) {
+	for range 5 { // the end comes in an attempt to connect, or between two
+		o := served(t, amqptest.New(t, amqptest.Script{AtTransfer: stopAt(100)}), NewClient())
+		o.MaxPending = 10
+		r := makeRun(t, o, func(e *engine.Options) {
+			e.Rate, e.Duration, e.Drain = engine.MustRate("1000/s"), 300*time.Millisecond, engine.DrainOf(50*time.Millisecond)
+		})
+		if r.Warned("broke_off") || r.Counts.Failed > 0 || r.Counts.Unfinished == 0 || sum(r.Counts) != 300 {
+			t.Errorf("counts %+v, warnings %v", r.Counts, r.Warnings)
+		}
+		if len(r.Outages) != 1 || r.Outages[0].To != nil {
+			t.Errorf("outages %+v", r.Outages)
+		}
 	}
 }

@@ -112,7 +112,10 @@ func (l *line) tend() {
 		c.lost(c.Err())
 		l.run.wake() // a message that waits for credit waits for a connection now
 		c.report()
-		if err := l.restore(c.Err()); err != nil {
+		switch err := l.restore(c.Err()); {
+		case l.run.ctx.Err() != nil:
+			return // the run is over, and that is no reason to fail
+		case err != nil:
 			l.run.fail(err)
 			return
 		}
@@ -154,8 +157,6 @@ func (l *line) restore(lost error) error {
 		switch {
 		case err == nil:
 			return nil
-		case r.ctx.Err() != nil:
-			return amqp.ErrClosed // the run is over
 		case errors.Is(err, amqp.ErrRefused):
 			return err
 		}
