@@ -216,7 +216,9 @@ func (p *producer) free(i uint32) flight {
 func (p *producer) end(on *conn, f *flight, err error, class string) {
 	if err == nil {
 		on.good = append(on.good, f.token)
-		p.run.expected.Add(p.copies)
+		if !p.run.over.Load() { // the operation is unfinished by now, and nobody waits for its message
+			p.run.expected.Add(p.copies)
+		}
 		return
 	}
 	p.failed(f, err, class)
