@@ -114,7 +114,7 @@ func shell(t *testing.T, script string, args ...string) string {
 // made is the checkout with the fake server in it.
 func made(t *testing.T) *Checkout {
 	t.Helper()
-	c, err := NewCheckout(newClone(t))
+	c, err := NewCheckout(newClone(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const guardTime = 100 * time.Millisecond
 const defaultReserve = 1 << 30
 
 // Guard watches the disks that a program in the sandbox of dir may fill, until done is closed. It
-// sends a reason to end the program; the channel is closed at the end.
+// sends a reason to end the program, once; never without a sandbox.
 func (s *Sandbox) Guard(dir string, done <-chan struct{}) <-chan error {
 	if s == nil {
 		return nil
@@ -26,7 +26,6 @@ func (s *Sandbox) Guard(dir string, done <-chan struct{}) <-chan error {
 		home = dir
 	}
 	go func() {
-		defer close(full)
 		tick := time.NewTicker(guardTime)
 		defer tick.Stop()
 		for {
