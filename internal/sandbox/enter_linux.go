@@ -33,7 +33,7 @@ func Enter(in io.Reader) error {
 			return fmt.Errorf("cannot join a control group: %w", err)
 		}
 	}
-	for _, step := range []func() error{p.view, p.input, limit, p.drop} {
+	for _, step := range []func() error{p.view, p.input, p.limit, p.drop} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -62,9 +62,9 @@ func (p *plan) input() error {
 
 // limit sets the limits of this process and its children. If memory is short, the kernel ends them
 // before takt.
-func limit() error {
+func (p *plan) limit() error {
 	for what, most := range map[int]uint64{
-		unix.RLIMIT_CORE: 0, unix.RLIMIT_NPROC: maxProcesses, unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_NPROC: uint64(p.Tasks), unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
 	} {
 		var had unix.Rlimit
 		if err := unix.Getrlimit(what, &had); err != nil {

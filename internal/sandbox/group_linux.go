@@ -35,23 +35,23 @@ type setting struct {
 
 // newGroup finds where this process may create control groups. Without such a place nothing is
 // limited by them.
-func newGroup(memory int64, cpu float64) *group {
+func newGroup(memory int64, cpu float64, tasks int) *group {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return &group{}
 	}
-	return groupIn(cgroups, string(own), memory, cpu)
+	return groupIn(cgroups, string(own), memory, cpu, tasks)
 }
 
 // groupIn is newGroup for control groups mounted there, of a process in the groups that own lists.
-func groupIn(mount, own string, memory int64, cpu float64) *group {
+func groupIn(mount, own string, memory int64, cpu float64, tasks int) *group {
 	g := &group{}
 	for line := range strings.Lines(own) { // 4:memory:/path, or 0::/path for version 2
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(f) != 3 {
 			continue
 		}
-		settings := settingsOf(f[1], memory, cpu)
+		settings := settingsOf(f[1], memory, cpu, tasks)
 		if len(settings) > 0 && g.place(filepath.Join(mount, f[1]), f[2], settings) && (f[1] == "" || f[1] == "memory") {
 			g.memory = memory
 		}
@@ -60,9 +60,9 @@ func groupIn(mount, own string, memory int64, cpu float64) *group {
 }
 
 // settingsOf are the settings of a controller of version 1; "": of version 2.
-func settingsOf(controller string, memory int64, cpu float64) []setting {
+func settingsOf(controller string, memory int64, cpu float64, tasks int) []setting {
 	const period = 100000 // µs
-	bytes, processes, quota := strconv.FormatInt(memory, 10), strconv.Itoa(maxProcesses), strconv.Itoa(int(math.Ceil(cpu*period)))
+	bytes, processes, quota := strconv.FormatInt(memory, 10), strconv.Itoa(tasks), strconv.Itoa(int(math.Ceil(cpu*period)))
 	switch controller {
 	case "":
 		s := []setting{{"memory.max", bytes, true}, {"memory.swap.max", "0", false}, {"memory.oom.group", "1", false}, {"pids.max", processes, true}}

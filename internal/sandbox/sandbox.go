@@ -23,14 +23,14 @@ type Options struct {
 	Hide    []string // files and folders that no program sees, wherever they are
 	Memory  int64    // limit in bytes of all programs together; 0: three quarters of the machine
 	CPU     float64  // limit in cores; 0: none
+	Tasks   int      // limit of processes and threads; 0: 4096
 	Reserve uint64   // free bytes of a disk below which takt ends a program; 0: 1 GiB
 }
 
-// Limits of each program, which need no more than setrlimit.
+// Limits that no option changes.
 const (
-	maxProcesses = 4096
-	maxFiles     = 65536
-	maxFileSize  = 16 << 30
+	maxFiles    = 65536
+	maxFileSize = 16 << 30
 )
 
 // bind is a file or a folder that is visible in the sandbox, at the same path or another.
@@ -50,6 +50,7 @@ type plan struct {
 	Groups  []string // files cgroup.procs to join
 	UID     int      // user and group to become; -1: stay
 	GID     int
+	Tasks   int
 }
 
 // Folder is what a command works on.

@@ -37,12 +37,12 @@ type Sandbox struct {
 
 // New returns a sandbox, after a program ran in one. The error says what this machine lacks.
 func New(o Options) (*Sandbox, error) {
-	o.Home = real(o.Home)
+	o.Home, o.Tasks = real(o.Home), cmp.Or(o.Tasks, defaultTasks)
 	s := &Sandbox{options: o, uid: os.Getuid(), gid: os.Getgid(), root: os.Geteuid() == 0, maps: map[owner]*os.File{}}
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
-	s.group = newGroup(cmp.Or(o.Memory, defaultMemory()), o.CPU)
+	s.group = newGroup(cmp.Or(o.Memory, defaultMemory()), o.CPU, s.options.Tasks)
 	probe := filepath.Join(o.Home, "probe")
 	err := os.MkdirAll(probe, 0o700)
 	if err == nil {
@@ -150,7 +150,7 @@ func (s *Sandbox) Confine(cmd *exec.Cmd, f Folder) error {
 	if err != nil {
 		return err
 	}
-	p := plan{Args: cmd.Args, Dir: real(f.Dir), Scratch: home, UID: -1, GID: -1}
+	p := plan{Args: cmd.Args, Dir: real(f.Dir), Scratch: home, UID: -1, GID: -1, Tasks: s.options.Tasks}
 	if s.root {
 		p.UID, p.GID = s.uid, s.gid
 	}
@@ -235,6 +235,9 @@ func (s *Sandbox) hidden(dir string) (all []string) {
 	}
 	return all
 }
+
+// defaultTasks is enough for make -j on a large machine, and for a server of many threads.
+const defaultTasks = 4096
 
 // defaultMemory is three quarters of the machine.
 func defaultMemory() int64 {

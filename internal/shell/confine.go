@@ -29,6 +29,9 @@ type Confinement struct {
 	Memory int64
 	CPU    float64
 	Home   string // folder of the programs' homes
+
+	Tasks   int    // limit of processes and threads; 0: 4096
+	Reserve uint64 // free bytes that the sandbox leaves on a disk; 0: 1 GiB
 }
 
 func (f *Confinement) addFlags(fs *pflag.FlagSet) {
@@ -90,6 +93,7 @@ func (s *Server) openSandbox() error {
 func (o *Options) sandbox(program string) sandbox.Options {
 	return sandbox.Options{
 		Program: program, Home: o.Sandbox.Home, User: o.Sandbox.User, See: o.Sandbox.See, Memory: o.Sandbox.Memory, CPU: o.Sandbox.CPU,
+		Tasks: o.Sandbox.Tasks, Reserve: o.Sandbox.Reserve,
 		Hide: slices.DeleteFunc([]string{o.TokenFile, o.Team, o.Cert, o.Key, o.AuditLog, o.Unix, o.DumpDir, o.StateDir, o.Store}, func(path string) bool {
 			return path == "" || strings.Contains(path, "://")
 		}),
