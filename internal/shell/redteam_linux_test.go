@@ -200,7 +200,7 @@ func (r *redTeam) script(all []attempt) {
 	b.WriteString("setsid sh -c 'sleep 77." + r.mark() + "' </dev/null >/dev/null 2>&1 &\n")
 	for _, a := range all {
 		script := r.fill(strings.ReplaceAll(a.script, "PROBE", probeWord))
-		fmt.Fprintf(&b, "if (%s) >why 2>&1; then echo 'ATTEMPT %s: SUCCEEDED'; else echo 'ATTEMPT %s: refused'; fi\n", script, a.name, a.name)
+		fmt.Fprintf(&b, "if (%s) >why 2>&1; then echo 'ATTEMPT %s: SUCCEEDED'; else echo 'ATTEMPT %s: refused' \"$(head -n 1 why)\"; fi\n", script, a.name, a.name)
 	}
 	b.WriteString("rm -f suid* mine hard\nexit 1\n")
 	r.write("attempts.sh", b.String())
@@ -229,7 +229,7 @@ func glob(pattern string) []string {
 // outcomes reads what the attempts print.
 func outcomes(text string) map[string]string {
 	all := map[string]string{}
-	for _, m := range regexp.MustCompile(`ATTEMPT (.*): (\w+)`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`ATTEMPT (.*?): (refused|SUCCEEDED)`).FindAllStringSubmatch(text, -1) {
 		all[m[1]] = m[2]
 	}
 	return all
@@ -240,6 +240,9 @@ func (r *redTeam) check(who, text string, all []attempt) {
 	r.t.Helper()
 	got := outcomes(text)
 	refused := 0
+	for _, line := range regexp.MustCompile(`(?m)^.*ATTEMPT.*$`).FindAllString(text, -1) {
+		r.t.Log(line)
+	}
 	for _, a := range all {
 		if got[a.name] == "refused" {
 			refused++
@@ -334,6 +337,23 @@ func TestRedTeamCheckout(t *testing.T) {
 			if got[a.name] != "SUCCEEDED" {
 				t.Errorf("%s: %q", a.name, got[a.name])
 			}
+		}
+	})
+	t.Run("no tokens", func(t *testing.T) { // who connects has the rights of takt's user, so the number of the user is not enough
+		r := newRedTeam(t, "require", func(o *shell.Options) { o.TokenFile = "" })
+		all := []attempt{{"shell", "./probe PROBE shell SHELL_", true}, {"API", "./probe PROBE api API", true}}
+		r.script(all)
+		c := dial(t, r.server.addr)
+		c.until(prompted)
+		c.send("apm use " + r.clone + "; apm switch -m -v main")
+		got := outcomes(c.until(regexp.MustCompile(`job 1 .*\n>>> $`)))
+		for _, a := range all {
+			if got[a.name] != "refused" {
+				t.Errorf("%s: %q", a.name, got[a.name])
+			}
+		}
+		if text, err := os.ReadFile(r.audit); err != nil || bytes.Count(text, []byte(`"outcome":"refused: this server is for the user that runs it`)) != 2 {
+			t.Errorf("%v\n%s", err, text)
 		}
 	})
 	t.Run("disk", func(t *testing.T) {
