@@ -54,7 +54,8 @@ func (f *Confinement) check(faults *value.Faults) {
 
 // confines reports whether checkouts shall run in a sandbox, if the machine can.
 func (o *Options) confines() bool {
-	return o.Sandbox.Mode == sandboxRequire || o.Sandbox.Mode == sandboxAuto && o.TokenFile != ""
+	named := len(o.Folders) > 0 || o.Team != "" // else sessions with a token have no checkouts
+	return o.Sandbox.Mode == sandboxRequire || o.Sandbox.Mode == sandboxAuto && o.TokenFile != "" && named
 }
 
 // openSandbox tries the sandbox, also with each folder that exists. Without it, a server that requires it does
@@ -71,6 +72,9 @@ func (s *Server) openSandbox() error {
 	if err != nil {
 		if must {
 			return fmt.Errorf("there is no sandbox here: %w; or give --sandbox off", err)
+		}
+		if len(s.now().Folders) == 0 {
+			return nil
 		}
 		s.boxNotes = []string{fmt.Sprintf("checkouts are not confined, and their code has all rights of this user: %v; give --sandbox off to accept that, or leave out --apm-folder", err)}
 		return nil

@@ -25,6 +25,8 @@ type Server struct {
 	host      Host
 	rights    atomic.Pointer[rights]
 	tries     tries
+	strangers tries        // who is logged without a token
+	unlogged  atomic.Int64 // refused sessions that the audit log leaves out so far
 	state     *state
 	queue     *queue
 	listeners []net.Listener
@@ -43,7 +45,7 @@ type Server struct {
 // Options.Validate.
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
-		options: o, host: h, tries: tries{all: map[string][]time.Time{}},
+		options: o, host: h, tries: tries{all: map[string][]time.Time{}}, strangers: tries{all: map[string][]time.Time{}},
 		immediate: make(chan struct{}, maxImmediate),
 		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
 	}
@@ -250,6 +252,9 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		<-ended
 	}
 	s.state.close()
+	if n := s.unlogged.Swap(0); n > 0 {
+		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more without a token", n)}) // as in note, a loss stops nothing that reads
+	}
 	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
 }
 
