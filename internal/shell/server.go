@@ -45,7 +45,7 @@ type Server struct {
 // Options.Validate.
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
-		options: o, host: h, tries: tries{all: map[string][]time.Time{}}, strangers: tries{all: map[string][]time.Time{}},
+		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate),
 		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
 	}
