@@ -91,7 +91,9 @@ func (g *group) place(mount, own string, settings []setting) bool {
 	for at := filepath.Clean("/" + own); ; at = filepath.Dir(at) {
 		left, _ := filepath.Glob(filepath.Join(mount, at, groupName+"*")) // the pattern is well-formed
 		for _, dir := range left {
-			_ = os.Remove(dir) // of a takt that was killed; fails while processes are in it
+			if _, err := os.Stat("/proc/" + strings.TrimPrefix(filepath.Base(dir), groupName)); os.IsNotExist(err) {
+				_ = os.Remove(dir) // of a takt that was killed
+			}
 		}
 		p := part{filepath.Join(mount, at, groupName+strconv.Itoa(os.Getpid())), settings}
 		if p.create() == nil {

@@ -12,7 +12,7 @@ import (
 
 // Entry is the hidden command by which takt starts itself in a new namespace, to set the sandbox
 // up from within and then to become the confined program.
-const Entry = "sandbox-enter"
+const Entry = "sandboxed"
 
 // Options are the settings of a sandbox.
 type Options struct {

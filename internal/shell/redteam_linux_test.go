@@ -459,7 +459,7 @@ func typed() []string {
 		"http -n 1 http://127.0.0.1.evil.example/", "http -n 1 --store http://127.0.0.1:1 http://127.0.0.1:1", "http -n 1 --store HOME_/state/x http://127.0.0.1:1", "http -n 1 --config HOME_/tokens http://127.0.0.1:1",
 		"http -n 1 --bearer-file HOME_/tokens http://127.0.0.1:1", "http -n 1 --auth-file HOME_/tokens http://127.0.0.1:1", "http -n 1 --cert HOME_/tokens http://127.0.0.1:1", "http -n 1 --tls-keylog HOME_/keys https://127.0.0.1:1",
 		"http -n 1 --git OUT/clone http://127.0.0.1:1", "http -n 1 @none/x", "http -n 1 @shop@10.0.0.1/", "http -n 1 @shop --connect-to 127.0.0.1:1:10.0.0.1:1",
-		"define x http -n 1 http://10.0.0.1/ ; x", "status ; http -n 1 http://10.0.0.1/", "http -n 1 $ ; http://10.0.0.1/", "shell-job", "sandbox-enter", "server", "server --addr 0.0.0.0:1", "target --addr 0.0.0.0:1", "fleet",
+		"define x http -n 1 http://10.0.0.1/ ; x", "status ; http -n 1 http://10.0.0.1/", "http -n 1 $ ; http://10.0.0.1/", "shell-job", "sandboxed", "server", "server --addr 0.0.0.0:1", "target --addr 0.0.0.0:1", "fleet",
 		"apm use main/../outside/clone", "apm use docker --dockerfile main/link", "apm use docker --dockerfile main/dumps/body", "apm switch -m '--upload-pack=touch x'",
 		"test 1s 1 1 1 1 -E apm-server.host=0.0.0.0:8200 -E path.home=/", "test 1s 1 1 1 1 -E output.file.path=OUT", "test 1s 1 1 1 1 -E 'max_procs=${TAKT_BEARER}'", "test 1s 1 1 1 1 -E 'logging={to_files: true}'",
 		"dump link/new 1 1 1", "dump /tmp/new 1 1 1", "kafka produce --topic x --brokers 10.0.0.1:9092", "jms client --url amqp://10.0.0.1:5672 queue://x", "replay ../tokens http://127.0.0.1:1", "show ../tokens",
