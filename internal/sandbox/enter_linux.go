@@ -42,6 +42,9 @@ func Enter(in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%w; programs outside /usr need --sandbox-see", err)
 	}
+	if err := scope(); err != nil {
+		return fmt.Errorf("cannot leave abstract sockets: %w", err)
+	}
 	if err := filter(); err != nil { // last: it forbids what the steps before need
 		return fmt.Errorf("cannot filter system calls: %w", err)
 	}

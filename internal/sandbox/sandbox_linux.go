@@ -44,7 +44,7 @@ func New(o Options) (*Sandbox, error) {
 	}
 	s.group = newGroup(cmp.Or(o.Memory, defaultMemory()), o.CPU, s.options.Tasks)
 	probe := filepath.Join(o.Home, "probe")
-	err := os.MkdirAll(probe, 0o700)
+	err := s.own(probe)
 	if err == nil {
 		err = s.Check(probe)
 	}
@@ -190,7 +190,16 @@ func (s *Sandbox) namespaces() *syscall.SysProcAttr {
 func (s *Sandbox) homeOf(dir string) (string, error) {
 	sum := sha256.Sum256([]byte(real(dir)))
 	home := filepath.Join(s.options.Home, hex.EncodeToString(sum[:8]))
-	return home, os.MkdirAll(home, 0o700)
+	return home, s.own(home)
+}
+
+// own creates a folder of takt for the programs. A user that --sandbox-user names has the same number
+// next time, so the folder can be this user's: then no owner has to be mapped.
+func (s *Sandbox) own(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil || s.options.User == "" {
+		return err
+	}
+	return os.Chown(dir, s.uid, s.gid)
 }
 
 // binds are all files that a program sees; extra receives the descriptors that they need.
@@ -210,7 +219,12 @@ func (s *Sandbox) binds(dir, home string, fixed []string, extra *[]*os.File) (al
 	}
 	for _, name := range fixed {
 		b := bind{From: filepath.Join(dir, name), To: filepath.Join(dir, name), Map: all[len(all)-1].Map}
-		if info, err := os.Lstat(b.From); err == nil && info.Mode().Type() != os.ModeSymlink {
+		info, err := os.Lstat(b.From)
+		switch {
+		case err != nil: // is not there
+		case info.Mode().Type() == os.ModeSymlink:
+			return nil, fmt.Errorf("%s is a link, which the sandbox cannot protect; put a folder there", b.From)
+		default:
 			all = append(all, b)
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/shell"
 )
@@ -58,7 +60,7 @@ func newRedTeam(t *testing.T, mode string, change func(*shell.Options)) *redTeam
 	r.run(`git init -q -b main . && git add . && git -c user.name=a -c user.email=a@example.com commit -q -m all && cp "$1" probe && ln -s "$2/secret" link && ln -s "$3/dumps" dumps`, program, r.dir, home)
 	o := shell.Options{
 		Addr: "127.0.0.1:0", HTTP: "127.0.0.1:0", Unix: r.unix, TokenFile: tokens, DumpDir: filepath.Join(home, "dumps"), StateDir: filepath.Join(home, "state"), AuditLog: r.audit,
-		Sandbox: shell.Confinement{Mode: mode, Home: filepath.Join(home, "cache"), Tasks: 100, Memory: 300 << 20, Reserve: 1},
+		Sandbox: shell.Confinement{Mode: mode, Home: filepath.Join(home, "cache"), Tasks: 60, Memory: 300 << 20, Reserve: 1},
 	}
 	o.Allow, o.Targets = []string{"127.0.0.1"}, map[string]string{"shop": "http://127.0.0.1:1"}
 	o.Folders = map[string]string{"main": r.clone}
@@ -191,10 +193,15 @@ func checkoutAttempts() []attempt {
 // boxedAttempts are those that would harm the machine without a sandbox.
 func (r *redTeam) boxedAttempts() []attempt {
 	all := []attempt{
-		{"fork bomb", "./probe PROBE fork 150", false},
+		{"fork bomb", "./probe PROBE fork 80", false},
 		{"remove .git", "rm -rf .git && test ! -e .git", false},
 		{"replace the clone", "mv ../clone ../old && mkdir ../clone", false},
 		{"signal everybody", "kill -0 PID || kill -0 $(($(cat /proc/sys/kernel/ns_last_pid)+50))", false},
+	}
+	if version, _, _ := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); int(version) >= 6 {
+		all = append(all, attempt{"an abstract socket", "./probe PROBE abstract takt-PID", false})
+	} else {
+		r.t.Log("this kernel does not confine abstract sockets: 1 attempt left out")
 	}
 	if r.limited {
 		all = append(all, attempt{"fill the memory", "./probe PROBE memory 400", false})
@@ -206,11 +213,17 @@ func (r *redTeam) boxedAttempts() []attempt {
 func (r *redTeam) script(all []attempt) {
 	var b strings.Builder
 	b.WriteString("export GORACE=atexit_sleep_ms=0\nsetsid sh -c 'sleep 77." + r.mark() + "' </dev/null >/dev/null 2>&1 &\n")
+	var batch strings.Builder // one start of the test binary for many attempts
 	for _, a := range all {
 		script := r.fill(strings.ReplaceAll(a.script, "PROBE", probeWord))
+		if words, is := strings.CutPrefix(script, "./probe "+probeWord+" "); is && !strings.HasPrefix(words, "memory") && !strings.HasPrefix(words, "fork") {
+			fmt.Fprintf(&batch, "%s\t%s\n", a.name, words)
+			continue
+		}
 		fmt.Fprintf(&b, "if (%s) >why 2>&1; then echo 'ATTEMPT %s: SUCCEEDED'; else echo 'ATTEMPT %s: refused' \"$(head -n 1 why)\"; fi\n", script, a.name, a.name)
 	}
-	b.WriteString("rm -f suid* mine hard\nexit 1\n")
+	b.WriteString("./probe " + probeWord + " batch batch\nrm -f suid* mine hard\nexit 1\n")
+	r.write("batch", batch.String())
 	r.write("attempts.sh", b.String())
 }
 
@@ -290,6 +303,11 @@ func TestRedTeamCheckout(t *testing.T) {
 		if r.limited = limited; !limited {
 			t.Log("memory is not limited here: 1 attempt left out")
 		}
+		abstract, err := net.Listen("unix", fmt.Sprintf("@takt-%d", os.Getpid()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer abstract.Close()
 		all := append(checkoutAttempts(), r.boxedAttempts()...)
 		r.script(all)
 		r.write("sub/x", "")

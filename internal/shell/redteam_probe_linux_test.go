@@ -20,6 +20,9 @@ import (
 
 // probe makes one attempt to leave a sandbox, and returns 0 if it succeeds.
 func probe(name string, args []string) int {
+	if name == "batch" {
+		return batch(args[0])
+	}
 	try := probes()[name]
 	if try == nil {
 		fmt.Println("unknown attempt", name)
@@ -32,6 +35,27 @@ func probe(name string, args []string) int {
 	return 0
 }
 
+// batch makes the attempts that a file lists, and prints their outcomes as attempts.sh does.
+func batch(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for line := range strings.Lines(string(text)) {
+		name, words, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		f := strings.Fields(words)
+		outcome := "SUCCEEDED"
+		if try := probes()[f[0]]; try == nil {
+			outcome = "unknown"
+		} else if err := try(f[1:]); err != nil {
+			outcome = fmt.Sprintf("refused %q", err)
+		}
+		fmt.Printf("ATTEMPT %s: %s\n", name, outcome)
+	}
+	return 0
+}
+
 // probes are attempts that a shell script cannot make. If one succeeds, it must not harm the machine.
 func probes() map[string]func([]string) error {
 	return map[string]func([]string) error{
@@ -40,6 +64,7 @@ func probes() map[string]func([]string) error {
 		"pidfd":     func(a []string) error { return errnoOf(unix.SYS_PIDFD_OPEN, number(a[0]), 0) },
 		"shell":     func(a []string) error { return answers("tcp", a[0], "status\r\n", "commands queued") },
 		"socket":    func(a []string) error { return answers("unix", a[0], "status\r\n", "takt") },
+		"abstract":  func(a []string) error { return answers("unix", "@"+a[0], "", "") },
 		"api":       func(a []string) error { return getsJobs(a[0], "") },
 		"api-token": func(a []string) error { return getsJobs(a[0], "tigerlily") },
 		"leak":      func([]string) error { return leaked() },
@@ -115,6 +140,9 @@ func answers(network, address, line, want string) error {
 		return err
 	}
 	defer conn.Close()
+	if want == "" {
+		return nil
+	}
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	fmt.Fprint(conn, line)
 	if tcp, is := conn.(interface{ CloseWrite() error }); is {
