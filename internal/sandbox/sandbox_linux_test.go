@@ -158,6 +158,26 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// A program is in groups that have the limits.
+func TestGroups(t *testing.T) {
+	s := newSandbox(t, Options{Memory: 256 << 20, CPU: 0.5, Tasks: 99})
+	if s.group.memory == 0 {
+		t.Skip("takt may not create control groups here")
+	}
+	groups := in(t, s, Folder{Dir: t.TempDir()}, "cat /proc/self/cgroup")
+	for _, p := range s.group.parts {
+		if !strings.Contains(groups, filepath.Base(p.dir)) {
+			t.Errorf("not in %s: %s", p.dir, groups)
+		}
+		for _, set := range p.settings {
+			if text, err := os.ReadFile(filepath.Join(p.dir, set.name)); set.needed && (err != nil || strings.TrimSpace(string(text)) != set.value) {
+				t.Errorf("%s is %q, want %q, %v", set.name, text, set.value, err)
+			}
+		}
+	}
+	t.Logf("%d groups", len(s.group.parts))
+}
+
 // Where control groups are not mounted, or not takt's, nothing is limited by them, and the text says so.
 func TestNoGroups(t *testing.T) {
 	dir := t.TempDir()
