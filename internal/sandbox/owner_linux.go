@@ -45,7 +45,7 @@ func (s *Sandbox) mapped(o owner) (*os.File, error) {
 	}
 	f, err := s.newMap(o)
 	if err != nil {
-		return nil, fmt.Errorf("cannot map the owner of files: %w", err)
+		return nil, s.explain(fmt.Errorf("cannot map the owner of files: %w", err))
 	}
 	s.maps[o] = f
 	return f, nil

@@ -128,16 +128,27 @@ func (s *Sandbox) Check(dir string) error {
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	err := cmd.Run()
-	switch {
-	case errors.Is(err, syscall.EPERM) && s.root:
-		return fmt.Errorf("the kernel does not let this root create namespaces (%w); in a container, give it CAP_SYS_ADMIN", err)
-	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("the kernel does not let ordinary users create namespaces (%w); allow that (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or run takt as root", err)
-	case err != nil:
-		text := strings.TrimPrefix(strings.TrimSpace(said.String()), "takt: the sandbox cannot be set up: ")
-		return fmt.Errorf("%s", cmp.Or(text, err.Error()))
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		return s.explain(err)
 	}
-	return nil
+	text := strings.TrimPrefix(strings.TrimSpace(said.String()), "takt: the sandbox cannot be set up: ")
+	return s.explain(errors.New(cmp.Or(text, err.Error())))
+}
+
+// explain adds what to do to an error of a start in new namespaces.
+func (s *Sandbox) explain(err error) error {
+	const sysctls = "sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns"
+	refused := false
+	for _, e := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.ENOSPC, syscall.EUSERS} {
+		refused = refused || errors.Is(err, e) || err != nil && strings.HasSuffix(err.Error(), ": "+e.Error()) // the process in the namespaces can only print it
+	}
+	switch {
+	case !refused:
+		return err
+	case s.root:
+		return fmt.Errorf("the kernel does not let takt set up namespaces: %w; in a container, give takt CAP_SYS_ADMIN; else allow user namespaces (%s)", err, sysctls)
+	}
+	return fmt.Errorf("the kernel does not let ordinary users set up namespaces: %w; allow user namespaces (%s), or run takt as root", err, sysctls)
 }
 
 // Confine changes a command so that it runs in the sandbox. It sets the command's environment,

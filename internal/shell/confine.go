@@ -35,7 +35,7 @@ type Confinement struct {
 }
 
 func (f *Confinement) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Choice(&f.Mode, sandboxAuto, sandboxOff, sandboxRequire), "sandbox", "run git, make and apm-server of a clone in a sandbox: `auto|off|require`; auto: on servers with --token-file, if this machine can; require: on every server, or do not start")
+	fs.Var(value.Choice(&f.Mode, sandboxAuto, sandboxOff, sandboxRequire), "sandbox", "run git, make and apm-server of a clone in a sandbox, `auto|off|require`: auto on servers with --token-file, if this machine can; require on every server, or refuse to start")
 	fs.Var(value.Text(&f.User), "sandbox-user", "`USER` of programs in the sandbox, if takt is root (default: a free user number)")
 	fs.Var(value.List(&f.See), "sandbox-see", "`PATH` outside /usr that programs in the sandbox can read, such as a JDK; repeatable")
 	fs.Var(value.Size(&f.Memory), "sandbox-memory", "memory `LIMIT` of the sandbox, such as 8g (default: 3/4 of the machine)")
