@@ -23,9 +23,9 @@ const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 type rule struct {
 	call   int
 	answer unix.Errno
-	arg    int    // number of the argument that decides; -1: none, always refuse
-	bits   uint32 // in this argument, of which one has to be set
-	only   uint32 // bits of the argument before, of which one has to be set; 0: not looked at
+	arg    int    // number of the argument that decides; -1: always refuse
+	bits   uint32 // refused if one of them is set in this argument
+	only   uint32 // and one of these in the argument before; 0: not looked at
 }
 
 // commonRules are those of all architectures.

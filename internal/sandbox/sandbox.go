@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -73,20 +74,11 @@ func ownVariables() []string {
 func environ(outside []string) (inside []string) {
 	own := ownVariables()
 	for _, v := range outside {
-		if name, _, _ := strings.Cut(v, "="); !contains(own, name) {
+		if name, _, _ := strings.Cut(v, "="); !slices.Contains(own, name) {
 			inside = append(inside, v)
 		}
 	}
 	return append(inside, "HOME="+sandboxHome, "USER=sandbox", "LOGNAME=sandbox", "GIT_CONFIG_GLOBAL=/dev/null")
-}
-
-func contains(list []string, s string) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }
 
 // isBelow reports whether an absolute path is in the folder, or is the folder.
@@ -95,8 +87,8 @@ func isBelow(path, folder string) bool {
 	return err == nil && filepath.IsLocal(inside)
 }
 
-// real is the path without symbolic links, or the path itself if it does not exist.
-func real(path string) string {
+// realPath is the path without symbolic links, or the path itself if it does not exist.
+func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}

@@ -37,7 +37,7 @@ type Sandbox struct {
 
 // New returns a sandbox, after a program ran in one. The error says what this machine lacks.
 func New(o Options) (*Sandbox, error) {
-	o.Home, o.Tasks = real(o.Home), cmp.Or(o.Tasks, defaultTasks)
+	o.Home, o.Tasks = realPath(o.Home), cmp.Or(o.Tasks, defaultTasks)
 	s := &Sandbox{options: o, uid: os.Getuid(), gid: os.Getgid(), root: os.Geteuid() == 0, maps: map[owner]*os.File{}}
 	if err := s.choose(); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *Sandbox) Confine(cmd *exec.Cmd, f Folder) error {
 	if err != nil {
 		return err
 	}
-	p := plan{Args: cmd.Args, Dir: real(f.Dir), Scratch: home, UID: -1, GID: -1, Tasks: s.options.Tasks}
+	p := plan{Args: cmd.Args, Dir: realPath(f.Dir), Scratch: home, UID: -1, GID: -1, Tasks: s.options.Tasks}
 	if s.root {
 		p.UID, p.GID = s.uid, s.gid
 	}
@@ -199,7 +199,7 @@ func (s *Sandbox) namespaces() *syscall.SysProcAttr {
 
 // homeOf is the home of the programs of a folder, which keeps their caches.
 func (s *Sandbox) homeOf(dir string) (string, error) {
-	sum := sha256.Sum256([]byte(real(dir)))
+	sum := sha256.Sum256([]byte(realPath(dir)))
 	home := filepath.Join(s.options.Home, hex.EncodeToString(sum[:8]))
 	return home, s.own(home)
 }
@@ -254,7 +254,7 @@ func systemPaths() []string {
 // but for what leads there.
 func (s *Sandbox) hidden(dir string) (all []string) {
 	for _, path := range s.options.Hide {
-		if path = real(path); !isBelow(dir, path) {
+		if path = realPath(path); !isBelow(dir, path) {
 			all = append(all, path)
 		}
 	}

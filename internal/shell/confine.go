@@ -52,7 +52,7 @@ func (f *Confinement) check(faults *value.Faults) {
 	}
 }
 
-// confines reports whether checkouts shall run in a sandbox, if the machine can.
+// confines reports whether checkouts are to run in a sandbox, if the machine can.
 func (o *Options) confines() bool {
 	named := len(o.Folders) > 0 || o.Team != "" // else sessions with a token have no checkouts
 	return o.Sandbox.Mode == sandboxRequire || o.Sandbox.Mode == sandboxAuto && o.TokenFile != "" && named
