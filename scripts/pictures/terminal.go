@@ -54,9 +54,9 @@ func colour(line string) string {
 	switch {
 	case strings.HasPrefix(line, "$ "):
 		return "#ffffff"
-	case strings.Contains(lower, "regressed"), strings.Contains(line, "❌"), strings.Contains(line, "FAIL"), strings.Contains(line, "::error"):
+	case strings.Contains(lower, "regressed"), strings.Contains(line, "✗"), strings.Contains(line, "FAIL"), strings.Contains(line, "::error"):
 		return "#ef8a80"
-	case strings.Contains(line, "✅"):
+	case strings.Contains(line, "✓"):
 		return "#7fd17f"
 	}
 	return "#d8dee9"
