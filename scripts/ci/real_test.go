@@ -34,7 +34,7 @@ func changes() []change {
 		{language: "java", old: "PAUSE_MS = 2", new: "PAUSE_MS = 12", verdict: "regressed", log: "| p50 |"},
 		{language: "node", old: "pause = 2", new: "pause = 12", verdict: "regressed", log: "| p50 |"},
 		{language: "go", old: "package main", new: "package main // the same", flags: sure + " --tolerance 100%", verdict: "ok", log: "| p50 |"},
-		{language: "go", old: "package main", new: "package", verdict: "head does not run", log: "syntax error"},
+		{language: "go", old: "flag.Parse()", new: "flag.Parse(", verdict: "head does not run", log: "syntax error"},
 		{language: "go", old: "flag.Parse()", new: "panic(`no database`)", verdict: "head does not run", log: "panic: no database"},
 		{language: "go", shallow: true, verdict: "failed", log: "the clone has no commit"},
 	}
@@ -82,7 +82,7 @@ func local(t *testing.T, dir string, words ...string) string {
 	var out bytes.Buffer
 	c := exec.Command(words[0], words[1:]...)
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &out
-	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"), "VERIFY_TAKT=", program+"=")
+	c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TAKT_") }), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"), "VERIFY_TAKT=", program+"=")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,7 @@ takt verify --pairs; its outputs, assertions and exit code are those of the whol
   takt fleet --shards 8 --listen :8400 -- capacity --slo 'p99<50ms' -- http http://shop/
   takt fleet manifest kubernetes --shards 8 --image takt -- http --rate 400k/s -z 5m http://shop/`,
 	}, f.addFlags, f.validate, f.run)
+	c.ValidArgsFunction = f.complete
 	c.AddCommand(NewManifest(env))
 	return c
 }
