@@ -17,6 +17,7 @@ import (
 
 // change is what the change of a pull request does to the example server of a language.
 type change struct {
+	name     string
 	language string
 	old, new string // in the source of the server
 	shallow  bool   // the clone lacks the base
@@ -30,17 +31,15 @@ const sure = "--duet --budget 1m --metric p50"
 
 func changes() []change {
 	return []change{
-		{language: "go", old: "pause = 2", new: "pause = 12", verdict: "regressed", log: "| p50 |"},
-		{language: "java", old: "PAUSE_MS = 2", new: "PAUSE_MS = 12", verdict: "regressed", log: "| p50 |"},
-		{language: "node", old: "pause = 2", new: "pause = 12", verdict: "regressed", log: "| p50 |"},
-		{language: "go", old: "package main", new: "package main // the same", flags: sure + " --tolerance 100%", verdict: "ok", log: "| p50 |"},
-		{language: "go", old: "flag.Parse()", new: "flag.Parse(", verdict: "head does not run", log: "syntax error"},
-		{language: "go", old: "flag.Parse()", new: "panic(`no database`)", verdict: "head does not run", log: "panic: no database"},
-		{language: "go", shallow: true, verdict: "failed", log: "the clone has no commit"},
+		{name: "slower-go", language: "go", old: "pause = 2", new: "pause = 12", verdict: "regressed", log: "| p50 |"},
+		{name: "slower-java", language: "java", old: "PAUSE_MS = 2", new: "PAUSE_MS = 12", verdict: "regressed", log: "| p50 |"},
+		{name: "slower-node", language: "node", old: "pause = 2", new: "pause = 12", verdict: "regressed", log: "| p50 |"},
+		{name: "same", language: "go", old: "package main", new: "package main // the same", flags: sure + " --tolerance 100%", verdict: "ok", log: "| p50 |"},
+		{name: "no-build", language: "go", old: "flag.Parse()", new: "flag.Parse(", verdict: "head does not run", log: "syntax error"},
+		{name: "no-start", language: "go", old: "flag.Parse()", new: "panic(`no database`)", verdict: "head does not run", log: "panic: no database"},
+		{name: "shallow", language: "go", shallow: true, verdict: "failed", log: "the clone has no commit"},
 	}
 }
-
-func (c change) name() string { return c.language + " " + c.verdict + " " + c.new }
 
 // checkout is a clone in which the branch change is checked out, one commit after origin/main.
 func (c change) checkout(t *testing.T) string {
@@ -143,7 +142,7 @@ func TestRealAct(t *testing.T) {
 	}
 	const composite = "name: x\ninputs:\n  distribution: {}\n  java-version: {}\n  name: {}\n  path: {}\n  if-no-files-found: {}\nruns:\n  using: composite\n  steps:\n    - shell: sh\n      run: "
 	for _, c := range changes() {
-		t.Run(c.name(), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			dir, tmp := c.checkout(t), t.TempDir()
 			results := filepath.Join(tmp, "results")
 			write(t, filepath.Join(tmp, "java/action.yml"), composite+"java -version\n")
@@ -182,7 +181,7 @@ func TestRealGitLab(t *testing.T) {
 	sources.git("clone", "-q", "--depth", "1", "file://"+root(t), filepath.Join(sources.tmp, "takt"))
 	sources.git("-C", filepath.Join(sources.tmp, "takt"), "checkout", "-q", "-B", "main")
 	for _, c := range changes() {
-		t.Run(c.name(), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			dir := c.checkout(t)
 			for from, to := range map[string]string{filepath.Join(folder(t), "gitlab.yml"): "takt.yml", filepath.Join(dir, "gitlab-ci.yml"): ".gitlab-ci.yml"} {
 				b, err := os.ReadFile(from)
