@@ -31,7 +31,7 @@ import (
 //
 // … stands for any text, alone on a line for any lines. $URL is a target's, $APM
 // an apm-server that is its own cluster. On a busy machine, takt calls even a good run invalid:
-// $VERDICT is how a report begins, $NOTHING how verify says that a run of each revision proves nothing.
+// $VERDICT is how a report begins, $INCONCLUSIVE: how verify says that a run of each revision proves nothing.
 func TestTranscripts(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/transcripts/*.txt") // the pattern is well-formed
 	for _, path := range paths {
@@ -139,7 +139,7 @@ func pattern(text string) *regexp.Regexp {
 	p = regexp.MustCompile(`(?m)^…(\n|$)`).ReplaceAllString(p, `(?:.*\n)*`)
 	p = strings.ReplaceAll(p, "…", ".*")
 	p = strings.ReplaceAll(p, `\$VERDICT`, `(?:valid run|INVALID RUN: )`)
-	p = strings.ReplaceAll(p, `\$NOTHING`, `(?:INCONCLUSIVE: |takt: nothing can be concluded )`)
+	p = strings.ReplaceAll(p, `\$INCONCLUSIVE:`, `(?:INCONCLUSIVE:|takt: nothing can be concluded )`)
 	return regexp.MustCompile(`^` + p + `\n*$`)
 }
 
