@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/racetest"
@@ -84,12 +86,20 @@ func verifyGit(t *testing.T, dir string, args ...string) (code int, stderr strin
 // noneBelow checks that no process works in a folder below dir.
 func noneBelow(t *testing.T, dir string) {
 	t.Helper()
+	for _, p := range below(dir) {
+		t.Errorf("%s works below %s", p, dir)
+	}
+}
+
+// below lists the processes that work in a folder below dir.
+func below(dir string) (list []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range all {
 		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, dir) {
-			t.Errorf("%s works in %s", filepath.Dir(link), at)
+			list = append(list, filepath.Dir(link))
 		}
 	}
+	return list
 }
 
 const (
@@ -233,6 +243,53 @@ func TestVerifyBisect(t *testing.T) {
 	}
 	if !strings.Contains(said, "  - p50: the first worse commit is ") {
 		t.Error(said)
+	}
+}
+
+// If takt is killed, nothing of its server and of its build lives on, not even what left their groups.
+func TestVerifyGitKilled(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("takt knows the processes of a server only on Linux")
+	}
+	dir := commitsOf(t, "touch 1")
+	began := filepath.Join(filepath.Dir(dir), "began")
+	leave := "setsid sleep 600 & sleep 600 & trap '' TERM; touch '" + began + "'; sleep 600"
+	for name, args := range map[string][]string{
+		"server": {"--run", leave},
+		"build":  {"--build", leave, "--run", "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := exec.Command("takt", append(append([]string{"verify", "--git", "c0..c1", "--pairs", "1"}, args...), "--", "http", "-n", "1", "-c", "1", portURL)...)
+			p.Dir, p.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+filepath.Dir(dir))
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "the program", func() bool { _, err := os.Stat(began); return err == nil })
+			if len(below(filepath.Dir(dir))) < 3 {
+				t.Error("there are too few processes to prove anything")
+			}
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Wait()
+			await(t, "the end of its processes", func() bool { return len(below(filepath.Dir(dir))) == 0 })
+			if err := os.Remove(began); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// await waits until something is true.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("waited in vain for %s", what)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"os/exec"
@@ -33,14 +32,10 @@ type Server struct {
 	Port int
 
 	options Options
-	child   *process.Child
+	child   *process.Fenced
 	log     *process.Log
-	mark    string // the variable that all processes of the server have
 	stopped bool
 }
-
-// markVariable names the processes of one server, also those that leave its group.
-const markVariable = "TAKT_UNDER_TEST"
 
 // Start starts a server and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
@@ -54,14 +49,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("another program answers at %s before the server is started; end that program, or use %s in --run", o.Ready.text, PortMark)
 		}
 	}
-	s := &Server{Port: port, options: o, log: process.NewLog(), mark: markVariable + "=" + rand.Text()}
+	s := &Server{Port: port, options: o, log: process.NewLog()}
 	seen := &finder{line: o.Ready.line, found: make(chan struct{})}
 	cmd := exec.Command("sh", "-c", withPort(o.Command, port))
 	cmd.Dir = o.Folder
-	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port), s.mark)
+	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port))
 	cmd.Stdout = io.MultiWriter(s.log, seen)
 	cmd.Stderr = cmd.Stdout
-	if s.child, err = process.LaunchOn(cmd, o.CPUs); err != nil {
+	if s.child, err = process.LaunchFenced(cmd, o.CPUs); err != nil {
 		return nil, err
 	}
 	if err := s.await(ctx, seen.found); err != nil {
@@ -146,25 +141,15 @@ func (s *Server) Stop() {
 		return
 	}
 	s.stopped = true
-	all := process.Bearing(s.mark)
-	s.child.End(s.options.Grace)
-	process.KillBearing(s.mark)
-	process.AwaitEnd(all) // those of the group were killed by its end
+	s.child.Stop(s.options.Grace)
 }
 
 // Watch begins to measure the memory and the CPU time of all processes of the server.
-func (s *Server) Watch() *process.Watched { return process.WatchAll(s.pids) }
+func (s *Server) Watch() *process.Watched { return process.WatchAll(s.child.Pids) }
 
 // Sample begins to read memory and CPU of these processes and the server's log, once a second.
 func (s *Server) Sample() *timeline.Sampler {
-	return timeline.Begin(process.Timeline(s.pids), timeline.Group{s.log.Sample})
-}
-
-func (s *Server) pids() []int {
-	if pids := process.Bearing(s.mark); len(pids) > 0 {
-		return pids
-	}
-	return []int{s.child.Pid()}
+	return timeline.Begin(process.Timeline(s.child.Pids), timeline.Group{s.log.Sample})
 }
 
 // PlaceOf replaces the server's port in a text by PortMark, so that the settings of two runs are

@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -152,14 +152,23 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(process.Bearing(s.mark)); n < 3 { // a shell, the server, and a sleep
-		t.Errorf("%d processes", n)
+	pids := s.child.Pids()
+	if len(pids) < 3 { // a shell, the server, and a sleep
+		t.Errorf("%d processes", len(pids))
 	}
 	s.Stop()
-	if pids := process.Bearing(s.mark); len(pids) > 0 {
-		t.Errorf("%v live on", pids)
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, 0); err == nil && !zombie(pid) {
+			t.Errorf("%d lives on", pid)
+		}
 	}
 	if _, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.Port)); err == nil {
 		t.Error("the server lives on")
 	}
+}
+
+// zombie reports whether a process has ended and waits for its parent.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
 }

@@ -18,6 +18,7 @@ import (
 type commits struct {
 	commits string // BASE..HEAD; "": not given
 	build   string
+	slow    time.Duration // longest time of a build
 	run     string
 	ready   string
 	status  int
@@ -35,12 +36,14 @@ type commits struct {
 const (
 	readyTime = time.Minute
 	graceTime = 10 * time.Second
+	buildTime = 30 * time.Minute
 )
 
 func (c *commits) addFlags(fs *pflag.FlagSet) {
 	const advice = "a session starts no programs on the server"
 	fs.Var(value.Owned(&c.commits, advice), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
 	fs.Var(value.Owned(&c.build, advice), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
+	fs.Var(value.Duration(&c.slow), "build-timeout", "end a build that has not ended after `TIME` (default 30m)")
 	fs.Var(value.Owned(&c.run, advice), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
 	fs.Var(value.Offering(value.Owned(&c.ready, advice), "tcp", "log:", "http://127.0.0.1:{{.Port}}/"), "ready", "a server is ready when `URL|tcp|tcp:HOST:PORT|log:REGEXP` answers, accepts connections, or is in its output (default tcp: the port accepts connections)")
 	fs.IntVar(&c.status, "ready-status", 0, "`STATUS` that the URL of --ready must answer with (default: 200 to 399)")
@@ -65,7 +68,7 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	if !c.on() {
 		return c.idle(v)
 	}
-	c.wait, c.grace = cmp.Or(c.wait, readyTime), cmp.Or(c.grace, graceTime)
+	c.slow, c.wait, c.grace = cmp.Or(c.slow, buildTime), cmp.Or(c.wait, readyTime), cmp.Or(c.grace, graceTime)
 	var err error
 	if c.when, err = service.NewReady(c.ready, c.status); err != nil {
 		faults = append(faults, err)
@@ -106,7 +109,7 @@ func (c *commits) fixed(command []string) bool { return !service.HasPort(command
 
 // idle refuses flags that would do nothing without --git.
 func (c *commits) idle(v *verifyCommand) (faults value.Faults) {
-	for _, name := range []string{"build", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "bisect", "bisect-pairs"} {
+	for _, name := range []string{"build", "build-timeout", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "bisect", "bisect-pairs"} {
 		faults.If(v.env.Typed(name), "--%s is for --git; leave it out, or give --git BASE..HEAD", name)
 	}
 	return faults

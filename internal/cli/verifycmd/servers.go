@@ -66,7 +66,7 @@ func (c *commits) prepare(ctx context.Context, v *verifyCommand) (*pair, error) 
 
 // make builds the commit, and says so.
 func (s *commitSide) make(ctx context.Context, r *checkout.Repository, out io.Writer) (err error) {
-	s.built, err = r.Build(ctx, s.commit, s.build)
+	s.built, err = r.Build(ctx, s.commit, s.build, s.slow)
 	var failed *checkout.BuildError
 	if errors.As(err, &failed) {
 		fmt.Fprintf(out, "verify: the end of the output of --build, at %s %s:\n", s.name, s.commit)

@@ -98,11 +98,16 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	faults = append(faults, v.git.validate(v, args)...)
 	v.choose(args)
 	faults = append(faults, v.idle()...)
-	if v.duet.on {
-		return append(faults, v.duet.validate(v, args)...)
-	}
-	if v.series.pairs != "" {
-		return append(faults, v.series.validate(v, args)...)
+	if v.duet.on || v.series.pairs != "" {
+		if v.duet.on {
+			faults = append(faults, v.duet.validate(v, args)...)
+		} else {
+			faults = append(faults, v.series.validate(v, args)...)
+		}
+		if len(faults) == 0 {
+			faults = core.AppendError(faults, v.checkLoad(args))
+		}
+		return faults
 	}
 	if (len(v.base) > 0) != (len(v.head) > 0) {
 		faults = append(faults, value.Faultf("--base and --head belong together; give both, or neither and filters"))
