@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 )
@@ -25,12 +24,11 @@ type commits struct {
 	wait    time.Duration
 	grace   time.Duration
 	keep    bool // the servers run on between runs
-	cpus    string
+	cores   cores
 	bisect  bool
 	most    int // most pairs of a bisection
 
-	when    service.Ready
-	numbers []int // of cpus; nil: all
+	when service.Ready
 }
 
 const (
@@ -50,7 +48,7 @@ func (c *commits) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")
 	fs.Var(value.Duration(&c.grace), "stop-timeout", "kill a server that has not ended `TIME` after SIGTERM (default 10s)")
 	fs.BoolVar(&c.keep, "keep-running", false, "start each server once; without it each run, and each round of a duet, has a freshly started server, since two starts of one program differ")
-	fs.Var(value.Offering(value.Text(&c.cpus), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
+	fs.Var(value.Offering(value.Text(&c.cores.text), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3, and takt the others; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
 }
 
 func (c *commits) addBisectFlags(fs *pflag.FlagSet) {
@@ -73,7 +71,7 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	if c.when, err = service.NewReady(c.ready, c.status); err != nil {
 		faults = append(faults, err)
 	}
-	if err := c.chooseCPUs(); err != nil {
+	if err := c.cores.choose(); err != nil {
 		faults = append(faults, err)
 	}
 	faults.If(len(v.base)+len(v.head) > 0, "--git names both sides, and --base or --head is given; leave one of them out")
@@ -87,21 +85,6 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	faults.If(v.env.Typed("bisect-pairs") && !c.bisect, "--bisect-pairs limits --bisect; leave it out, or give --bisect")
 	v.base, v.head = []string{"base"}, []string{"head"} // their servers have no addresses yet
 	return faults
-}
-
-// chooseCPUs reads --server-cpus.
-func (c *commits) chooseCPUs() (err error) {
-	switch c.cpus {
-	case "":
-	case "auto":
-		var ok bool
-		if c.numbers, ok = proc.LaterHalf(proc.Cores()); !ok {
-			return value.Faultf("--server-cpus auto needs 4 CPUs and 2 cores that takt may use, on Linux; leave it out")
-		}
-	default:
-		c.numbers, err = proc.ParseCPUs(c.cpus)
-	}
-	return value.Bad("server-cpus", c.cpus, err)
 }
 
 // fixed reports whether the server has a port of its own, so that only one can run.

@@ -241,7 +241,12 @@ func (h *hunt) enter(at int) (why string, err error) {
 	}
 	h.leave()
 	side := &commitSide{commits: h.ends[0].commits, name: "commit", commit: h.history[at]}
-	if err := side.make(h.ctx, h.verifyCommand.servers.repository, h.verifyCommand.env.Stderr); err != nil {
+	side.cores.join()
+	err = side.make(h.ctx, h.verifyCommand.servers.repository, h.verifyCommand.env.Stderr)
+	if err := side.cores.leave(); err != nil {
+		return "", err
+	}
+	if err != nil {
 		var failed *checkout.BuildError
 		if errors.As(err, &failed) && core.SignalOf(h.ctx) == nil {
 			return failed.Error(), nil

@@ -61,6 +61,7 @@ func (c *commits) prepare(ctx context.Context, v *verifyCommand) (*pair, error) 
 			return nil, err
 		}
 	}
+	p.cores.divide(out)
 	return p, nil
 }
 
@@ -97,6 +98,7 @@ func (s *commitSide) wrong(err error) error { return fmt.Errorf("%s %s: %w", s.n
 
 // close ends the servers, and lets others remove the builds.
 func (p *pair) close() {
+	p.cores.join()
 	for _, s := range p.sides {
 		if s != nil {
 			s.stop()
@@ -114,7 +116,7 @@ func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
 	}
 	s.server, err = service.Start(ctx, service.Options{
 		Command: s.run, Folder: s.built.Folder, Env: checkout.Environment((&exec.Cmd{}).Environ()),
-		CPUs: s.numbers, Ready: s.when, Patience: s.wait, Grace: s.grace,
+		CPUs: s.cores.servers, Ready: s.when, Patience: s.wait, Grace: s.grace,
 	})
 	if err != nil {
 		return s.failed(err, out)
