@@ -70,17 +70,24 @@ func gitIn(t *testing.T, dir, script string) string {
 // verifyGit runs takt verify in the repository, with a cache of the test.
 func verifyGit(t *testing.T, dir string, args ...string) (code int, stderr string) {
 	t.Helper()
-	home := filepath.Dir(dir)
-	p := &process{Cmd: exec.Command("takt", append([]string{"verify"}, args...)...)}
-	p.Dir = dir
-	p.Env = append(os.Environ(), "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "GOFLAGS=-mod=mod", "GOPROXY=off",
-		"GOCACHE="+gitIn(t, dir, "go env GOCACHE"), "TAKT_BEARER=tigerlily")
+	p := gitCommand(t, dir, args...)
 	out, err := p.CombinedOutput()
 	if err != nil && p.ProcessState == nil {
 		t.Fatal(err)
 	}
-	noneBelow(t, home)
+	noneBelow(t, filepath.Dir(dir))
 	return p.ProcessState.ExitCode(), string(out)
+}
+
+// gitCommand is takt verify in the repository, with a cache of the test.
+func gitCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	home := filepath.Dir(dir)
+	p := exec.Command("takt", append([]string{"verify"}, args...)...)
+	p.Dir = dir
+	p.Env = append(os.Environ(), "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "GOFLAGS=-mod=mod", "GOPROXY=off",
+		"GOCACHE="+gitIn(t, dir, "go env GOCACHE"), "TAKT_BEARER=tigerlily")
+	return p
 }
 
 // noneBelow checks that no process works in a folder below dir.
@@ -244,6 +251,65 @@ func TestVerifyBisect(t *testing.T) {
 	if !strings.Contains(said, "  - p50: the first worse commit is ") {
 		t.Error(said)
 	}
+}
+
+// A bisection that Ctrl-C ends says which commits are left.
+func TestVerifyBisectInterrupted(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "touch 1", "touch 2", "sed -i 's/20 \\*/80 */' main.go", "touch 4", "touch 5")
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	p := gitCommand(t, dir, "--bisect", "--git", "c0..c5", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "--metric", "p90", "-o", "json="+judgement,
+		"--", "http", "-n", "6", "-c", "2", portURL)
+	out := watching{word: "0: pair 1: ", seen: make(chan struct{})} // of the search for p50 or p90
+	p.Stdout, p.Stderr = &out, &out
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-out.seen:
+			_ = p.Process.Signal(os.Interrupt)
+		case <-ended:
+		}
+	}()
+	_ = p.Wait()
+	close(ended)
+	said := out.text.String()
+	var j struct {
+		Verdict     string
+		Bisect      []verify.Culprit
+		BisectEnded verify.BisectEnd `json:"bisect_ended"`
+	}
+	readJSON(t, judgement, &j)
+	if p.ProcessState.ExitCode() != 130 || j.Verdict != "regressed" || j.BisectEnded != verify.BisectInterrupted || len(j.Bisect) != 1 || j.Bisect[0].Found || len(j.Bisect[0].Commits) < 2 || j.Bisect[0].Chance < 0.9 {
+		t.Fatalf("exit code %d, %+v\n%s", p.ProcessState.ExitCode(), j, said)
+	}
+	for _, want := range []string{"; bisection: interrupted\n", "ended after ", ": not searched", "takt: stopped by SIGINT in the bisection; the judgement says which commits are left"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	noneBelow(t, filepath.Dir(dir))
+}
+
+// watching keeps a text, and closes seen at the first word in it.
+type watching struct {
+	text strings.Builder
+	word string
+	seen chan struct{}
+	done bool
+}
+
+func (w *watching) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if !w.done && strings.Contains(w.text.String(), w.word) {
+		w.done = true
+		close(w.seen)
+	}
+	return len(p), nil
 }
 
 // If takt is killed, nothing of its server and of its build lives on, not even what left their groups.

@@ -156,10 +156,10 @@ func (v *verifyCommand) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	j, err := v.judge(ctx, args)
-	if err != nil {
+	if err != nil && j.BisectEnded == "" { // a bisection that ended early says what is known so far
 		return verdictOf(err)
 	}
-	if err := v.outputs.write(v.env, j); err != nil {
+	if err := errors.Join(v.outputs.write(v.env, j), err); err != nil {
 		return err
 	}
 	switch j.Verdict {

@@ -230,3 +230,30 @@ func around(change, spread float64) (list []float64) {
 	}
 	return list
 }
+
+// A forecast is one of searches like those that follow, not the best case.
+func TestForecast(t *testing.T) {
+	for _, spread := range []float64{0.02, 0.1} {
+		below, within, cheap := 0, 0, 0
+		const searches = 100
+		for i := range searches {
+			h := &history{r: rand.New(rand.NewPCG(uint64(i), 1)), n: 40, change: math.Log(1.25), spread: spread, luck: make([]float64, 40)}
+			h.bad = h.r.IntN(h.n)
+			f := NewForecast(h.n, h.measured(), 0.95, 100)
+			_, _, pairs, builds := h.search(100)
+			if pairs <= f.Likely.Pairs {
+				below++
+			}
+			if pairs <= f.Most.Pairs {
+				within++
+			}
+			if builds <= f.Most.Builds {
+				cheap++
+			}
+		}
+		t.Logf("spread %.2f: pairs below the likely number in %d, below the highest in %d; builds in %d", spread, below, within, cheap)
+		if below < searches*3/10 || within < searches*85/100 || cheap < searches*85/100 {
+			t.Errorf("spread %.2f: of %d searches, %d needed less than the likely number of pairs, %d less than the highest, and %d less than the highest number of builds", spread, searches, below, within, cheap)
+		}
+	}
+}
