@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,18 +89,47 @@ func newForty(t *testing.T, seed uint64, percent int, heavy bool) forty {
 
 // trialOf is what a bisection found.
 type trialOf struct {
-	code       int
-	seconds    float64
-	forecast   string // seconds that takt expected for the pairs of the judgement
-	pairs      int    // of the judgement
-	bisect     []verify.Culprit
-	load       string // load average of the machine at the beginning
-	said       string
-	regressed  []string
-	likelyWord []string // the forecasts after each pair
+	code      int
+	said      string
+	load      string        // load average of the machine at the beginning
+	judged    time.Duration // from the warm-up pair to the judgement of head
+	all       time.Duration
+	regressed []string
+	pairs     int // of the judgement
+	builds    int // of the bisection
+	bisect    []verify.Culprit
 }
 
-var pairsTake = regexp.MustCompile(`pairs take about (\S+)`)
+// forecasts are the lines in which takt says how much it needs.
+func (o trialOf) forecasts() string {
+	var list []string
+	for line := range strings.Lines(o.said) {
+		if strings.Contains(line, " pairs take about ") || strings.Contains(line, ": likely ") || strings.Contains(line, "pairs are needed") && !strings.Contains(line, "at least") {
+			list = append(list, "   "+strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// clocked keeps a text, and when the lines of it came.
+type clocked struct {
+	text strings.Builder
+	at   map[string]time.Time // by words that a line contains
+}
+
+func (c *clocked) Write(p []byte) (int, error) {
+	for word := range c.at {
+		if c.at[word].IsZero() && strings.Contains(string(p), word) {
+			c.at[word] = time.Now()
+		}
+	}
+	return c.text.Write(p)
+}
+
+const (
+	judgeBegins = "a warm-up pair"
+	huntBegins  = "bisect: head is worse"
+)
 
 // trial bisects a history with these arguments.
 func (f forty) trial(t *testing.T, load string, args ...string) (o trialOf) {
@@ -108,17 +137,20 @@ func (f forty) trial(t *testing.T, load string, args ...string) (o trialOf) {
 	judgement := filepath.Join(filepath.Dir(f.dir), "j.json")
 	average, _ := os.ReadFile("/proc/loadavg")
 	o.load, _, _ = strings.Cut(string(average), " ")
+	p := gitCommand(t, f.dir, slices.Concat([]string{"--bisect", "--git", "c0..main", "--build", buildServer, "--run", runServer, "-o", "json=" + judgement}, args, []string{"--", "http"}, strings.Fields(load), []string{portURL})...)
+	out := clocked{at: map[string]time.Time{judgeBegins: {}, huntBegins: {}}}
+	p.Stdout, p.Stderr = &out, &out
 	began := time.Now()
-	o.code, o.said = verifyGit(t, f.dir, append(append([]string{"--bisect", "--git", "c0..main", "--build", buildServer, "--run", runServer, "-o", "json=" + judgement}, args...), append([]string{"--", "http"}, append(strings.Fields(load), portURL)...)...)...)
-	o.seconds = time.Since(began).Seconds()
-	if found := pairsTake.FindStringSubmatch(o.said); found != nil {
-		o.forecast = found[1]
+	if err := p.Run(); err != nil && p.ProcessState == nil {
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(o.said) {
-		if strings.HasPrefix(line, "verify: pair ") {
-			o.likelyWord = append(o.likelyWord, strings.TrimSpace(line))
-		}
+	over := time.Now()
+	o.code, o.said, o.all = p.ProcessState.ExitCode(), out.text.String(), over.Sub(began)
+	if hunt := out.at[huntBegins]; !hunt.IsZero() {
+		over = hunt
 	}
+	o.judged = over.Sub(out.at[judgeBegins])
+	o.builds = strings.Count(o.said, "was built in") - 2
 	var j struct {
 		Comparisons []struct {
 			Metrics []struct {
@@ -143,6 +175,11 @@ func (f forty) trial(t *testing.T, load string, args ...string) (o trialOf) {
 	return o
 }
 
+// String is a line of the protocol.
+func (o trialOf) String() string {
+	return fmt.Sprintf("exit code %d, regressed %v, %d pairs in %.0f s, then %d builds; all in %.0f s, load %s\n%s", o.code, o.regressed, o.pairs, o.judged.Seconds(), o.builds, o.all.Seconds(), o.load, o.forecasts())
+}
+
 // found says what the bisection says about a metric: right, wrong, or not found.
 func (o trialOf) found(f forty, t *testing.T, metric string, want int) string {
 	for _, c := range o.bisect {
@@ -163,11 +200,11 @@ func (o trialOf) found(f forty, t *testing.T, metric string, want int) string {
 }
 
 // Bisections of histories of 40 commits find the commit that is slower, and the one with more memory;
-// in histories without a change there is nothing to find. TAKT_BISECTS is the number of each.
+// in histories without a change there is nothing to find. BISECTS is the number of each.
 func TestBisects(t *testing.T) {
-	n, _ := strconv.Atoi(os.Getenv("TAKT_BISECTS"))
+	n, _ := strconv.Atoi(os.Getenv("BISECTS"))
 	if n == 0 {
-		t.Skip("it needs TAKT_BISECTS, the number of bisections of each kind, and half a minute for each")
+		t.Skip("it needs BISECTS, the number of bisections of each kind, and half a minute for each")
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go")
@@ -182,7 +219,7 @@ func TestBisects(t *testing.T) {
 		}{{"p50", f.slow}, {"max_rss", f.heavy}} {
 			o := f.trial(t, load, "--metric", one.metric, "--pairs", "8")
 			said := o.found(f, t, one.metric, one.want)
-			t.Logf("%s, change %d: %s; exit code %d, %d pairs of base and head expected in %s, all in %.0f s, load %s", one.metric, one.want, said, o.code, o.pairs, o.forecast, o.seconds, o.load)
+			t.Logf("%s, change %d: %s; %s", one.metric, one.want, said, o)
 			if !strings.HasPrefix(said, "right") {
 				wrong++
 				t.Log(o.said)
@@ -192,7 +229,7 @@ func TestBisects(t *testing.T) {
 	for i := range n {
 		f := newForty(t, 100+uint64(i), 0, false)
 		o := f.trial(t, load, "--pairs", "auto", "--max-pairs", "12")
-		t.Logf("no change: exit code %d, regressed %v, %d pairs, expected in %s, all in %.0f s, load %s", o.code, o.regressed, o.pairs, o.forecast, o.seconds, o.load)
+		t.Logf("no change: %s", o)
 		if o.code == 4 {
 			alarms++
 			t.Log(o.said)
@@ -200,8 +237,7 @@ func TestBisects(t *testing.T) {
 	}
 	f := newForty(t, 200, 8, false)
 	o := f.trial(t, "-n 500 -c 1", "--tolerance", "3%", "--pairs", "auto", "--metric", "p50")
-	t.Logf("8 %%, change %d: %s; exit code %d, regressed %v, %d pairs, the most expected in %s, all in %.0f s, load %s", f.slow, o.found(f, t, "p50", f.slow), o.code, o.regressed, o.pairs, o.forecast, o.seconds, o.load)
-	t.Log(strings.Join(o.likelyWord, "\n"))
+	t.Logf("8 %%, change %d: %s; %s", f.slow, o.found(f, t, "p50", f.slow), o)
 	if wrong > max(1, n/5) || alarms > max(1, n/5) {
 		t.Errorf("%d of %d bisections found nothing or the wrong commit; %d of %d judgements without a change were false alarms", wrong, 2*n, alarms, n)
 	}
