@@ -204,7 +204,7 @@ func (o trialOf) found(f forty, t *testing.T, metric string, want int) string {
 func TestBisects(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("BISECTS"))
 	if n == 0 {
-		t.Skip("it needs BISECTS, the number of bisections of each kind, and half a minute for each")
+		t.Skip("it needs BISECTS, the number of bisections of each kind, and half a minute for each; make soak runs it")
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go")

@@ -6,11 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -349,6 +351,43 @@ func TestVerifyGitKilled(t *testing.T) {
 	}
 }
 
+// --server-cpus gives the servers their CPUs, and takt the others.
+func TestVerifyGitCPUs(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	all := slices.Concat(proc.Cores()...)
+	if len(all) < 2 {
+		t.Skip("takt may use only one CPU")
+	}
+	slices.Sort(all)
+	dir := commitsOf(t, "touch 1")
+	rest, last := proc.CPUList(all[:len(all)-1]), proc.CPUList(all[len(all)-1:])
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	for cpus, want := range map[string]string{
+		last:              "verify: the servers use the CPUs " + last + ", and takt the CPUs " + rest + "\n",
+		proc.CPUList(all): "verify: the servers use the CPUs " + proc.CPUList(all) + ", and takt may use no other CPU, so both share them\n",
+	} {
+		_, said := verifyGit(t, dir, "--git", "c0..c1", "--build", buildServer, "--run", "grep Cpus_allowed_list /proc/self/status >&2; exec ./server", "--server-cpus", cpus, "--pairs", "1", "-o", "json="+judgement,
+			"--", "http", "-n", "6", "-c", "2", portURL)
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+		var j struct{ Head verify.Side }
+		readJSON(t, judgement, &j)
+		var r takt.Report
+		show := gitCommand(t, dir)
+		show.Args = []string{"takt", "show", j.Head.Runs[0], "-o", "json"}
+		text, err := show.Output()
+		if err != nil || json.Unmarshal(text, &r) != nil {
+			t.Fatal(err)
+		}
+		if kept, ok := r.Variables["generator_cpus"]; r.Variables["server_cpus"] != cpus || ok != (cpus == last) || ok && kept != rest {
+			t.Errorf("%v", r.Variables)
+		}
+	}
+}
+
 // await waits until something is true.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
@@ -376,7 +415,13 @@ func TestVerifyGitFlags(t *testing.T) {
 		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--bisect-pairs", "0", "--", "http", "-n", "1", portURL}, "bad --bisect-pairs 0"},
 		{[]string{"--git", "c0..", "--run", "x", "--server-cpus", "3-1", "--", "http", "-n", "1", portURL}, `"3-1" is not a list of CPUs`},
 		{[]string{"--build", "x"}, "--build is for --git"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "--nope", portURL}, "after --: unknown flag --nope"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "-n", "1", "--shard", "1/2", portURL}, "--shard makes only a part of a run"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "-n", "1", portURL}, "shard is 1/2 by TAKT_SHARD"},
 	} {
+		if strings.Contains(test.said, "TAKT_SHARD") {
+			t.Setenv("TAKT_SHARD", "1/2")
+		}
 		if code, said := verifyGit(t, dir, test.args...); code != 2 || !strings.Contains(said, test.said) {
 			t.Errorf("%q: exit code %d, %s", test.args, code, said)
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // sh runs a script in a folder, with an identity for git and nothing of the machine's settings.
@@ -237,6 +239,32 @@ func TestBuildTimeout(t *testing.T) {
 		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, filepath.Dir(failed.Log)) {
 			t.Errorf("%s lives on", filepath.Dir(link))
 		}
+	}
+}
+
+// The file of a build's output is limited, and a full disk does not stop the build.
+func TestLogOfBuild(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := process.NewLog()
+	to := tee{file: f, last: last, n: mostLog - 3}
+	for _, text := range []string{"abcde\n", "fg\n"} {
+		if n, err := to.Write([]byte(text)); n != len(text) || err != nil {
+			t.Error(n, err)
+		}
+	}
+	if text, _ := os.ReadFile(f.Name()); string(text) != "abc\n… takt writes no more than 64 MiB of the output\n" {
+		t.Errorf("%q", text)
+	}
+	f.Close()
+	to.n = 0
+	if n, err := to.Write([]byte("h\n")); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+	if tail := last.Tail(9, ""); len(tail) != 3 || tail[0].Text != "abcde" {
+		t.Errorf("%v", tail)
 	}
 }
 

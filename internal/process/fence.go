@@ -45,11 +45,13 @@ func (f *Fenced) Pids() []int {
 // Release removes the fence of a program that has ended: what it left behind may live on.
 func (f *Fenced) Release() { f.guard.End() }
 
-// Stop asks the program to end, kills it after the grace, and kills what it has started and left.
-func (f *Fenced) Stop(grace time.Duration) {
+// Stop asks the program to end, kills it after the grace, and kills what it has started and left. killed: it
+// had not ended by itself.
+func (f *Fenced) Stop(grace time.Duration) (killed bool) {
 	all := Bearing(f.mark)
-	f.End(grace)
+	killed = f.End(grace)
 	KillBearing(f.mark)
 	AwaitEnd(all) // those of the group were killed by its end
 	f.Release()
+	return killed
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,10 +91,23 @@ func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
 			if ctx.Err() != nil {
 				return cmp.Or(context.Cause(ctx), ctx.Err())
 			}
-			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready", s.options.Patience, why), Tail: s.tail()}
+			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready%s", s.options.Patience, why, s.elsewhere()), Tail: s.tail()}
 		case <-tick.C:
 		}
 	}
+}
+
+// elsewhere names the ports of a server that listens on other ones than its own; "": it does not.
+func (s *Server) elsewhere() string {
+	ports := process.Listening(s.child.Pids())
+	if len(ports) == 0 || slices.Contains(ports, s.Port) {
+		return ""
+	}
+	var list []string
+	for _, p := range ports {
+		list = append(list, strconv.Itoa(p))
+	}
+	return fmt.Sprintf("; the server listens on port %s, and not on its port %d: give it %s in --run, or the variable PORT", strings.Join(list, ", "), s.Port, PortMark)
 }
 
 func (s *Server) alive() bool {
@@ -135,13 +149,14 @@ func (s *Server) Failure() error {
 	return &Failed{Why: why, Tail: lines}
 }
 
-// Stop asks the server to end, kills it after the grace, and kills what it has started and left.
-func (s *Server) Stop() {
+// Stop asks the server to end, kills it after the grace, and kills what it has started and left. killed: it
+// had not ended by itself.
+func (s *Server) Stop() (killed bool) {
 	if s.stopped {
-		return
+		return false
 	}
 	s.stopped = true
-	s.child.Stop(s.options.Grace)
+	return s.child.Stop(s.options.Grace)
 }
 
 // Watch begins to measure the memory and the CPU time of all processes of the server.

@@ -76,8 +76,9 @@ func TestReady(t *testing.T) {
 		if sampled.Fill(r); test.ready == "tcp" && (len(r.ServerSeconds) != 1 || r.ServerSeconds[0].Figures[timeline.Memory] < 1<<20 || len(r.ServerSeconds[0].Figures) != 4) {
 			t.Errorf("%+v", r.ServerSeconds) // memory, CPU, errors and warnings
 		}
-		s.Stop()
-		s.Stop() // has no effect
+		if s.Stop() || s.Stop() { // the second has no effect
+			t.Error("a server that ends at SIGTERM was killed")
+		}
 		if u := watched.Usage(); u.MaxRSS < 1<<20 {
 			t.Errorf("%+v", u)
 		}
@@ -105,6 +106,15 @@ func TestNeverReady(t *testing.T) {
 		if !errors.As(err, &failed) || !strings.Contains(failed.Why, want) || !strings.Contains(failed.Why, "--ready-timeout") || len(failed.Tail) == 0 || failed.Tail[0].Text != "begun" {
 			t.Errorf("%s: %v", ready, err)
 		}
+	}
+	other, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, fmt.Sprintf(`PORT=%d exec "$SERVER"`, other), "tcp", 0)
+	o.Patience = time.Second
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("; the server listens on port %d, and not on its port ", other)) {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the user")
@@ -156,7 +166,9 @@ func TestNothingIsLeft(t *testing.T) {
 	if len(pids) < 3 { // a shell, the server, and a sleep
 		t.Errorf("%d processes", len(pids))
 	}
-	s.Stop()
+	if !s.Stop() {
+		t.Error("a deaf server ended by itself")
+	}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, 0); err == nil && !zombie(pid) {
 			t.Errorf("%d lives on", pid)

@@ -307,7 +307,7 @@ func (h *hunt) enter(at int) (why string, err error) {
 // leave ends the server of the commit, and lets others remove its build.
 func (h *hunt) leave() {
 	if h.probe != nil {
-		h.probe.stop()
+		h.probe.stop(h.verifyCommand.env.Stderr)
 		h.probe.built.Close()
 		h.probe = nil
 	}

@@ -30,6 +30,7 @@ type commitSide struct {
 	commit checkout.Commit
 	built  *checkout.Built
 	server *service.Server      // nil: it does not run
+	deaf   bool                 // the user knows that the server does not end by itself
 	used   map[string][]float64 // figures of the server in each run, by metric
 }
 
@@ -57,7 +58,7 @@ func (c *commits) prepare(ctx context.Context, v *verifyCommand) (*pair, error) 
 	for i, commit := range []checkout.Commit{base, head} {
 		p.sides[i] = &commitSide{commits: c, name: sideName(i), commit: commit}
 		if err := p.sides[i].make(ctx, p.repository, out); err != nil {
-			p.close()
+			p.close(out)
 			return nil, err
 		}
 	}
@@ -97,11 +98,11 @@ func (s *commitSide) fault(err error) error {
 func (s *commitSide) wrong(err error) error { return fmt.Errorf("%s %s: %w", s.name, s.commit, err) }
 
 // close ends the servers, and lets others remove the builds.
-func (p *pair) close() {
+func (p *pair) close(out io.Writer) {
 	p.cores.join()
 	for _, s := range p.sides {
 		if s != nil {
-			s.stop()
+			s.stop(out)
 			if s.built != nil {
 				s.built.Close()
 			}
@@ -124,11 +125,13 @@ func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-func (s *commitSide) stop() {
-	if s.server != nil {
-		s.server.Stop()
-		s.server = nil
+// stop ends the server. It says once that a server has to be killed, since that takes long at each run.
+func (s *commitSide) stop(out io.Writer) {
+	if s.server != nil && s.server.Stop() && !s.deaf {
+		s.deaf = true
+		fmt.Fprintf(out, "verify: %s: the server had not ended %v after SIGTERM, so takt killed it; each end of the server takes so long, and --stop-timeout shortens it\n", s.name, s.grace)
 	}
+	s.server = nil
 }
 
 // failed shows the last output of a server, and returns an error with the exit code of its side.

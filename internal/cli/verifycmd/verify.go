@@ -195,7 +195,7 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	if v.servers, err = v.git.prepare(ctx, v); err != nil {
 		return j, err
 	}
-	defer v.servers.close()
+	defer v.servers.close(v.env.Stderr)
 	if j, err = v.compared(ctx, args); err != nil {
 		return j, err
 	}

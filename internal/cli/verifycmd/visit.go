@@ -58,7 +58,7 @@ func (r *visit) leave(out io.Writer) error {
 		r.seconds.End()
 	}
 	if !r.keep {
-		r.stop()
+		r.stop(out)
 	}
 	var failed *service.Failed
 	if errors.As(died, &failed) {
