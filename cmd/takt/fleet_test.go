@@ -124,6 +124,45 @@ func TestFleet(t *testing.T) {
 	if parts, _ := r.Extra["parts"].([]any); len(parts) != 8 {
 		t.Errorf("%d parts", len(parts))
 	}
+	if command := strings.Join(r.Command, " "); !strings.HasPrefix(command, "takt fleet --shards 8 -- http --rate 800/s ") {
+		t.Errorf("the command is %s", command)
+	}
+}
+
+// A shard whose file has another content is refused, with the name of the file.
+func TestFleetOfTwoBodies(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	address, server := freeAddress(t), targettest.Serve(t, target.Options{})
+	here, there := t.TempDir(), t.TempDir()
+	for dir, text := range map[string]string{here: "a", there: "bb"} {
+		if err := os.WriteFile(filepath.Join(dir, "body.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gatherer := start(t, here, "fleet", "--shards", "1", "--listen", address, "--", "http", "-D", "body.json", "-n", "10", "--rate", "100/s", "--no-store", server.URL())
+	start(t, there, "shard", "--fleet", address)
+	if code := gatherer.code(); code != core.ExitFailed || !strings.Contains(gatherer.said.String(), "body_bytes is 2 there, not 1; look at the TAKT_… variables and the content of body.json of its host") {
+		t.Errorf("exit code %d\n%s", code, gatherer.said)
+	}
+}
+
+// The runs of --repeat belong together, as they do without a fleet.
+func TestFleetRepeats(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	address, server, dir := freeAddress(t), targettest.Serve(t, target.Options{}), t.TempDir()
+	gatherer := start(t, dir, "fleet", "--shards", "1", "--listen", address, "--", "http", "-n", "10", "--rate", "100/s", "--repeat", "2", "-o", "json="+filepath.Join(dir, "run.json"), "--no-store", server.URL())
+	start(t, dir, "shard", "--fleet", address)
+	if code := gatherer.code(); code != core.ExitOK {
+		t.Fatalf("exit code %d\n%s", code, gatherer.said)
+	}
+	groups := map[string]int{}
+	paths, _ := filepath.Glob(filepath.Join(dir, "run*.json")) // the pattern is well-formed
+	for _, path := range paths {
+		groups[(&fleetRun{report: path, gatherer: gatherer}).whole(t).Schedule.RunGroup]++
+	}
+	if len(groups) != 1 || groups[""] > 0 || len(paths) != 2 {
+		t.Errorf("%d reports with the run groups %v", len(paths), groups)
+	}
 }
 
 // A shard that is killed, or told to end, ends the run of all.

@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -68,28 +72,43 @@ func gitIn(t *testing.T, dir, script string) string {
 // verifyGit runs takt verify in the repository, with a cache of the test.
 func verifyGit(t *testing.T, dir string, args ...string) (code int, stderr string) {
 	t.Helper()
-	home := filepath.Dir(dir)
-	p := &process{Cmd: exec.Command("takt", append([]string{"verify"}, args...)...)}
-	p.Dir = dir
-	p.Env = append(os.Environ(), "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "GOFLAGS=-mod=mod", "GOPROXY=off",
-		"GOCACHE="+gitIn(t, dir, "go env GOCACHE"), "TAKT_BEARER=tigerlily")
+	p := gitCommand(t, dir, args...)
 	out, err := p.CombinedOutput()
 	if err != nil && p.ProcessState == nil {
 		t.Fatal(err)
 	}
-	noneBelow(t, home)
+	noneBelow(t, filepath.Dir(dir))
 	return p.ProcessState.ExitCode(), string(out)
+}
+
+// gitCommand is takt verify in the repository, with a cache of the test.
+func gitCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	home := filepath.Dir(dir)
+	p := exec.Command("takt", append([]string{"verify"}, args...)...)
+	p.Dir = dir
+	p.Env = append(os.Environ(), "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "GOFLAGS=-mod=mod", "GOPROXY=off",
+		"GOCACHE="+gitIn(t, dir, "go env GOCACHE"), "TAKT_BEARER=tigerlily")
+	return p
 }
 
 // noneBelow checks that no process works in a folder below dir.
 func noneBelow(t *testing.T, dir string) {
 	t.Helper()
+	for _, p := range below(dir) {
+		t.Errorf("%s works below %s", p, dir)
+	}
+}
+
+// below lists the processes that work in a folder below dir.
+func below(dir string) (list []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range all {
 		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, dir) {
-			t.Errorf("%s works in %s", filepath.Dir(link), at)
+			list = append(list, filepath.Dir(link))
 		}
 	}
+	return list
 }
 
 const (
@@ -236,6 +255,149 @@ func TestVerifyBisect(t *testing.T) {
 	}
 }
 
+// A bisection that Ctrl-C ends says which commits are left.
+func TestVerifyBisectInterrupted(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "touch 1", "touch 2", "sed -i 's/20 \\*/80 */' main.go", "touch 4", "touch 5")
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	p := gitCommand(t, dir, "--bisect", "--git", "c0..c5", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "--metric", "p90", "-o", "json="+judgement,
+		"--", "http", "-n", "6", "-c", "2", portURL)
+	out := watching{word: "0: pair 1: ", seen: make(chan struct{})} // of the search for p50 or p90
+	p.Stdout, p.Stderr = &out, &out
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-out.seen:
+			_ = p.Process.Signal(os.Interrupt)
+		case <-ended:
+		}
+	}()
+	_ = p.Wait()
+	close(ended)
+	said := out.text.String()
+	var j struct {
+		Verdict     string
+		Bisect      []verify.Culprit
+		BisectEnded verify.BisectEnd `json:"bisect_ended"`
+	}
+	readJSON(t, judgement, &j)
+	if p.ProcessState.ExitCode() != 130 || j.Verdict != "regressed" || j.BisectEnded != verify.BisectInterrupted || len(j.Bisect) != 1 || j.Bisect[0].Found || len(j.Bisect[0].Commits) < 2 || j.Bisect[0].Chance < 0.9 {
+		t.Fatalf("exit code %d, %+v\n%s", p.ProcessState.ExitCode(), j, said)
+	}
+	for _, want := range []string{"; bisection: interrupted\n", "ended after ", ": not searched", "takt: stopped by SIGINT in the bisection; the judgement says which commits are left"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	noneBelow(t, filepath.Dir(dir))
+}
+
+// watching keeps a text, and closes seen at the first word in it.
+type watching struct {
+	text strings.Builder
+	word string
+	seen chan struct{}
+	done bool
+}
+
+func (w *watching) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if !w.done && strings.Contains(w.text.String(), w.word) {
+		w.done = true
+		close(w.seen)
+	}
+	return len(p), nil
+}
+
+// If takt is killed, nothing of its server and of its build lives on, not even what left their groups.
+func TestVerifyGitKilled(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("takt knows the processes of a server only on Linux")
+	}
+	dir := commitsOf(t, "touch 1")
+	began := filepath.Join(filepath.Dir(dir), "began")
+	leave := "setsid sleep 600 & sleep 600 & trap '' TERM; touch '" + began + "'; sleep 600"
+	for name, args := range map[string][]string{
+		"server": {"--run", leave},
+		"build":  {"--build", leave, "--run", "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := exec.Command("takt", append(append([]string{"verify", "--git", "c0..c1", "--pairs", "1"}, args...), "--", "http", "-n", "1", "-c", "1", portURL)...)
+			p.Dir, p.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+filepath.Dir(dir))
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "the program", func() bool { _, err := os.Stat(began); return err == nil })
+			if len(below(filepath.Dir(dir))) < 3 {
+				t.Error("there are too few processes to prove anything")
+			}
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Wait()
+			await(t, "the end of its processes", func() bool { return len(below(filepath.Dir(dir))) == 0 })
+			if err := os.Remove(began); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// --server-cpus gives the servers their CPUs, and takt the others.
+func TestVerifyGitCPUs(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	all := slices.Concat(proc.Cores()...)
+	if len(all) < 2 {
+		t.Skip("takt may use only one CPU")
+	}
+	slices.Sort(all)
+	dir := commitsOf(t, "touch 1")
+	rest, last := proc.CPUList(all[:len(all)-1]), proc.CPUList(all[len(all)-1:])
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	for cpus, want := range map[string]string{
+		last:              "verify: the servers use the CPUs " + last + ", and takt the CPUs " + rest + "\n",
+		proc.CPUList(all): "verify: the servers use the CPUs " + proc.CPUList(all) + ", and takt may use no other CPU, so both share them\n",
+	} {
+		_, said := verifyGit(t, dir, "--git", "c0..c1", "--build", buildServer, "--run", "grep Cpus_allowed_list /proc/self/status >&2; exec ./server", "--server-cpus", cpus, "--pairs", "1", "-o", "json="+judgement,
+			"--", "http", "-n", "6", "-c", "2", portURL)
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+		var j struct{ Head verify.Side }
+		readJSON(t, judgement, &j)
+		var r takt.Report
+		show := gitCommand(t, dir)
+		show.Args = []string{"takt", "show", j.Head.Runs[0], "-o", "json"}
+		text, err := show.Output()
+		if err != nil || json.Unmarshal(text, &r) != nil {
+			t.Fatal(err)
+		}
+		if kept, ok := r.Variables["generator_cpus"]; r.Variables["server_cpus"] != cpus || ok != (cpus == last) || ok && kept != rest {
+			t.Errorf("%v", r.Variables)
+		}
+	}
+}
+
+// await waits until something is true.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
 // The flags of --git that do not go together are named at once.
 func TestVerifyGitFlags(t *testing.T) {
 	dir := commitsOf(t)
@@ -253,7 +415,13 @@ func TestVerifyGitFlags(t *testing.T) {
 		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--bisect-pairs", "0", "--", "http", "-n", "1", portURL}, "bad --bisect-pairs 0"},
 		{[]string{"--git", "c0..", "--run", "x", "--server-cpus", "3-1", "--", "http", "-n", "1", portURL}, `"3-1" is not a list of CPUs`},
 		{[]string{"--build", "x"}, "--build is for --git"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "--nope", portURL}, "after --: unknown flag --nope"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "-n", "1", "--shard", "1/2", portURL}, "--shard makes only a part of a run"},
+		{[]string{"--git", "c0..", "--run", "x", "--build", "exit 1", "--", "http", "-n", "1", portURL}, "shard is 1/2 by TAKT_SHARD"},
 	} {
+		if strings.Contains(test.said, "TAKT_SHARD") {
+			t.Setenv("TAKT_SHARD", "1/2")
+		}
 		if code, said := verifyGit(t, dir, test.args...); code != 2 || !strings.Contains(said, test.said) {
 			t.Errorf("%q: exit code %d, %s", test.args, code, said)
 		}

@@ -46,9 +46,9 @@ func (e *BuildError) Error() string {
 // Unwrap implements errors.Unwrap.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// Build checks out the commit in the cache and runs the command there. "": there is nothing to
-// build. The same files and command are built once.
-func (r *Repository) Build(ctx context.Context, c Commit, command string) (*Built, error) {
+// Build checks out the commit in the cache and runs the command there, for at most this time. "": there is
+// nothing to build. The same files and command are built once.
+func (r *Repository) Build(ctx context.Context, c Commit, command string, most time.Duration) (*Built, error) {
 	place := filepath.Join(r.cache, "builds", c.Tree[:12]+"-"+short(command+"\x00"+r.prefix))
 	if err := os.MkdirAll(place, 0o755); err != nil {
 		return nil, cacheFault(err)
@@ -58,7 +58,7 @@ func (r *Repository) Build(ctx context.Context, c Commit, command string) (*Buil
 		return nil, cacheFault(err)
 	}
 	b := &Built{Folder: filepath.Join(place, "tree", filepath.FromSlash(r.prefix)), Log: filepath.Join(place, "build.log"), guard: g}
-	if err := r.make(ctx, c, command, place, b); err != nil {
+	if err := r.make(ctx, c, command, most, place, b); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (r *Repository) Build(ctx context.Context, c Commit, command string) (*Buil
 }
 
 // make builds unless the mark built says that this is done.
-func (r *Repository) make(ctx context.Context, c Commit, command, place string, b *Built) error {
+func (r *Repository) make(ctx context.Context, c Commit, command string, most time.Duration, place string, b *Built) error {
 	mark := filepath.Join(place, "built")
 	if err := b.guard.share(ctx); err != nil || exists(mark) {
 		return err
@@ -85,7 +85,7 @@ func (r *Repository) make(ctx context.Context, c Commit, command, place string, 
 	if !exists(b.Folder) {
 		return fmt.Errorf("the commit has no folder %s, in which the commands would run; run takt in a folder that both commits have", r.prefix)
 	}
-	if err := run(ctx, command, b); err != nil {
+	if err := run(ctx, command, most, b); err != nil {
 		return err
 	}
 	b.Took = time.Since(began)
@@ -101,7 +101,7 @@ func exists(path string) bool {
 }
 
 // run runs the command, with its output in the log.
-func run(ctx context.Context, command string, b *Built) error {
+func run(ctx context.Context, command string, most time.Duration, b *Built) error {
 	f, err := os.Create(b.Log)
 	if err != nil {
 		return cacheFault(err)
@@ -113,22 +113,37 @@ func run(ctx context.Context, command string, b *Built) error {
 	last := process.NewLog()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir, cmd.Env = b.Folder, Environment(cmd.Environ())
-	cmd.Stdout = tee{f, last}
+	cmd.Stdout = &tee{file: f, last: last}
 	cmd.Stderr = cmd.Stdout
-	child, err := process.Launch(cmd)
+	child, err := process.LaunchFenced(cmd, nil)
 	if err != nil {
 		return err
 	}
+	failed := func(err error) error { return &BuildError{Log: b.Log, Tail: last.Tail(tailLines, ""), Err: err} }
+	late := time.NewTimer(most)
+	defer late.Stop()
 	select {
 	case <-child.Done():
 	case <-ctx.Done():
-		child.End(stopTime)
+		child.Stop(stopTime)
 		return cmp.Or(context.Cause(ctx), ctx.Err())
+	case <-late.C:
+		child.Stop(stopTime)
+		return failed(&slowError{most})
 	}
+	child.Release() // a build may leave a daemon for the next one
 	if err := child.Err(); err != nil {
-		return &BuildError{Log: b.Log, Tail: last.Tail(tailLines, ""), Err: err}
+		return failed(err)
 	}
 	return nil
+}
+
+// slowError is the end of a build that had not ended by itself.
+type slowError struct{ most time.Duration }
+
+// Error implements error.
+func (e *slowError) Error() string {
+	return fmt.Sprintf("not finished after %v; raise --build-timeout, or find what it waits for", e.most)
 }
 
 const (
@@ -136,15 +151,26 @@ const (
 	tailLines = 20
 )
 
-// tee writes to a log in memory even if the disk is full.
+// mostLog is the part of a build's output that goes to the file, bytes.
+const mostLog = 64 << 20
+
+// tee writes to a log in memory even if the disk is full, and to the file up to mostLog.
 type tee struct {
 	file *os.File
 	last *process.Log
+	n    int
 }
 
-func (t tee) Write(p []byte) (int, error) {
+// Write never fails: a build whose output is not read would stop without a reason.
+func (t *tee) Write(p []byte) (int, error) {
 	_, _ = t.last.Write(p)
-	return t.file.Write(p)
+	part := p[:min(len(p), max(0, mostLog-t.n))]
+	_, _ = t.file.Write(part)
+	if len(part) < len(p) && t.n <= mostLog {
+		_, _ = t.file.WriteString("\n… takt writes no more than 64 MiB of the output\n")
+	}
+	t.n += len(p)
+	return len(p), nil
 }
 
 // Environment is that of the commands of a checkout: without takt's settings, which may contain

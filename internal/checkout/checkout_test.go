@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/process"
 )
 
 // sh runs a script in a folder, with an identity for git and nothing of the machine's settings.
@@ -138,7 +140,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	for _, c := range list {
-		if _, err := r.Build(t.Context(), c, "test -e file"); err != nil {
+		if _, err := r.Build(t.Context(), c, "test -e file", time.Minute); err != nil {
 			t.Error(err)
 		}
 	}
@@ -159,7 +161,7 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	const command = "pwd; git describe --tags; cat ../file ../hidden file; env; touch $((1+1)).made; mkdir ro; touch ro/x; chmod 500 ro"
-	b, err := r.Build(t.Context(), c, command)
+	b, err := r.Build(t.Context(), c, command, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +172,11 @@ func TestBuild(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.Folder, "2.made")); err != nil || b.Took == 0 {
 		t.Error(err, b.Took)
 	}
-	again, err := r.Build(t.Context(), c, command) // while the first is in use
+	again, err := r.Build(t.Context(), c, command, time.Minute) // while the first is in use
 	if err != nil || again.Took != 0 || again.Folder != b.Folder {
 		t.Errorf("%+v, %v", again, err)
 	}
-	other, err := r.Build(t.Context(), c, "true")
+	other, err := r.Build(t.Context(), c, "true", time.Minute)
 	if err != nil || other.Took == 0 || other.Folder == b.Folder {
 		t.Errorf("%+v, %v", other, err)
 	}
@@ -201,22 +203,68 @@ func TestBuildFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Build(t.Context(), c, "echo why; exit 7")
+	_, err = r.Build(t.Context(), c, "echo why; exit 7", time.Minute)
 	var failed *BuildError
 	if !errors.As(err, &failed) || len(failed.Tail) != 1 || failed.Tail[0].Text != "why" || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), failed.Log) {
 		t.Fatalf("%v", err)
 	}
-	if _, err := r.Build(t.Context(), c, "echo why; exit 7"); !errors.As(err, &failed) {
+	if _, err := r.Build(t.Context(), c, "echo why; exit 7", time.Minute); !errors.As(err, &failed) {
 		t.Errorf("a failed build is in the cache: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Build(ctx, c, "sleep 600"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := r.Build(ctx, c, "sleep 600", time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	sub := open(t, sh(t, r.top, "mkdir -p new; cd new; pwd"))
-	if _, err := sub.Build(t.Context(), c, ""); err == nil || !strings.Contains(err.Error(), "has no folder new/") {
+	if _, err := sub.Build(t.Context(), c, "", time.Minute); err == nil || !strings.Contains(err.Error(), "has no folder new/") {
 		t.Error(err)
+	}
+}
+
+// A build that does not end is ended, with what it started and what does not listen to SIGTERM.
+func TestBuildTimeout(t *testing.T) {
+	r := open(t, repository(t))
+	c, err := r.Resolve(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Build(t.Context(), c, `echo begun; $(command -v setsid) sleep 600 & trap "" TERM; while :; do sleep 600; done`, time.Second)
+	var failed *BuildError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "the build failed (not finished after 1s; raise --build-timeout, ") || len(failed.Tail) != 1 || failed.Tail[0].Text != "begun" {
+		t.Fatalf("%v", err)
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range all {
+		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, filepath.Dir(failed.Log)) {
+			t.Errorf("%s lives on", filepath.Dir(link))
+		}
+	}
+}
+
+// The file of a build's output is limited, and a full disk does not stop the build.
+func TestLogOfBuild(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := process.NewLog()
+	to := tee{file: f, last: last, n: mostLog - 3}
+	for _, text := range []string{"abcde\n", "fg\n"} {
+		if n, err := to.Write([]byte(text)); n != len(text) || err != nil {
+			t.Error(n, err)
+		}
+	}
+	if text, _ := os.ReadFile(f.Name()); string(text) != "abc\n… takt writes no more than 64 MiB of the output\n" {
+		t.Errorf("%q", text)
+	}
+	f.Close()
+	to.n = 0
+	if n, err := to.Write([]byte("h\n")); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+	if tail := last.Tail(9, ""); len(tail) != 3 || tail[0].Text != "abcde" {
+		t.Errorf("%v", tail)
 	}
 }
 
@@ -228,7 +276,7 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range mostBuilds + 3 {
-		b, err := r.Build(t.Context(), c, fmt.Sprintf("echo %d", i))
+		b, err := r.Build(t.Context(), c, fmt.Sprintf("echo %d", i), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +290,7 @@ func TestTrim(t *testing.T) {
 	if len(left) != mostBuilds {
 		t.Errorf("%d builds are left", len(left))
 	}
-	if b, err := r.Build(t.Context(), c, fmt.Sprintf("echo %d", mostBuilds+2)); err != nil || b.Took != 0 {
+	if b, err := r.Build(t.Context(), c, fmt.Sprintf("echo %d", mostBuilds+2), time.Minute); err != nil || b.Took != 0 {
 		t.Error("the newest build was removed", err)
 	}
 }
@@ -262,7 +310,7 @@ func TestWorkingTree(t *testing.T) {
 	if to.Hash != from.Hash+"-dirty" || to.Branch != "main" || to.Date != from.Date || to.Short() != from.Short()+"-dirty" {
 		t.Errorf("%+v", to)
 	}
-	b, err := r.Build(t.Context(), to, `ls; cat file "new file"`)
+	b, err := r.Build(t.Context(), to, `ls; cat file "new file"`, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +330,7 @@ func TestSubmodules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.Build(t.Context(), c, `cat "the module/file"`)
+	b, err := r.Build(t.Context(), c, `cat "the module/file"`, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +351,7 @@ func TestShallow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := r.Build(t.Context(), c, "test $(git log --oneline | wc -l) = 1; cat file"); err != nil {
+	if b, err := r.Build(t.Context(), c, "test $(git log --oneline | wc -l) = 1; cat file", time.Minute); err != nil {
 		t.Error(err)
 	} else if text, _ := os.ReadFile(b.Log); string(text) != "two\n" {
 		t.Errorf("%s", text)
@@ -331,7 +379,7 @@ func TestKindsOfRepositories(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		b, err := r.Build(t.Context(), to, "cat file")
+		b, err := r.Build(t.Context(), to, "cat file", time.Minute)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -382,7 +430,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Build(t.Context(), c, ""); err == nil || !strings.Contains(err.Error(), "XDG_CACHE_HOME") {
+		if _, err := r.Build(t.Context(), c, "", time.Minute); err == nil || !strings.Contains(err.Error(), "XDG_CACHE_HOME") {
 			t.Error(err)
 		}
 	})

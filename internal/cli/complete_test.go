@@ -48,6 +48,13 @@ func TestCompletion(t *testing.T) {
 		"collate rate_p":          "rate_per_s :4",
 		"trace stats -o ":         "text json :4",
 		"http --help-":            "--help-all",
+		"fleet --shards 2 -- ":    "http kafka capacity verify :4",
+		"fleet -- kafka ":         "produce consume e2e :4",
+		"fleet -- http --ra":      "--rate :4",
+		"fleet -- http --body-f":  "--body-file :4",
+		"fleet -- http ":          ":0",
+		"fleet -- s":              ":4", // neither store nor show
+		"fleet ma":                "manifest",
 		"http --body-file ":       ":0",
 		"show ./":                 ":0",
 	} {
@@ -65,6 +72,9 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("%s: %q, want %s", line, got, want)
 				break
 			}
+		}
+		if strings.HasPrefix(line, "fleet -- s") && len(got) != len(strings.Fields(want)) {
+			t.Errorf("%s: %q, want only %s", line, got, want)
 		}
 	}
 	for _, line := range []string{"show ", "compare ", "merge ", "verify --base ", "verify --head ", "capacity --from "} {

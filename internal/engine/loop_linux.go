@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -52,7 +52,7 @@ func loopCount(o Options, l *takt.Loop) int {
 	if l.Mux != nil {
 		connections = min(connections, l.MuxConns)
 	}
-	cpus := runtime.NumCPU()
+	cpus := proc.Usable()
 	if o.CPUs > 0 {
 		cpus = min(cpus, o.CPUs)
 	}

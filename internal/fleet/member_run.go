@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/live"
@@ -125,11 +126,18 @@ func (r *Run) Meet(ctx context.Context, known Ready) (time.Time, error) {
 
 // OtherLoadError is the error of a shard that would not send a part of the load that was asked
 // for, for example because of a variable in its environment.
-type OtherLoadError struct{ Setting, Here, Asked string }
+type OtherLoadError struct {
+	Setting, Here, Asked string
+	Files                []string // that the load reads; another content makes another load, too
+}
 
 // Error implements error.
 func (e *OtherLoadError) Error() string {
-	return fmt.Sprintf("it would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and the files of its host", e.Setting, cmp.Or(e.Here, "not set"), cmp.Or(e.Asked, "not set"))
+	files := "the files"
+	if len(e.Files) > 0 {
+		files = "the content of " + strings.Join(e.Files, ", ")
+	}
+	return fmt.Sprintf("it would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and %s of its host", e.Setting, cmp.Or(e.Here, "not set"), cmp.Or(e.Asked, "not set"), files)
 }
 
 // Check compares the settings that shape the load with those that were asked for. The error is an
@@ -139,7 +147,7 @@ func (r *Run) Check(settings map[string]string) error {
 	maps.Copy(names, r.asked)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if here, asked := settings[name], r.asked[name]; here != asked {
-			return &OtherLoadError{name, here, asked}
+			return &OtherLoadError{Setting: name, Here: here, Asked: asked}
 		}
 	}
 	return nil

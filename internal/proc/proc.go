@@ -69,9 +69,9 @@ func (u Usage) Since(before Usage) Span {
 	return s
 }
 
-// Share is d as a part of the time that all cores had: 0.5 is half of the machine.
+// Share is d as a part of the time that all cores had which takt may use: 0.5 is half of them.
 func (s Span) Share(d time.Duration) float64 {
-	return d.Seconds() / max(1e-9, s.Wall.Seconds()*float64(runtime.NumCPU()))
+	return d.Seconds() / max(1e-9, s.Wall.Seconds()*float64(Usable()))
 }
 
 // HostClass names the kind of machine: runs on different kinds are not compared.

@@ -64,11 +64,11 @@ func (c *Child) State() string { return c.cmd.ProcessState.String() }
 // ExitCode is the exit code of the process, -1 after a signal; valid once Done is closed.
 func (c *Child) ExitCode() int { return c.cmd.ProcessState.ExitCode() }
 
-// End asks the group to end, kills it after grace, and waits for the end.
-func (c *Child) End(grace time.Duration) {
+// End asks the group to end, kills it after grace, and waits for the end. killed: it had not ended by itself.
+func (c *Child) End(grace time.Duration) (killed bool) {
 	select {
 	case <-c.done:
-		return
+		return false
 	default:
 	}
 	signalGroup(c.cmd.Process.Pid, false)
@@ -77,7 +77,9 @@ func (c *Child) End(grace time.Duration) {
 	select {
 	case <-c.done:
 	case <-timer.C:
+		killed = true
 		signalGroup(c.cmd.Process.Pid, true)
 		<-c.done
 	}
+	return killed
 }

@@ -5,10 +5,10 @@ package service
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,14 +33,10 @@ type Server struct {
 	Port int
 
 	options Options
-	child   *process.Child
+	child   *process.Fenced
 	log     *process.Log
-	mark    string // the variable that all processes of the server have
 	stopped bool
 }
-
-// markVariable names the processes of one server, also those that leave its group.
-const markVariable = "TAKT_UNDER_TEST"
 
 // Start starts a server and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
@@ -54,14 +50,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("another program answers at %s before the server is started; end that program, or use %s in --run", o.Ready.text, PortMark)
 		}
 	}
-	s := &Server{Port: port, options: o, log: process.NewLog(), mark: markVariable + "=" + rand.Text()}
+	s := &Server{Port: port, options: o, log: process.NewLog()}
 	seen := &finder{line: o.Ready.line, found: make(chan struct{})}
 	cmd := exec.Command("sh", "-c", withPort(o.Command, port))
 	cmd.Dir = o.Folder
-	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port), s.mark)
+	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port))
 	cmd.Stdout = io.MultiWriter(s.log, seen)
 	cmd.Stderr = cmd.Stdout
-	if s.child, err = process.LaunchOn(cmd, o.CPUs); err != nil {
+	if s.child, err = process.LaunchFenced(cmd, o.CPUs); err != nil {
 		return nil, err
 	}
 	if err := s.await(ctx, seen.found); err != nil {
@@ -95,10 +91,23 @@ func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
 			if ctx.Err() != nil {
 				return cmp.Or(context.Cause(ctx), ctx.Err())
 			}
-			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready", s.options.Patience, why), Tail: s.tail()}
+			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready%s", s.options.Patience, why, s.elsewhere()), Tail: s.tail()}
 		case <-tick.C:
 		}
 	}
+}
+
+// elsewhere names the ports of a server that listens on other ones than its own; "": it does not.
+func (s *Server) elsewhere() string {
+	ports := process.Listening(s.child.Pids())
+	if len(ports) == 0 || slices.Contains(ports, s.Port) {
+		return ""
+	}
+	var list []string
+	for _, p := range ports {
+		list = append(list, strconv.Itoa(p))
+	}
+	return fmt.Sprintf("; the server listens on port %s, and not on its port %d: give it %s in --run, or the variable PORT", strings.Join(list, ", "), s.Port, PortMark)
 }
 
 func (s *Server) alive() bool {
@@ -140,31 +149,22 @@ func (s *Server) Failure() error {
 	return &Failed{Why: why, Tail: lines}
 }
 
-// Stop asks the server to end, kills it after the grace, and kills what it has started and left.
-func (s *Server) Stop() {
+// Stop asks the server to end, kills it after the grace, and kills what it has started and left. killed: it
+// had not ended by itself.
+func (s *Server) Stop() (killed bool) {
 	if s.stopped {
-		return
+		return false
 	}
 	s.stopped = true
-	all := process.Bearing(s.mark)
-	s.child.End(s.options.Grace)
-	process.KillBearing(s.mark)
-	process.AwaitEnd(all) // those of the group were killed by its end
+	return s.child.Stop(s.options.Grace)
 }
 
 // Watch begins to measure the memory and the CPU time of all processes of the server.
-func (s *Server) Watch() *process.Watched { return process.WatchAll(s.pids) }
+func (s *Server) Watch() *process.Watched { return process.WatchAll(s.child.Pids) }
 
 // Sample begins to read memory and CPU of these processes and the server's log, once a second.
 func (s *Server) Sample() *timeline.Sampler {
-	return timeline.Begin(process.Timeline(s.pids), timeline.Group{s.log.Sample})
-}
-
-func (s *Server) pids() []int {
-	if pids := process.Bearing(s.mark); len(pids) > 0 {
-		return pids
-	}
-	return []int{s.child.Pid()}
+	return timeline.Begin(process.Timeline(s.child.Pids), timeline.Group{s.log.Sample})
 }
 
 // PlaceOf replaces the server's port in a text by PortMark, so that the settings of two runs are

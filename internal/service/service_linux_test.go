@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -76,8 +76,9 @@ func TestReady(t *testing.T) {
 		if sampled.Fill(r); test.ready == "tcp" && (len(r.ServerSeconds) != 1 || r.ServerSeconds[0].Figures[timeline.Memory] < 1<<20 || len(r.ServerSeconds[0].Figures) != 4) {
 			t.Errorf("%+v", r.ServerSeconds) // memory, CPU, errors and warnings
 		}
-		s.Stop()
-		s.Stop() // has no effect
+		if s.Stop() || s.Stop() { // the second has no effect
+			t.Error("a server that ends at SIGTERM was killed")
+		}
 		if u := watched.Usage(); u.MaxRSS < 1<<20 {
 			t.Errorf("%+v", u)
 		}
@@ -105,6 +106,15 @@ func TestNeverReady(t *testing.T) {
 		if !errors.As(err, &failed) || !strings.Contains(failed.Why, want) || !strings.Contains(failed.Why, "--ready-timeout") || len(failed.Tail) == 0 || failed.Tail[0].Text != "begun" {
 			t.Errorf("%s: %v", ready, err)
 		}
+	}
+	other, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, fmt.Sprintf(`PORT=%d exec "$SERVER"`, other), "tcp", 0)
+	o.Patience = time.Second
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("; the server listens on port %d, and not on its port ", other)) {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the user")
@@ -152,14 +162,25 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(process.Bearing(s.mark)); n < 3 { // a shell, the server, and a sleep
-		t.Errorf("%d processes", n)
+	pids := s.child.Pids()
+	if len(pids) < 3 { // a shell, the server, and a sleep
+		t.Errorf("%d processes", len(pids))
 	}
-	s.Stop()
-	if pids := process.Bearing(s.mark); len(pids) > 0 {
-		t.Errorf("%v live on", pids)
+	if !s.Stop() {
+		t.Error("a deaf server ended by itself")
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, 0); err == nil && !zombie(pid) {
+			t.Errorf("%d lives on", pid)
+		}
 	}
 	if _, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.Port)); err == nil {
 		t.Error("the server lives on")
 	}
+}
+
+// zombie reports whether a process has ended and waits for its parent.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
 }

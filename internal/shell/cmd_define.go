@@ -17,15 +17,21 @@ const (
 func defineCommands() []command {
 	return []command{{
 		name: "define", args: "[NAME WORDS… | rm NAME | PATTERN]", short: "give words a name, or list these names", prepare: notAlone,
-		long: `takt replaces NAME in a line with WORDS, which may contain other names, ; between
-commands, and the placeholder $. Each $ gets, in order, one of the last words of a
-command:
+		long: fmt.Sprintf(`takt replaces NAME in a line with WORDS, which may contain other names, ; between
+commands, and the placeholder $. It does so until no name is left, at most %d times a line.
   define co apm switch -fcmv $
   define ones test 30s 1 1 1 1
   define do co ; ones
   do master ; do axw/trace-apm-server
+After each command of a line, all $ up to there get, in order, the last words that follow the
+first word of this command. If it has fewer words than there are $, they wait for a later
+command, so the last line can also be
+  do ; do master axw/trace-apm-server
+If a $ has no word at the end of the line, nothing of the line runs. takt replaces nothing
+in quotes.
 define lists your definitions, define PATTERN those that contain PATTERN, define rm NAME
-deletes one. takt replaces no word in quotes.`,
+deletes one. A user's sessions share them, also after a restart, so takt refuses words with
+a password.`, maxSubstitutions-1),
 	}}
 }
 

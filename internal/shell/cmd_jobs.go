@@ -12,9 +12,13 @@ import (
 func jobCommands() []command {
 	return []command{
 		{name: "queue", args: "[rm ID | clear [all]]", short: "list the jobs of all sessions, or remove waiting ones", prepare: prepareQueue, look: alone,
-			long: `queue rm 7 removes the waiting job 7. queue clear removes the waiting jobs of this
+			long: fmt.Sprintf(`Jobs run one at a time, in the order in which they were queued, whoever queued them; at
+most %d wait. A job that fails or is cancelled does not stop the next one. Your session
+shows the output of its jobs. If you leave, they go on, unless you quit --cancel. After a
+restart of the server, waiting jobs keep their turns; a job that ran is not run again.
+queue rm 7 removes the waiting job 7. queue clear removes the waiting jobs of this
 session, and the list of jobs that a restart interrupted; queue clear all also removes
-the waiting jobs of other sessions, and tells them. cancel stops a running job.`},
+the waiting jobs of other sessions, and tells them. cancel stops a running job.`, maxWaiting)},
 		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
 			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
 		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always, typed: true},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // sessionCommands are the commands for the session itself.
@@ -12,7 +13,11 @@ func sessionCommands() []command {
 		{name: "help", args: "[COMMAND [all]]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
 			long: "help COMMAND all shows all flags of a command. help look and help admin say what these roles may do."},
 		{name: "status", args: "[-w]", short: "what runs, what waits, and what is loaded", prepare: prepareStatus, look: always,
-			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
+			long: `The first lines are the cluster with its health and its documents of apm-server, and the
+server under test with its branch and revision; then the store of reports, the names of
+targets and folders, and the queue.
+status -w shows the running load every second, until Enter or Ctrl-C; the job goes on.
+After edit on it has colours.`},
 		{name: "words", short: "what Tab can complete, a word a line, for rlwrap -f", look: always,
 			prepare: do(func(c *session) { c.say(strings.Join(c.everyWord(), "\n")) })},
 		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always, typed: true,
@@ -87,24 +92,33 @@ read the token file and the team file again (reload). Where a token has this rol
 with the role run can end only their own jobs.`
 
 const lookHelp = `Users with the role look may only read: help, words, status, queue, attach, log, runs,
-show, collate, compare, verify without --, apm list and apm tail, auth, edit and quit.
+show, history, collate, compare, verify without --, apm list and apm tail, auth, edit and quit.
 They cannot write files, or start, stop or choose anything.`
 
 func (c *session) listCommands() {
 	c.say(Help())
 }
 
+// usageWidth is the width of the column of commands in the list; longer ones have a line of their own.
+const usageWidth = 34
+
 // Help lists the commands, a line each, and says how lines are read.
 func Help() string {
 	var b strings.Builder
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "  %-34s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.short)
+		usage := strings.TrimSpace(cmd.name + " " + cmd.args)
+		if utf8.RuneCountInString(usage) > usageWidth {
+			fmt.Fprintf(&b, "  %s\n", usage)
+			usage = ""
+		}
+		fmt.Fprintf(&b, "  %-*s %s\n", usageWidth, usage, cmd.short)
 	}
 	b.WriteString(`
 help COMMAND explains one, help COMMAND all shows all its flags. ; separates commands on
 one line; if one of them is wrong, none runs. 'quotes' and "quotes" keep words together;
 # begins a comment. @NAME is the URL of a target that the server names; status lists the
-names. Loads, apm switch and elasticsearch reset wait in one queue for all sessions;
-everything else runs at once. File names are relative to the server's folder for files.`)
+names. define gives words a name, and $ is replaced by words of the line: help define.
+Loads, apm switch and elasticsearch reset wait in one queue for all sessions: help queue;
+everything else runs at once. help collate explains filters and sorting. File names are relative to the server's folder for files.`)
 	return b.String()
 }

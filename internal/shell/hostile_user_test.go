@@ -20,7 +20,7 @@ import (
 // commandNames are those of the shell, as help lists them.
 func commandNames() (names []string) {
 	for line := range strings.Lines(shell.Help()) {
-		if name, is := strings.CutPrefix(line, "  "); is {
+		if name, is := strings.CutPrefix(line, "  "); is && name[0] != ' ' {
 			names = append(names, strings.Fields(name)[0])
 		}
 	}

@@ -108,13 +108,15 @@ func (q *queue) add(from *session, a action) (j *job, before int, err error) {
 	}
 	q.line = append(q.line, j)
 	q.startNext()
-	q.save()
 	return j, before, nil
 }
 
-// startNext starts the first job that waits, if none runs. The lock is held.
+// startNext starts the first job that waits, if none runs, and saves all jobs. The job begins only
+// when the file says that it runs: a server that is killed at its beginning would run it again after
+// a restart. The lock is held.
 func (q *queue) startNext() {
 	if q.current != nil || len(q.line) == 0 || q.closed {
+		q.save()
 		return
 	}
 	j := q.line[0]
@@ -122,6 +124,7 @@ func (q *queue) startNext() {
 	q.current = j
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
+	q.save()
 	q.jobs.Go(func() {
 		_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
 		code := j.task(ctx, j.abort, j.log)
@@ -140,7 +143,6 @@ func (q *queue) finish(j *job, code int) {
 	q.current = nil
 	q.keep(j)
 	q.startNext()
-	q.save()
 	q.mu.Unlock()
 	_ = j.from.noteAs(j.role, eventJob, j.id, j.shown, outcome)
 	j.log.close()

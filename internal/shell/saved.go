@@ -132,7 +132,6 @@ func (s *Server) restore() {
 	q.prune()
 	q.sweep()
 	q.startNext()
-	q.save()
 }
 
 // lose adds a job that is not run again.

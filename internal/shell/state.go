@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/sandbox"
 )
 
@@ -157,7 +158,11 @@ func replaceFile(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	_ = outfile.SyncFolder(filepath.Dir(path)) // not every system can; without it, a power failure may bring the old content back
+	return nil
 }
 
 // user is one user, with everything that all sessions of the user share.

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
@@ -43,6 +46,9 @@ func fake() int {
 		panic(err)
 	}
 	os.Stderr.WriteString(os.Getenv("FAKE_STDERR"))
+	if path := os.Getenv("FAKE_WAITS"); path != "" {
+		return cancelled(path)
+	}
 	code, _ := strconv.Atoi(os.Getenv("FAKE_CODE"))
 	golden := map[int]string{0: "ok", 4: "regressed", 5: "inconclusive"}[code]
 	for i, word := range os.Args {
@@ -58,12 +64,29 @@ func fake() int {
 	return code
 }
 
+// cancelled writes its process id to a file, waits for SIGTERM, and ends as takt does.
+func cancelled(path string) int {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	if err := os.WriteFile(path+".new", []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		panic(err)
+	}
+	<-told
+	os.Stderr.WriteString("takt: SIGTERM received\n")
+	return 143
+}
+
 // job is a job of a CI system: a repository, and the variables of the system.
 type job struct {
 	t    *testing.T
 	dir  string // the checkout
 	tmp  string // where files of the system are
 	vars map[string]string
+	// started has the program that run has started.
+	started chan *os.Process
 }
 
 // outcome is what the job did.
@@ -74,6 +97,7 @@ type outcome struct {
 	summary     string   // GITHUB_STEP_SUMMARY
 	output      string   // GITHUB_OUTPUT
 	summaryFile string
+	junit       string // verify.xml
 }
 
 // folder is scripts/ci.
@@ -99,7 +123,7 @@ func newJob(t *testing.T) *job {
 		t.Fatal(err)
 	}
 	tmp := t.TempDir()
-	j := &job{t: t, dir: filepath.Join(tmp, "a check out $(touch pwned)"), tmp: tmp, vars: map[string]string{
+	j := &job{t: t, started: make(chan *os.Process, 1), dir: filepath.Join(tmp, "a check out $(touch pwned)"), tmp: tmp, vars: map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": tmp, "TMPDIR": tmp, program: "fake", "FAKE_CODE": "0", "FAKE_ARGS": filepath.Join(tmp, "args"),
 		"FAKE_GOLDEN": filepath.Join(folder(t), "../../internal/format/testdata/judgement"), "VERIFY_TAKT": self,
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
@@ -162,7 +186,16 @@ func (j *job) run(words ...string) (o outcome) {
 	var out, errs bytes.Buffer
 	c := exec.Command(words[0], words[1:]...)
 	c.Dir, c.Env, c.Stdout, c.Stderr = j.dir, j.environ(), &out, &errs
-	if err := c.Run(); err != nil {
+	err := c.Start()
+	if err == nil {
+		j.started <- c.Process
+		err = c.Wait()
+		select {
+		case <-j.started:
+		default: // the test has it
+		}
+	}
+	if err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			j.t.Fatal(err)
@@ -177,6 +210,7 @@ func (j *job) run(words ...string) (o outcome) {
 	}
 	o.summary, o.output = j.read(j.vars["GITHUB_STEP_SUMMARY"]), j.read(j.vars["GITHUB_OUTPUT"])
 	o.summaryFile = j.read(filepath.Join(j.dir, "takt-results/summary.md"))
+	o.junit = j.read(filepath.Join(j.dir, "takt-results/verify.xml"))
 	_ = filepath.WalkDir(j.tmp, func(path string, _ os.DirEntry, _ error) error {
 		if filepath.Base(path) == "pwned" {
 			j.t.Errorf("a text of the pull request was run: %s exists", path)
@@ -264,7 +298,7 @@ func TestExitCodes(t *testing.T) {
 		{"7", "fail", 7, "base does not run", "::error "},
 		{"8", "fail", 8, "head does not run", "::error "},
 		{"1", "fail", 1, "failed", "::error "},
-		{"130", "warn", 130, "failed", "::error "},
+		{"130", "warn", 130, "cancelled", "::error "},
 		{"0", "nonsense", 2, "", "::error "},
 	} {
 		o := newJob(t).github().set("FAKE_CODE", c.code, "VERIFY_INCONCLUSIVE", c.inconclusive, "FAKE_STDERR", "progress\ntakt: why it `failed`\n").script()
@@ -289,6 +323,9 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("the second line is %s", lines[3])
 		}
 		judged := c.code == "0" || c.code == "4" || c.code == "5"
+		if !judged {
+			o.erred(t, c.verdict, "why it failed")
+		}
 		if judged != strings.Contains(o.summary, "| p99 |") || judged == strings.Contains(o.summary, "`why it failed`") {
 			t.Errorf("%s: summary\n%s", name, o.summary)
 		}
@@ -321,6 +358,10 @@ func TestShallow(t *testing.T) {
 		if o.code != 2 || !strings.Contains(o.errs, c.want) || o.args != nil {
 			t.Errorf("%s: exit code %d: %s", c.name, o.code, o.errs)
 		}
+		o.erred(t, "failed", c.want)
+		if lines := strings.Split(o.summaryFile, "\n"); len(lines) < 5 || !strings.HasPrefix(lines[2], "**failed**: `the clone ") {
+			t.Errorf("%s: summary\n%s", c.name, o.summaryFile)
+		}
 		if c.name == "github" && (!strings.Contains(o.out, "::error ") || !strings.Contains(o.summary, "fetch-depth: 0")) {
 			t.Errorf("%s%s", o.out, o.summary)
 		}
@@ -331,6 +372,35 @@ func TestShallow(t *testing.T) {
 	j.git("commit", "-q", "--allow-empty", "-m", "unrelated")
 	if o := j.script(); o.code != 2 || !strings.Contains(o.errs, "fetch-depth: 0") {
 		t.Errorf("exit code %d: %s", o.code, o.errs)
+	}
+}
+
+// A repository with one commit has no base, however deep its clone is.
+func TestFirstCommit(t *testing.T) {
+	j := newJob(t)
+	j.git("checkout", "-q", "--orphan", "other")
+	j.git("commit", "-q", "--allow-empty", "-m", "first")
+	if o := j.script(); o.code != 2 || !strings.Contains(o.errs, "HEAD is the first commit") || o.args != nil {
+		t.Errorf("exit code %d: %s", o.code, o.errs)
+	}
+}
+
+// erred checks the JUnit of a job without a judgement.
+func (o outcome) erred(t *testing.T, verdict, reason string) {
+	t.Helper()
+	var suite struct {
+		Tests  int `xml:"tests,attr"`
+		Errors int `xml:"errors,attr"`
+		Cases  []struct {
+			Error struct {
+				Type    string `xml:"type,attr"`
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
+		} `xml:"testcase"`
+	}
+	err := xml.Unmarshal([]byte(o.junit), &suite)
+	if err != nil || suite.Tests != 1 || suite.Errors != 1 || len(suite.Cases) != 1 || suite.Cases[0].Error.Type != verdict || !strings.Contains(suite.Cases[0].Error.Message, reason) {
+		t.Errorf("%v: want the error %s: %s, JUnit\n%s", err, verdict, reason, o.junit)
 	}
 }
 

@@ -2,6 +2,7 @@
 //
 //	go run ./scripts/pictures                             docs/pictures anew: takt against its own target, half a minute
 //	go run ./scripts/pictures [FLAGS] PAGE.html TO.png    one page, to look at while it changes
+//	go run ./scripts/pictures OUTPUT.txt TITLE TO.svg     what a terminal showed
 //
 // It uses the Chromium of scripts/servers.
 package main
@@ -34,6 +35,8 @@ func main() {
 		err = docs()
 	case 2:
 		err = pictures(flag.Arg(0), map[string]chromium.View{flag.Arg(1): v})
+	case 3:
+		err = terminal(flag.Arg(0), flag.Arg(1), flag.Arg(2))
 	default:
 		flag.Usage()
 		os.Exit(2)

@@ -104,10 +104,8 @@ func settingsOf(env core.Env, command []string) (given []string, err error) {
 // askConfig returns the names of the flags in a load command.
 func askConfig(env core.Env, command []string) (given []string, err error) {
 	rows, err := env.LoadSettings(command)
-	for _, r := range rows {
-		if elsewhere := r.Origin == core.FromEnvironment || r.Origin == core.FromFile; err == nil && elsewhere && r.Name == "shard" && r.Value != "1/1" {
-			err = fmt.Errorf("shard is %s by %s, so each step would be a part of its rate; leave it out", r.Value, r.At)
-		}
+	if err == nil {
+		err = core.WholeLoad(rows)
 	}
 	return core.FlagNames(rows), err
 }

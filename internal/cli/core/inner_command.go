@@ -35,3 +35,14 @@ func FlagNames(rows []SettingRow) (given []string) {
 	}
 	return given
 }
+
+// WholeLoad refuses a shard that the environment or a configuration file sets: each run would then be a
+// part of its rate.
+func WholeLoad(rows []SettingRow) error {
+	for _, r := range rows {
+		if elsewhere := r.Origin == FromEnvironment || r.Origin == FromFile; elsewhere && r.Name == "shard" && r.Value != "1/1" {
+			return fmt.Errorf("shard is %s by %s, so each run would be a part of its rate; leave it out", r.Value, r.At)
+		}
+	}
+	return nil
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -29,6 +30,7 @@ const mostShards = 10_000
 type fleetCommand struct {
 	env      core.Env
 	shards   int
+	started  bool // something else starts the shards
 	listen   string
 	patience time.Duration
 	lost     float64 // share of the shards that may be lost
@@ -58,6 +60,7 @@ takt verify --pairs; its outputs, assertions and exit code are those of the whol
   takt fleet --shards 8 --listen :8400 -- capacity --slo 'p99<50ms' -- http http://shop/
   takt fleet manifest kubernetes --shards 8 --image takt -- http --rate 400k/s -z 5m http://shop/`,
 	}, f.addFlags, f.validate, f.run)
+	c.ValidArgsFunction = f.complete
 	c.AddCommand(NewManifest(env))
 	return c
 }
@@ -69,6 +72,8 @@ func (f *fleetCommand) addFlags(fs *pflag.FlagSet) {
 		fs.Var(value.Duration(&f.patience), "join-timeout", "fail if not all shards are ready after `TIME`")
 		fs.Var(value.Share(&f.lost), "allow-lost", "go on while at most this `SHARE` of the shards is lost, such as 10%; the run is invalid all the same")
 		f.secret.addFlags(fs)
+		fs.BoolVar(&f.started, manifest.Started, false, "do not say how to start shards: the script of takt fleet manifest ssh starts them")
+		fs.Lookup(manifest.Started).Hidden = true
 	}, "shards", "listen")
 }
 
@@ -180,6 +185,8 @@ func (f *fleetCommand) announce(w interface{ Write([]byte) (int, error) }, at ne
 	}
 	address := f.reach(at)
 	switch {
+	case f.started:
+		fmt.Fprintf(w, "takt fleet: waiting for %s\n", shardsOf(f.shards))
 	case made:
 		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s TAKT_FLEET_TOKEN=%s takt shard\n", shardsOf(f.shards), address, *token)
 	case *token != "":

@@ -184,6 +184,9 @@ func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { r
 func (s *side) Join(p *engine.Plan, known core.Known) {
 	p.Meet = func(ctx context.Context) (time.Time, error) {
 		if err := s.run.Check(known.Settings); err != nil {
+			if other := (*fleet.OtherLoadError)(nil); errors.As(err, &other) {
+				other.Files = s.reads
+			}
 			return time.Now(), err
 		}
 		return s.run.Meet(ctx, fleet.Ready{Head: known.Head, Files: digests(s.reads)})
@@ -238,8 +241,13 @@ func digest(name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// Over keeps the report.
-func (s *side) Over(r *takt.Report) { s.report = r }
+// Over keeps the report. Its warnings advise what helps a fleet.
+func (s *side) Over(r *takt.Report) {
+	for i, w := range r.Warnings {
+		r.Warnings[i].Message = strings.ReplaceAll(w.Message, "spread the run with --shard", "spread the run over more shards")
+	}
+	s.report = r
+}
 
 // tail keeps the last lines of what a command prints.
 type tail struct{ bytes.Buffer }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,11 +88,15 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	if err != nil {
 		l.brokeOff = err
 	}
-	report.ID, report.Tool, report.Command, report.Labels = head.ID, head.Tool, head.Command, head.Labels
 	l.noteFaults(report, injected)
+	report.ID, report.Tool, report.Labels = head.ID, head.Tool, head.Labels
+	report.Command = slices.Concat([]string{"takt", "fleet", "--shards", strconv.Itoa(l.env.Fleet.Shards), "--"}, head.Command[1:])
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
-	if name := l.runGroup.String(); name != "" {
+	switch name := l.runGroup.String(); {
+	case name != "":
 		report.Schedule.RunGroup = name
+	case l.repeat > 1: // as without a fleet
+		report.Schedule.RunGroup = l.group
 	}
 	return report, nil
 }

@@ -38,21 +38,15 @@ func (h *hunt) culprit(metric string, s *bisect.Search, pairs int) verify.Culpri
 // mostNamed is the number of likely commits in a sentence.
 const mostNamed = 5
 
-// sentence says what a search has found.
-func sentence(c verify.Culprit) string {
+// sentence says what a search has found. ended: it ended early, for another reason than its limits.
+func sentence(c verify.Culprit, ended bool) string {
 	last := c.Commits[len(c.Commits)-1]
 	switch {
 	case !c.Found:
-		var list []string
-		likely := slices.Clone(c.Commits)
-		slices.SortStableFunc(likely, func(a, b verify.Suspect) int { return cmp.Compare(b.Chance, a.Chance) })
-		for _, s := range likely[:min(mostNamed, len(likely))] {
-			list = append(list, fmt.Sprintf("%s (%.0f %%)", named(s.Commit), 100*s.Chance))
+		if ended {
+			return fmt.Sprintf("%s: ended after %s; the first worse commit is one of %s, with a probability of %s: %s", c.Metric, pairsOf(c.Pairs), commitsOf(len(c.Commits)), surely(c.Chance), likeliest(c.Commits))
 		}
-		if more := len(likely) - mostNamed; more > 0 {
-			list = append(list, commitsOf(more)+" more")
-		}
-		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; raise --bisect-pairs, or make longer runs", c.Metric, pairsOf(c.Pairs), strings.Join(list, ", "))
+		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; raise --bisect-pairs, or make longer runs", c.Metric, pairsOf(c.Pairs), likeliest(c.Commits))
 	case len(c.Commits) > 1:
 		var list []string
 		for _, s := range c.Commits[:len(c.Commits)-1] {
@@ -65,6 +59,20 @@ func sentence(c verify.Culprit) string {
 		text += fmt.Sprintf("; the commit is a merge, and --git %.10s^1..%.10s^2 --bisect looks into it", last.Hash, last.Hash)
 	}
 	return text
+}
+
+// likeliest names the likeliest of commits.
+func likeliest(commits []verify.Suspect) string {
+	var list []string
+	likely := slices.Clone(commits)
+	slices.SortStableFunc(likely, func(a, b verify.Suspect) int { return cmp.Compare(b.Chance, a.Chance) })
+	for _, s := range likely[:min(mostNamed, len(likely))] {
+		list = append(list, fmt.Sprintf("%s (%.0f %%)", named(s.Commit), 100*s.Chance))
+	}
+	if more := len(likely) - mostNamed; more > 0 {
+		list = append(list, commitsOf(more)+" more")
+	}
+	return strings.Join(list, ", ")
 }
 
 func named(c verify.Commit) string { return fmt.Sprintf("%.10s (%s)", c.Hash, c.Subject) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 )
@@ -18,36 +17,38 @@ import (
 type commits struct {
 	commits string // BASE..HEAD; "": not given
 	build   string
+	slow    time.Duration // longest time of a build
 	run     string
 	ready   string
 	status  int
 	wait    time.Duration
 	grace   time.Duration
 	keep    bool // the servers run on between runs
-	cpus    string
+	cores   cores
 	bisect  bool
 	most    int // most pairs of a bisection
 
-	when    service.Ready
-	numbers []int // of cpus; nil: all
+	when service.Ready
 }
 
 const (
 	readyTime = time.Minute
 	graceTime = 10 * time.Second
+	buildTime = 30 * time.Minute
 )
 
 func (c *commits) addFlags(fs *pflag.FlagSet) {
 	const advice = "a session starts no programs on the server"
 	fs.Var(value.Owned(&c.commits, advice), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
 	fs.Var(value.Owned(&c.build, advice), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
+	fs.Var(value.Duration(&c.slow), "build-timeout", "end a build that has not ended after `TIME` (default 30m)")
 	fs.Var(value.Owned(&c.run, advice), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
 	fs.Var(value.Offering(value.Owned(&c.ready, advice), "tcp", "log:", "http://127.0.0.1:{{.Port}}/"), "ready", "a server is ready when `URL|tcp|tcp:HOST:PORT|log:REGEXP` answers, accepts connections, or is in its output (default tcp: the port accepts connections)")
 	fs.IntVar(&c.status, "ready-status", 0, "`STATUS` that the URL of --ready must answer with (default: 200 to 399)")
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")
 	fs.Var(value.Duration(&c.grace), "stop-timeout", "kill a server that has not ended `TIME` after SIGTERM (default 10s)")
 	fs.BoolVar(&c.keep, "keep-running", false, "start each server once; without it each run, and each round of a duet, has a freshly started server, since two starts of one program differ")
-	fs.Var(value.Offering(value.Text(&c.cpus), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
+	fs.Var(value.Offering(value.Text(&c.cores.text), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3, and takt the others; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
 }
 
 func (c *commits) addBisectFlags(fs *pflag.FlagSet) {
@@ -65,12 +66,12 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	if !c.on() {
 		return c.idle(v)
 	}
-	c.wait, c.grace = cmp.Or(c.wait, readyTime), cmp.Or(c.grace, graceTime)
+	c.slow, c.wait, c.grace = cmp.Or(c.slow, buildTime), cmp.Or(c.wait, readyTime), cmp.Or(c.grace, graceTime)
 	var err error
 	if c.when, err = service.NewReady(c.ready, c.status); err != nil {
 		faults = append(faults, err)
 	}
-	if err := c.chooseCPUs(); err != nil {
+	if err := c.cores.choose(); err != nil {
 		faults = append(faults, err)
 	}
 	faults.If(len(v.base)+len(v.head) > 0, "--git names both sides, and --base or --head is given; leave one of them out")
@@ -86,27 +87,12 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	return faults
 }
 
-// chooseCPUs reads --server-cpus.
-func (c *commits) chooseCPUs() (err error) {
-	switch c.cpus {
-	case "":
-	case "auto":
-		var ok bool
-		if c.numbers, ok = proc.LaterHalf(proc.Cores()); !ok {
-			return value.Faultf("--server-cpus auto needs 4 CPUs and 2 cores that takt may use, on Linux; leave it out")
-		}
-	default:
-		c.numbers, err = proc.ParseCPUs(c.cpus)
-	}
-	return value.Bad("server-cpus", c.cpus, err)
-}
-
 // fixed reports whether the server has a port of its own, so that only one can run.
 func (c *commits) fixed(command []string) bool { return !service.HasPort(command...) }
 
 // idle refuses flags that would do nothing without --git.
 func (c *commits) idle(v *verifyCommand) (faults value.Faults) {
-	for _, name := range []string{"build", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "bisect", "bisect-pairs"} {
+	for _, name := range []string{"build", "build-timeout", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "bisect", "bisect-pairs"} {
 		faults.If(v.env.Typed(name), "--%s is for --git; leave it out, or give --git BASE..HEAD", name)
 	}
 	return faults

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
@@ -25,7 +26,7 @@ type hunt struct {
 	at      int               // its index
 	failed  *commitSide       // the side whose run failed
 	skipped map[int]string    // why a commit could not be compared
-	made    []probed
+	pairs   []probed
 	invalid int // disturbed pairs one after the other
 }
 
@@ -55,7 +56,6 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 	}
 	regressed := worst(j)
 	h.tell("head is worse in %s; %s after base, along the first parents, and at most %s", metricsOf(regressed), commitsOf(len(h.history)), pairsOf(v.git.most))
-	base, head := h.base, h.head
 	h.run = func(side, url string) (stored.Run, error) {
 		r, err := h.side(side, url)
 		if err != nil {
@@ -64,21 +64,72 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 		return r, err
 	}
 	defer func() { h.leave(); v.servers.sides = h.ends }()
-	for _, f := range regressed {
-		culprit, err := h.find(f.Metric, bisect.New(len(h.history), v.options.Worse(f.Metric, base, head)), j.Bisect)
-		if err != nil && !errors.Is(err, errDisturbed) {
-			return err
+	err = h.all(regressed, j)
+	return h.conclude(err, regressed, j)
+}
+
+// all searches for the commit of each metric, and ends with the first error.
+func (h *hunt) all(regressed []verify.Finding, j *verify.Judgement) error {
+	o := h.verifyCommand.options
+	base, head := h.base, h.head
+	for i, f := range regressed {
+		worse := o.Worse(f.Metric, base, head)
+		if i == 0 {
+			h.forecast(f.Metric, worse)
 		}
+		culprit, err := h.find(f.Metric, bisect.New(len(h.history), worse), j.Bisect)
 		j.Bisect = append(j.Bisect, culprit)
 		if err != nil {
-			j.Advice = append([]string{"the bisection ended early: " + err.Error()}, j.Advice...)
-			break
+			return err
 		}
 	}
-	for i := len(j.Bisect) - 1; i >= 0; i-- {
-		j.Advice = append([]string{sentence(j.Bisect[i])}, j.Advice...)
-	}
 	return nil
+}
+
+// forecast says how many pairs, builds and minutes the first search needs.
+func (h *hunt) forecast(metric string, worse []float64) {
+	v := h.verifyCommand
+	f := bisect.NewForecast(len(h.history), worse, v.options.Confidence, v.git.most)
+	each, build := h.used()/time.Duration(h.made), max(h.ends[0].built.Took, h.ends[1].built.Took)
+	takes := func(e bisect.Effort) time.Duration {
+		return (time.Duration(e.Pairs)*each + time.Duration(e.Builds)*build).Round(time.Second)
+	}
+	text := fmt.Sprintf("%s: likely %s and %d builds, about %v; in 19 of 20 cases at most %s and %d builds, %v", metric, pairsOf(f.Likely.Pairs), f.Likely.Builds, takes(f.Likely), pairsOf(f.Most.Pairs), f.Most.Builds, takes(f.Most))
+	if build == 0 {
+		text += ", without the time of the builds, which is not known"
+	}
+	h.tell("%s", text)
+}
+
+// conclude adds to the judgement what the search found, and why it ended. Its error is that of the command.
+func (h *hunt) conclude(err error, regressed []verify.Finding, j *verify.Judgement) error {
+	signal := core.SignalOf(h.ctx)
+	var notes []string
+	for _, c := range j.Bisect {
+		notes = append(notes, sentence(c, err != nil))
+	}
+	if rest := metricsOf(regressed[len(j.Bisect):]); rest != "" {
+		notes = append(notes, rest+": not searched")
+	}
+	switch {
+	case err == nil:
+		j.BisectEnded = verify.BisectFound
+		if slices.ContainsFunc(j.Bisect, func(c verify.Culprit) bool { return !c.Found }) {
+			j.BisectEnded = verify.BisectLimit
+		}
+	case signal != nil:
+		j.BisectEnded = verify.BisectInterrupted
+		err = core.ExitBy(signal, fmt.Errorf("%w in the bisection; the judgement says which commits are left", signal))
+	case errors.Is(err, errDisturbed):
+		j.BisectEnded = verify.BisectDisturbed
+		notes = append(notes, "the bisection ended early: "+err.Error())
+		err = nil
+	default:
+		j.BisectEnded = verify.BisectFailed
+		notes = append(notes, "the bisection ended early: "+core.OneLine(err))
+	}
+	j.Advice = append(notes, j.Advice...)
+	return err
 }
 
 func (h *hunt) tell(format string, args ...any) {
@@ -109,16 +160,16 @@ func (h *hunt) find(metric string, s *bisect.Search, earlier []verify.Culprit) (
 	if at := h.indexes(earlier); len(at) > 0 {
 		s.Expect(at...)
 	}
-	for _, p := range h.made {
+	for _, p := range h.pairs {
 		h.add(s, metric, p)
 	}
 	for at := range h.skipped {
 		s.Skip(at)
 	}
-	before, confidence := len(h.made), h.verifyCommand.options.Confidence
+	before, confidence := len(h.pairs), h.verifyCommand.options.Confidence
 	var err error
 	for err == nil {
-		if _, _, chance := s.Found(); chance >= confidence || len(h.made) >= h.verifyCommand.git.most || h.over() {
+		if _, _, chance := s.Found(); chance >= confidence || len(h.pairs) >= h.verifyCommand.git.most || h.over() {
 			break
 		}
 		at, ok := s.Next()
@@ -127,11 +178,7 @@ func (h *hunt) find(metric string, s *bisect.Search, earlier []verify.Culprit) (
 		}
 		err = h.step(s, metric, at)
 	}
-	c := h.culprit(metric, s, len(h.made)-before)
-	if core.SignalOf(h.ctx) != nil {
-		h.tell("%s", sentence(c)) // there will be no judgement
-	}
-	return c, err
+	return h.culprit(metric, s, len(h.pairs)-before), err
 }
 
 // indexes are the commits that were found for other metrics.
@@ -169,14 +216,14 @@ func (h *hunt) step(s *bisect.Search, metric string, at int) error {
 		h.tell("%s (%d of %d) is skipped: %s", c, at+1, len(h.history), why)
 		return nil
 	}
-	h.made = append(h.made, p)
+	h.pairs = append(h.pairs, p)
 	h.add(s, metric, p)
 	first, last, chance := s.Found()
 	most := h.history[last].Short()
 	if first < last {
 		most = fmt.Sprintf("%s or %s before it", most, commitsOf(last-first))
 	}
-	h.tell("%s: pair %d: %s (%d of %d); most likely %s, %.0f %%%s", metric, len(h.made), c, at+1, len(h.history), most, 100*chance, h.usedWords())
+	h.tell("%s: pair %d: %s (%d of %d); most likely %s, %.0f %%%s", metric, len(h.pairs), c, at+1, len(h.history), most, 100*chance, h.usedWords())
 	return nil
 }
 
@@ -202,13 +249,13 @@ func (h *hunt) compare(at int) (p probed, why string, err error) {
 		return p, why, err
 	}
 	for {
-		p = probed{commit: at, withHead: len(h.made)%2 == 1}
+		p = probed{commit: at, withHead: len(h.pairs)%2 == 1}
 		h.verifyCommand.servers.sides = [2]*commitSide{h.ends[0], h.probe}
 		if p.withHead {
 			h.verifyCommand.servers.sides = [2]*commitSide{h.probe, h.ends[1]}
 		}
 		h.failed = nil
-		p.base, p.head, err = h.pair(len(h.made) / 2)
+		p.base, p.head, err = h.pair(len(h.pairs) / 2)
 		switch mine := p.head; {
 		case err != nil && (h.failed != h.probe || core.SignalOf(h.ctx) != nil):
 			return p, "", err
@@ -241,7 +288,12 @@ func (h *hunt) enter(at int) (why string, err error) {
 	}
 	h.leave()
 	side := &commitSide{commits: h.ends[0].commits, name: "commit", commit: h.history[at]}
-	if err := side.make(h.ctx, h.verifyCommand.servers.repository, h.verifyCommand.env.Stderr); err != nil {
+	side.cores.join()
+	err = side.make(h.ctx, h.verifyCommand.servers.repository, h.verifyCommand.env.Stderr)
+	if err := side.cores.leave(); err != nil {
+		return "", err
+	}
+	if err != nil {
 		var failed *checkout.BuildError
 		if errors.As(err, &failed) && core.SignalOf(h.ctx) == nil {
 			return failed.Error(), nil
@@ -255,7 +307,7 @@ func (h *hunt) enter(at int) (why string, err error) {
 // leave ends the server of the commit, and lets others remove its build.
 func (h *hunt) leave() {
 	if h.probe != nil {
-		h.probe.stop()
+		h.probe.stop(h.verifyCommand.env.Stderr)
 		h.probe.built.Close()
 		h.probe = nil
 	}

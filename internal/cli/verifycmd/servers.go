@@ -30,6 +30,7 @@ type commitSide struct {
 	commit checkout.Commit
 	built  *checkout.Built
 	server *service.Server      // nil: it does not run
+	deaf   bool                 // the user knows that the server does not end by itself
 	used   map[string][]float64 // figures of the server in each run, by metric
 }
 
@@ -57,16 +58,17 @@ func (c *commits) prepare(ctx context.Context, v *verifyCommand) (*pair, error) 
 	for i, commit := range []checkout.Commit{base, head} {
 		p.sides[i] = &commitSide{commits: c, name: sideName(i), commit: commit}
 		if err := p.sides[i].make(ctx, p.repository, out); err != nil {
-			p.close()
+			p.close(out)
 			return nil, err
 		}
 	}
+	p.cores.divide(out)
 	return p, nil
 }
 
 // make builds the commit, and says so.
 func (s *commitSide) make(ctx context.Context, r *checkout.Repository, out io.Writer) (err error) {
-	s.built, err = r.Build(ctx, s.commit, s.build)
+	s.built, err = r.Build(ctx, s.commit, s.build, s.slow)
 	var failed *checkout.BuildError
 	if errors.As(err, &failed) {
 		fmt.Fprintf(out, "verify: the end of the output of --build, at %s %s:\n", s.name, s.commit)
@@ -96,10 +98,11 @@ func (s *commitSide) fault(err error) error {
 func (s *commitSide) wrong(err error) error { return fmt.Errorf("%s %s: %w", s.name, s.commit, err) }
 
 // close ends the servers, and lets others remove the builds.
-func (p *pair) close() {
+func (p *pair) close(out io.Writer) {
+	p.cores.join()
 	for _, s := range p.sides {
 		if s != nil {
-			s.stop()
+			s.stop(out)
 			if s.built != nil {
 				s.built.Close()
 			}
@@ -114,7 +117,7 @@ func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
 	}
 	s.server, err = service.Start(ctx, service.Options{
 		Command: s.run, Folder: s.built.Folder, Env: checkout.Environment((&exec.Cmd{}).Environ()),
-		CPUs: s.numbers, Ready: s.when, Patience: s.wait, Grace: s.grace,
+		CPUs: s.cores.servers, Ready: s.when, Patience: s.wait, Grace: s.grace,
 	})
 	if err != nil {
 		return s.failed(err, out)
@@ -122,11 +125,13 @@ func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-func (s *commitSide) stop() {
-	if s.server != nil {
-		s.server.Stop()
-		s.server = nil
+// stop ends the server. It says once that a server has to be killed, since that takes long at each run.
+func (s *commitSide) stop(out io.Writer) {
+	if s.server != nil && s.server.Stop() && !s.deaf {
+		s.deaf = true
+		fmt.Fprintf(out, "verify: %s: the server had not ended %v after SIGTERM, so takt killed it; each end of the server takes so long, and --stop-timeout shortens it\n", s.name, s.grace)
 	}
+	s.server = nil
 }
 
 // failed shows the last output of a server, and returns an error with the exit code of its side.

@@ -98,11 +98,16 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	faults = append(faults, v.git.validate(v, args)...)
 	v.choose(args)
 	faults = append(faults, v.idle()...)
-	if v.duet.on {
-		return append(faults, v.duet.validate(v, args)...)
-	}
-	if v.series.pairs != "" {
-		return append(faults, v.series.validate(v, args)...)
+	if v.duet.on || v.series.pairs != "" {
+		if v.duet.on {
+			faults = append(faults, v.duet.validate(v, args)...)
+		} else {
+			faults = append(faults, v.series.validate(v, args)...)
+		}
+		if len(faults) == 0 {
+			faults = core.AppendError(faults, v.checkLoad(args))
+		}
+		return faults
 	}
 	if (len(v.base) > 0) != (len(v.head) > 0) {
 		faults = append(faults, value.Faultf("--base and --head belong together; give both, or neither and filters"))
@@ -151,10 +156,10 @@ func (v *verifyCommand) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	j, err := v.judge(ctx, args)
-	if err != nil {
+	if err != nil && j.BisectEnded == "" { // a bisection that ended early says what is known so far
 		return verdictOf(err)
 	}
-	if err := v.outputs.write(v.env, j); err != nil {
+	if err := errors.Join(v.outputs.write(v.env, j), err); err != nil {
 		return err
 	}
 	switch j.Verdict {
@@ -190,7 +195,7 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	if v.servers, err = v.git.prepare(ctx, v); err != nil {
 		return j, err
 	}
-	defer v.servers.close()
+	defer v.servers.close(v.env.Stderr)
 	if j, err = v.compared(ctx, args); err != nil {
 		return j, err
 	}

@@ -58,7 +58,7 @@ func (r *visit) leave(out io.Writer) error {
 		r.seconds.End()
 	}
 	if !r.keep {
-		r.stop()
+		r.stop(out)
 	}
 	var failed *service.Failed
 	if errors.As(died, &failed) {
@@ -92,8 +92,11 @@ func (r *visit) Over(report *takt.Report) {
 	if r.build != "" {
 		report.Variables["server_build"] = r.build
 	}
-	if len(r.numbers) > 0 {
-		report.Variables["server_cpus"] = proc.CPUList(r.numbers)
+	if r.cores.servers != nil {
+		report.Variables["server_cpus"] = proc.CPUList(r.cores.servers)
+	}
+	if r.cores.rest != nil {
+		report.Variables["generator_cpus"] = proc.CPUList(r.cores.rest)
 	}
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -38,6 +39,9 @@ func (s *ssh) AddFlags(fs *pflag.FlagSet, f *Fleet) {
 	fs.Var(value.Text(&s.program), "program", "`PATH` of takt on the hosts")
 	fs.Var(value.Text(&s.address), "address", "`HOST` by which the hosts reach this machine; default: through ssh, which needs no open port")
 }
+
+// Started is the flag of takt fleet for the script, which starts the shards itself.
+const Started = "started"
 
 // The texts that are part of a remote command without quotes, which a host's own shell reads: it
 // need not be a shell of POSIX. A host must not begin with a dash: ssh would take it for a flag.
@@ -108,7 +112,7 @@ func (s *ssh) Text(f *Fleet) string {
 	if f.MayLose() > 0 {
 		lost = "126 | 127) kill -USR1 $$ ;; # it did not start"
 	}
-	return "#!/bin/sh\n" + comment(lines) + fmt.Sprintf(sshScript, program, lost, shellWords(f.Gatherer(listen)), starts.String())
+	return "#!/bin/sh\n" + comment(lines) + fmt.Sprintf(sshScript, program, lost, shellWords(slices.Insert(f.Gatherer(listen), 1, "--"+Started)), starts.String())
 }
 
 // sshScript has the places of: the command of the hosts, what is done when a shard has failed, the

@@ -43,6 +43,9 @@ func verdictLine(j verify.Judgement) string {
 	if j.Looks > 1 {
 		s += fmt.Sprintf(", one of %d looks", j.Looks)
 	}
+	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound {
+		s += "; bisection: " + string(j.BisectEnded)
+	}
 	return s
 }
 

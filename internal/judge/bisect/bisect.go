@@ -12,7 +12,7 @@ import (
 
 const (
 	freedom   = 4    // of Student's t, whose tails allow for outliers
-	wrongPair = 0.03 // least probability that a pair points in the wrong direction, however clear it is
+	wrongPair = 0.05 // least probability that a pair points in the wrong direction, however clear it is
 	caution   = 1.5  // factor of the measured spread; with 1.25, 93 of 100 answers are right where pairs vary as much as the change, with 1.5 98
 	visitOdds = 9    // odds at which the search leaves a commit
 	visitMost = 6    // pairs after which it looks whether another commit says more

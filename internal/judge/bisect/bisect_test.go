@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -16,6 +17,7 @@ type history struct {
 	spread float64   // of a pair
 	heavy  bool      // tails like Student's t with 3 degrees of freedom
 	jumps  float64   // probability of a pair that a pause of the machine spoils
+	jump   float64   // by how much; 0: 10 spreads
 	luck   []float64 // what the layout of a build adds to each commit
 	broken map[int]bool
 }
@@ -32,7 +34,7 @@ func (h *history) noise() float64 {
 		v /= math.Sqrt(squares) // t3 has the standard deviation √3
 	}
 	if h.r.Float64() < h.jumps {
-		v += 10 * float64(2*h.r.IntN(2)-1)
+		v += cmp.Or(h.jump/h.spread, 10) * float64(2*h.r.IntN(2)-1)
 	}
 	return v * h.spread
 }
@@ -116,6 +118,7 @@ func TestSearch(t *testing.T) {
 		{"a spread of 25 %", func(h *history) { h.spread = 0.25 }, 0.96, 0.75, 75, 100},
 		{"heavy tails", func(h *history) { h.spread, h.heavy = 0.05, true }, 0.99, 0.99, 9, 100},
 		{"one pair in ten is spoilt", func(h *history) { h.spread, h.jumps = 0.05, 0.1 }, 0.98, 0.99, 16, 100},
+		{"quiet, but one pair in ten is off by 30 %", func(h *history) { h.spread, h.jumps, h.jump = 0.01, 0.1, 0.3 }, 0.98, 0.99, 16, 100},
 		{"builds differ by 2 %", func(h *history) {
 			h.spread = 0.03
 			for i := range h.luck {
@@ -229,4 +232,31 @@ func around(change, spread float64) (list []float64) {
 		list = append(list, change+spread*float64(2*(i%2)-1))
 	}
 	return list
+}
+
+// A forecast is one of searches like those that follow, not the best case.
+func TestForecast(t *testing.T) {
+	for _, spread := range []float64{0.02, 0.1} {
+		below, within, cheap := 0, 0, 0
+		const searches = 100
+		for i := range searches {
+			h := &history{r: rand.New(rand.NewPCG(uint64(i), 1)), n: 40, change: math.Log(1.25), spread: spread, luck: make([]float64, 40)}
+			h.bad = h.r.IntN(h.n)
+			f := NewForecast(h.n, h.measured(), 0.95, 100)
+			_, _, pairs, builds := h.search(100)
+			if pairs <= f.Likely.Pairs {
+				below++
+			}
+			if pairs <= f.Most.Pairs {
+				within++
+			}
+			if builds <= f.Most.Builds {
+				cheap++
+			}
+		}
+		t.Logf("spread %.2f: pairs below the likely number in %d, below the highest in %d; builds in %d", spread, below, within, cheap)
+		if below < searches*3/10 || within < searches*85/100 || cheap < searches*85/100 {
+			t.Errorf("spread %.2f: of %d searches, %d needed less than the likely number of pairs, %d less than the highest, and %d less than the highest number of builds", spread, searches, below, within, cheap)
+		}
+	}
 }

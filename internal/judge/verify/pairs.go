@@ -33,8 +33,8 @@ func (o Options) CheckPairs(most int, kind string) error {
 	}
 	names := o.gated(kind)
 	if least := leastPairs((1 - o.Confidence) / float64(len(names))); most < least {
-		return fmt.Errorf("%d pairs can prove nothing about %d metrics (%s) at a confidence of %s %%; make %d pairs or more, or gate fewer metrics",
-			most, len(names), strings.Join(names, ", "), stored.Decimal(o.Confidence*100), least)
+		return fmt.Errorf("%s can prove nothing about %d metrics (%s) at a confidence of %s %%; make %d pairs or more, or gate fewer metrics",
+			pairsOf(most), len(names), strings.Join(names, ", "), stored.Decimal(o.Confidence*100), least)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (p Pairs) forecast(gates []gate, have int) string {
 	case n >= mostNeeded:
 		return fmt.Sprintf("likely %d pairs are needed, but it may also be more than %d", likely, mostNeeded)
 	case n == likely:
-		return fmt.Sprintf("%d pairs are needed", n)
+		return fmt.Sprintf("about %d pairs are needed", n)
 	}
 	return fmt.Sprintf("likely %d pairs are needed; %d are enough in 19 of 20 cases", likely, n)
 }
@@ -173,4 +173,11 @@ func (o Options) Worse(metric string, base, head []stored.Run) []float64 {
 		to[i] -= from[i]
 	}
 	return to
+}
+
+func pairsOf(n int) string {
+	if n == 1 {
+		return "1 pair"
+	}
+	return fmt.Sprintf("%d pairs", n)
 }

@@ -124,7 +124,7 @@ func TestForecast(t *testing.T) {
 		{"the first look of several", 24, true, 0.05, 0, 3, "at least 10 pairs are needed to prove anything"},
 		{"11 times slower", 24, false, 0.3, 10, 4, "8 pairs are the least that can prove anything, and enough for a difference like this"},
 		{"11 times slower, in looks", 24, true, 0.3, 10, 4, "10 pairs are the least that can prove anything, and enough for a difference like this"},
-		{"quiet pairs", 60, false, 0.001, 0, 8, "9 pairs are needed"},
+		{"quiet pairs", 60, false, 0.001, 0, 8, "about 9 pairs are needed"},
 		{"noisy pairs", 60, false, 0.05, 0, 12, `likely (1[3-9]|[2-5]\d) pairs are needed; \d{2,3} are enough in 19 of 20 cases`},
 		{"the tolerance itself", 60, false, 0.02, 0.05, 20, `likely ([6-9]\d|\d{3}) pairs are needed; \d{3} are enough in 19 of 20 cases`},
 	} {

@@ -67,8 +67,21 @@ type Judgement struct {
 	Head           Side         `json:"head"`
 	Comparisons    []Comparison `json:"comparisons"`      // one, or one for each earlier revision, newest first
 	Bisect         []Culprit    `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
-	Advice         []string     `json:"advice"`           // sentences: what was found, and what to do
+	BisectEnded    BisectEnd    `json:"bisect_ended,omitempty"`
+	Advice         []string     `json:"advice"` // sentences: what was found, and what to do
 }
+
+// BisectEnd is why a bisection ended.
+type BisectEnd string
+
+// The reasons. Only after Found is the first worse commit of each regressed metric known.
+const (
+	BisectFound       BisectEnd = "found"
+	BisectLimit       BisectEnd = "limit"       // of the pairs, or of the time; or no commit can say more
+	BisectDisturbed   BisectEnd = "disturbed"   // the machine disturbed every pair
+	BisectInterrupted BisectEnd = "interrupted" // by a signal
+	BisectFailed      BisectEnd = "failed"      // base or head did not start, or the cache could not be written
+)
 
 // Note adds the disturbed pairs of a series, with advice about them.
 func (j *Judgement) Note(d Disturbed) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // A journal is a file of records, each with its length and its checksum, behind a line that
@@ -85,7 +87,7 @@ func (j *Journal) Replace(records ...[]byte) error {
 		_ = j.f.Close() // nobody will read it
 	}
 	j.f, j.size = f, int64(len(text))
-	return syncDir(j.spool.dir)
+	return outfile.SyncFolder(j.spool.dir)
 }
 
 // Sync makes all records survive a power failure.

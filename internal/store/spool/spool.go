@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -54,7 +55,7 @@ func (s *Spool) Add(r *takt.Report, store string) error {
 	if err := s.put(s.file(r.ID, reportFile), append(text, '\n')); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return outfile.SyncFolder(s.dir)
 }
 
 // put writes a file whole or not at all.
@@ -72,15 +73,6 @@ func (s *Spool) put(file string, text []byte) error {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
 	return nil
-}
-
-// syncDir makes the names of a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // file is the name for an id, which may have come from an imported report and so

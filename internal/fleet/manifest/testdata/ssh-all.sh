@@ -42,7 +42,7 @@ trap 'caught=1 failed=1; kill "$gatherer" 2>/dev/null' USR1
 trap 'caught=1; kill "$gatherer" 2>/dev/null' TERM HUP
 trap 'caught=1' INT
 
-TAKT_FLEET_TOKEN=$token "$takt" fleet --shards 40 --listen :9000 --join-timeout 1m0s --allow-lost 10% -- http -o json=- --body-file order.json --rate 400/s -z 10s http://shop/ &
+TAKT_FLEET_TOKEN=$token "$takt" fleet --started --shards 40 --listen :9000 --join-timeout 1m0s --allow-lost 10% -- http -o json=- --body-file order.json --rate 400/s -z 10s http://shop/ &
 gatherer=$!
 
 shard load1 ci.example.com:9000

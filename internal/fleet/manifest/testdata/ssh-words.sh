@@ -39,7 +39,7 @@ trap 'caught=1 failed=1; kill "$gatherer" 2>/dev/null' USR1
 trap 'caught=1; kill "$gatherer" 2>/dev/null' TERM HUP
 trap 'caught=1' INT
 
-TAKT_FLEET_TOKEN=$token "$takt" fleet --shards 1 --listen 127.0.0.1:8400 --join-timeout 5m0s -- '' ' ' ''\''' '"' '\' '
+TAKT_FLEET_TOKEN=$token "$takt" fleet --started --shards 1 --listen 127.0.0.1:8400 --join-timeout 5m0s -- '' ' ' ''\''' '"' '\' '
 ' 'a
 b: c' '	' '' '$(TAKT_FLEET_TOKEN)' '$$(X)' '$HOME' '$' '`id`' '$(id)' '{{ .Task.Slot }}' %d % true null 1e3 0x10 '~' '- x' '# x' 'a #b' 'a: b' '&a' '*a' '!a' '|' '>' @ --- ... '[1]' '{a}' 'é' '🙂' ' ' '﻿' '' '' '' EOF &
 gatherer=$!

@@ -39,7 +39,7 @@ trap 'caught=1 failed=1; kill "$gatherer" 2>/dev/null' USR1
 trap 'caught=1; kill "$gatherer" 2>/dev/null' TERM HUP
 trap 'caught=1' INT
 
-TAKT_FLEET_TOKEN=$token "$takt" fleet --shards 4 --listen 127.0.0.1:8400 --join-timeout 5m0s -- http --rate 400/s -z 10s http://shop/ &
+TAKT_FLEET_TOKEN=$token "$takt" fleet --started --shards 4 --listen 127.0.0.1:8400 --join-timeout 5m0s -- http --rate 400/s -z 10s http://shop/ &
 gatherer=$!
 
 shard load1 127.0.0.1:8401 -R 127.0.0.1:8401:127.0.0.1:8400
