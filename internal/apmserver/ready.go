@@ -104,7 +104,7 @@ func unready(ctx context.Context, base string, err error, o *Options) error {
 func blocked(said string) string {
 	switch {
 	case strings.Contains(said, "integration"):
-		return "its first error: " + said + "; install the APM integration, or write without its templates: -E apm-server.data_streams.wait_for_integration=false"
+		return "its first error: " + said + "; or write without its templates: -E apm-server.data_streams.wait_for_integration=false"
 	case said != "":
 		return "its first error: " + said + "; is its Elasticsearch up?"
 	}

@@ -304,7 +304,7 @@ func TestReady(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "at http://h is up, but after 1m0s not ready to publish; is its Elasticsearch up?",
 		`{"log.level":"error","message":"precondition failed: x509: certificate signed by unknown authority"}`:                  "its first error: precondition failed: x509: certificate signed by unknown authority; is its Elasticsearch up?",
-		`{"log.level":"error","message":"precondition 'apm integration installed' failed: please install the apm integration"}`: "please install the apm integration; install the APM integration, or write without its templates: -E apm-server.data_streams.wait_for_integration=false",
+		`{"log.level":"error","message":"precondition 'apm integration installed' failed: please install the apm integration"}`: "please install the apm integration; or write without its templates: -E apm-server.data_streams.wait_for_integration=false",
 	} {
 		log := process.NewLog()
 		fmt.Fprintln(log, said)
