@@ -114,6 +114,9 @@ func checkLaws(t *testing.T, r *takt.Report) {
 	if failed != c.Failed {
 		t.Errorf("%d failed, their classes add up to %d: %v", c.Failed, failed, r.Errors)
 	}
+	if r.Ledger.Missing > 0 {
+		t.Errorf("ledger %+v: the broker lost records", r.Ledger)
+	}
 }
 
 // all demands n operations, all ok.
@@ -257,6 +260,9 @@ func TestRealKafkaProduce(t *testing.T) {
 					r := b.produce(t, "--client", client, "--required-acks", acks, "--compression", compression, "--message-batch-size", "50", "-n", "2000",
 						"--messages-data", strings.Repeat("takt ", 60)) // compressible: clients do not compress what would not become smaller
 					all(t, r, 2000)
+					if l := r.Ledger; l.Acknowledged+l.Uncertain != 2000 || (acks == "none") != (l.Acknowledged == 0) || l.Stored == nil || *l.Stored != 2000 || !l.Balanced() {
+						t.Errorf("ledger %+v", l)
+					}
 					list, end := b.read(t, 2000, kgo.ReadUncommitted())
 					whole(t, list, 2000)
 					acked, _ := r.Extra["partitions"].(map[string]any)

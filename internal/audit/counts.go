@@ -168,3 +168,24 @@ func (c *checker) product(rate float64) float64 {
 
 func above(n float64, count uint64) bool { return n > float64(count)*(1+rounding)+0.5 }
 func below(n float64, count uint64) bool { return n < float64(count)*(1-rounding)-0.5 }
+
+// ledger checks what the broker says of the messages.
+func (c *checker) ledger() {
+	l := c.r.Ledger
+	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus} {
+		c.within("ledger."+field, float64(n), maxCount)
+	}
+	if l.Missing > l.Acknowledged {
+		c.fault("ledger.missing is %d, more than the %d acknowledged messages", l.Missing, l.Acknowledged)
+	}
+	if l.Stored == nil {
+		return
+	}
+	c.within("ledger.stored", float64(*l.Stored), maxCount)
+	if *l.Stored+l.Missing < l.Acknowledged {
+		c.fault("ledger.stored and ledger.missing are %d and %d, together fewer than the %d acknowledged messages", *l.Stored, l.Missing, l.Acknowledged)
+	}
+	if l.Surplus > *l.Stored {
+		c.fault("ledger.surplus is %d, more than the %d stored messages", l.Surplus, *l.Stored)
+	}
+}

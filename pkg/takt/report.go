@@ -40,6 +40,7 @@ type Report struct {
 	Errors           []ErrorClass       `json:"errors"`  // most frequent first
 	Intervals        []Interval         `json:"intervals"`
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
+	Ledger           Ledger             `json:"ledger,omitzero"`          // what the broker says; absent if it was not asked
 	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`

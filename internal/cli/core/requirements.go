@@ -27,7 +27,7 @@ func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
 
 func (d *Requirements) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
-	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
+	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert, or if the broker counted other messages than the run")
 }
 
 // Validate reads the assertions.
@@ -67,6 +67,8 @@ func (d *Requirements) Outcome(r *takt.Report, asked bool) error {
 		return ExitWith(ExitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings"))
 	case (d.Strict || asked) && r.Verdict == takt.Invalid:
 		return ExitWith(ExitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings"))
+	case d.Strict && !r.Ledger.Balanced():
+		return ExitWith(ExitInvalid, errors.New("the broker's count of the messages is not the run's; see its warnings"))
 	case failedAssertion(r):
 		return ExitWith(ExitAssertion, nil)
 	}

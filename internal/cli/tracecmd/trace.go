@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/trace/reading"
 	"github.com/taktload/takt/internal/trace/requests"
 )
@@ -20,11 +22,20 @@ import (
 func New(env core.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "trace", Short: "inspect access logs, and convert them", Args: core.NoArgs,
-		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral logs are merged in the order of their timestamps.",
+		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral logs are merged in the order of their timestamps.\n\n" + formats(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(newTraceConvert(env), newTraceStats(env), newTraceSeconds(env), newTraceFiles(env))
 	return c
+}
+
+// formats lists the names that --format accepts.
+func formats() string {
+	var names []string
+	for _, f := range reader.Formats() {
+		names = append(names, f[0])
+	}
+	return strings.Join(page.Wrap("Formats: "+strings.Join(names, ", ")+"; docs/traces.md explains each.", page.Width), "\n")
 }
 
 // tracing is the shared part of the subcommands: which logs and which of their requests to read.

@@ -261,7 +261,7 @@ func account(r *takt.Report) []section {
 	bar := bars([]float64{share(c.OK), share(c.Failed), share(c.Dropped), share(c.Unfinished)}, []string{"share-1", "share-bad", "share-3", "share-4"}, text.FactsOf(r).Accounting)
 	bar.Legend = []legend{{"share-1", page.Count(c.OK) + " ok"}, {"share-bad", page.Count(c.Failed) + " failed"}, {"share-3", page.Count(c.Dropped) + " dropped"}, {"share-4", page.Count(c.Unfinished) + " unfinished"}}
 	f := text.FactsOf(r)
-	return []section{{ID: "account", Title: "Accounting", Lead: f.Accounting + ".", Blocks: []block{bar, {Facts: facts("rate", f.Rate, "bytes", f.Bytes)}}}}
+	return []section{{ID: "account", Title: "Accounting", Lead: f.Accounting + ".", Blocks: []block{bar, {Facts: facts("rate", f.Rate, "broker", f.Broker, "bytes", f.Bytes)}}}}
 }
 
 // facts are pairs of a name and a text, without empty texts.

@@ -10,7 +10,7 @@ import (
 // Facts are the lines of the text report about a whole run, for other formats. Empty: the report
 // says nothing of it.
 type Facts struct {
-	Rate, Accounting, Bytes, Measured, Generator, Extra, Command string
+	Rate, Accounting, Broker, Bytes, Measured, Generator, Extra, Command string
 }
 
 // FactsOf returns the facts of r.
@@ -21,7 +21,7 @@ func FactsOf(r *takt.Report) Facts {
 		command = append(command, quote(page.Visible(arg)))
 	}
 	return Facts{
-		Rate: rates(r), Accounting: accounting(r.Counts), Bytes: plain(volumes(r)), Measured: measured(r),
+		Rate: rates(r), Accounting: accounting(r.Counts), Broker: ledger(r.Ledger), Bytes: plain(volumes(r)), Measured: measured(r),
 		Generator: plain(generator(r.Generator)), Extra: plain(extras(r.Extra)), Command: strings.Join(command, " "),
 	}
 }

@@ -56,6 +56,9 @@ func markdownAssertions(b *strings.Builder, r *takt.Report) {
 
 func markdownSubject(b *strings.Builder, r *takt.Report) {
 	fmt.Fprintf(b, "- %s\n- %s\n", page.Escape(rates(r)), accounting(r.Counts))
+	if broker := ledger(r.Ledger); broker != "" {
+		fmt.Fprintf(b, "- broker: %s\n", page.Escape(broker))
+	}
 	fmt.Fprintf(b, "- %s, started %s UTC", measured(r), r.StartedAt.UTC().Format(time.DateTime))
 	if shard := PartOf(r); shard != "" {
 		fmt.Fprintf(b, ", shard %s", page.Escape(shard))

@@ -13,7 +13,33 @@ func totals(p *page.Page, r *takt.Report) {
 	p.Linef("")
 	p.Item("rate", rates(r))
 	p.Item("operations", accounting(r.Counts))
+	p.Item("broker", ledger(r.Ledger))
 	p.Item("bytes", volumes(r))
+}
+
+// ledger is what the broker says of the messages; "" if it was not asked.
+func ledger(l takt.Ledger) string {
+	if l == (takt.Ledger{}) {
+		return ""
+	}
+	s := fmt.Sprintf("%d acknowledged, ", l.Acknowledged)
+	if l.Uncertain > 0 {
+		s += fmt.Sprintf("%d uncertain, ", l.Uncertain)
+	}
+	if l.Stored != nil {
+		s += fmt.Sprintf("%d stored", *l.Stored)
+	} else {
+		s += "stored unknown"
+	}
+	for _, v := range []struct {
+		n    uint64
+		name string
+	}{{l.Missing, "missing"}, {l.Surplus, "surplus"}} {
+		if v.n > 0 {
+			s += fmt.Sprintf(", %d %s", v.n, v.name)
+		}
+	}
+	return s + " (" + page.Clean(l.Source) + ")"
 }
 
 func accounting(c takt.Counts) string {

@@ -47,6 +47,7 @@ func together(list []shard) *takt.Report {
 		maps.Copy(whole.Labels, s.Labels)
 		whole.DurationS = max(whole.DurationS, s.DurationS)
 		whole.Counts, whole.WarmupCounts = whole.Counts.Plus(s.Counts), whole.WarmupCounts.Plus(s.WarmupCounts)
+		whole.Ledger = whole.Ledger.Plus(s.Ledger)
 		whole.Bytes.Sent += s.Bytes.Sent
 		whole.Bytes.Received += s.Bytes.Received
 	}

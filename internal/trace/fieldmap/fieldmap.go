@@ -51,6 +51,7 @@ func jsonFields() []jsonField {
 		{"end", fieldTime, fill.End},
 		{"method", fieldMethod, fill.Method},
 		{"uri", fieldURI, fill.URI},
+		{"path", fieldURI, setPath},
 		{"request", fieldURI, fill.Request},
 		{"query", fieldQuery, fill.Query},
 		{"status", fieldStatus, fill.Status},
@@ -63,6 +64,14 @@ func jsonFields() []jsonField {
 		{"referer", fieldReferer, fill.Referer},
 		{"agent", fieldAgent, fill.Agent},
 	}
+}
+
+// setPath is fill.URI for a path that may lack its first slash.
+func setPath(f *fill.Line, v []byte) error {
+	if len(v) > 0 && v[0] != '/' {
+		v = f.Rec.Join(nil, "/", v)
+	}
+	return fill.URI(f, v)
 }
 
 // node is a place in an object: what to do with the value there, and with the values below.
@@ -86,6 +95,7 @@ func New(text string) (*Map, error) {
 	m := &Map{}
 	var errs []error
 	uri := false
+	ranks := map[int]int{} // by field: the number of its places so far
 	for rule := range strings.SplitSeq(text, ",") {
 		name, paths, _ := strings.Cut(strings.TrimSpace(rule), "=")
 		f, err := findField(name, &paths)
@@ -95,9 +105,10 @@ func New(text string) (*Map, error) {
 		}
 		uri = uri || f.field == fieldURI
 		m.timed = m.timed || f.field == fieldTime
-		for i, path := range strings.Split(paths, "|") {
+		for path := range strings.SplitSeq(paths, "|") {
 			n := m.root.at(path)
-			n.set, n.field, n.rank = f.set, f.field, byte(min(i+1, 255))
+			ranks[f.field]++
+			n.set, n.field, n.rank = f.set, f.field, byte(min(ranks[f.field], 254))
 			if f.name == "request" {
 				n.rank = 255 // a field with only the URI is better
 			}
@@ -124,17 +135,16 @@ func withUnit(f jsonField, paths *string) (jsonField, error) {
 	if !ok || f.field != fieldLatency {
 		return f, nil
 	}
-	d, known := map[string]time.Duration{"s": time.Second, "ms": time.Millisecond, "us": time.Microsecond, "ns": time.Nanosecond}[unit]
+	set, known := map[string]fill.Setter{
+		"s": setOwnLatency(time.Second), "ms": setOwnLatency(time.Millisecond), "us": setOwnLatency(time.Microsecond), "ns": setOwnLatency(time.Nanosecond),
+		"s?": setFraction, "?": setUnitLatency,
+	}[unit]
 	if !known {
-		return f, fmt.Errorf("latency has the unknown unit %.20q; use s, ms, us or ns", unit)
+		return f, fmt.Errorf("latency has the unknown unit %.20q; use s, ms, us, ns, s? or ?", unit)
 	}
-	*paths, f.set = list, setOwnLatency(d)
+	*paths, f.set = list, set
 	return f, nil
 }
-
-// Doubt makes m ignore a latency at path that is a whole number without a unit: it may be in
-// milliseconds.
-func (m *Map) Doubt(path string) { m.root.at(path).set = setCommonLatency }
 
 // at finds or creates the node of a path.
 func (n *node) at(path string) *node {
@@ -175,6 +185,15 @@ func setOwnLatency(unit time.Duration) fill.Setter {
 	}
 }
 
+// setUnitLatency is the setter of ?: it uses only values with a unit.
+func setUnitLatency(f *fill.Line, v []byte) error {
+	number, unit := ownUnit(v, 0)
+	if unit == 0 {
+		return nil
+	}
+	return f.Latency(number, unit)
+}
+
 // ownUnit cuts the unit off the end of a value; a value without one has the given unit.
 func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
 	n := len(v)
@@ -194,9 +213,9 @@ func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
 	return v, unit
 }
 
-// setCommonLatency is the setter for a name in common use. It ignores a whole number
-// without a unit, which may be in milliseconds.
-func setCommonLatency(f *fill.Line, v []byte) error {
+// setFraction is the setter of s?, seconds with a fraction. It ignores a whole number without a
+// unit, which may be in milliseconds.
+func setFraction(f *fill.Line, v []byte) error {
 	if stamp.Digits(v) >= 0 {
 		return nil
 	}

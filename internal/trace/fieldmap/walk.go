@@ -30,6 +30,11 @@ func (m *Map) Parse(line []byte, f *fill.Line) error {
 	if w.blanks(); w.pos != len(w.in) {
 		return ErrNotJSON
 	}
+	return m.finish(f)
+}
+
+// finish completes the record of a line.
+func (m *Map) finish(f *fill.Line) error {
 	if m.Strict && len(f.Rec.Method) == 0 && f.Rec.Status == 0 {
 		return fill.ErrNoRequest // other objects have a "path" or "url", too
 	}

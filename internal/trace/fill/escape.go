@@ -10,21 +10,24 @@ import (
 
 // text undoes the escapes of the servers: \xHH, \", \\, \n, \t …, and \uHHHH of JSON.
 func (f *Line) text(v []byte) []byte {
-	i := bytes.IndexByte(v, '\\')
-	if i < 0 {
+	if bytes.IndexByte(v, '\\') < 0 {
 		return v
 	}
 	at := len(f.Rec.Memory)
-	buf := append(f.Rec.Memory, v[:i]...)
-	for v = v[i:]; len(v) > 0; {
-		if v[0] != '\\' || len(v) == 1 {
-			buf, v = append(buf, v[0]), v[1:]
-			continue
+	f.Rec.Memory = Unescape(f.Rec.Memory, v)
+	return f.Rec.Memory[at:]
+}
+
+// Unescape appends v to buf without its escapes.
+func Unescape(buf, v []byte) []byte {
+	for len(v) > 0 {
+		i := bytes.IndexByte(v, '\\')
+		if i < 0 || i == len(v)-1 {
+			return append(buf, v...)
 		}
-		buf, v = unescape(buf, v)
+		buf, v = unescape(append(buf, v[:i]...), v[i:])
 	}
-	f.Rec.Memory = buf
-	return buf[at:]
+	return buf
 }
 
 // unescape appends the meaning of the escape at the start of v, or the backslash itself if

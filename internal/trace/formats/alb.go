@@ -15,6 +15,19 @@ import (
 const albShape = `$type $time $elb $client $target $request_processing_time $target_processing_time $response_processing_time ` +
 	`$elb_status_code $target_status_code $received_bytes $sent_bytes "$request" "$user_agent" $rest`
 
+// elbShape is the log of an AWS Classic Load Balancer (docs.aws.amazon.com, Access logs for your
+// Classic Load Balancer); the agent and the encryption follow in later versions.
+const elbShape = `$time $elb $client $target $request_processing_time $target_processing_time $response_processing_time ` +
+	`$elb_status_code $target_status_code $received_bytes $sent_bytes "$request"`
+
+func setELBTail(f *fill.Line, v []byte) error {
+	agent, ok := bytes.CutPrefix(v, []byte(` "`))
+	if end := fill.EndQuote(agent); ok && end >= 0 {
+		return fill.Agent(f, agent[:end])
+	}
+	return nil
+}
+
 func albPieces(text string) ([]pattern.Piece, error) {
 	taken := pattern.Variable{Set: signed(addLatency)}
 	return namedPieces(text, map[string]pattern.Variable{

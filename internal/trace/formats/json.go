@@ -15,7 +15,16 @@ const (
 	traefikFields = "start=StartUTC|StartLocal,latency=Duration:ns,method=RequestMethod,uri=RequestPath,host=RequestHost,scheme=RequestScheme,client=ClientHost,status=DownstreamStatus,bytes=DownstreamContentSize,request_bytes=RequestContentSize,referer=request_Referer,agent=request_User-Agent"
 	envoyFields   = "start=start_time,latency=duration:ms,method=method,uri=x_envoy_original_path|path,host=authority,status=response_code,bytes=bytes_sent,request_bytes=bytes_received,client=downstream_remote_address,agent=user_agent"
 	gcpFields     = "start=timestamp,latency=httpRequest.latency,method=httpRequest.requestMethod,uri=httpRequest.requestUrl,client=httpRequest.remoteIp,status=httpRequest.status,bytes=httpRequest.responseSize,request_bytes=httpRequest.requestSize,referer=httpRequest.referer,agent=httpRequest.userAgent"
-	commonFields  = "end=msec|time_iso8601|time_local|@timestamp|timestamp|time|ts|date,latency=request_time,method=request_method|method|verb|http.request.method,request=request,uri=request_uri|uri|url|path|url.original|url.path,query=query_string|args|query|url.query,status=status|status_code|code|response|http.response.status_code,bytes=body_bytes_sent|bytes_sent|bytes|size|response_size,request_bytes=request_length|request_size|bytes_read,host=http_host|host|server_name|vhost|url.domain,scheme=scheme|url.scheme,client=remote_addr|client_ip|clientip|remote_ip|ip|client|client.ip,referer=http_referer|referer|referrer,agent=http_user_agent|user_agent|agent"
+	// developers.cloudflare.com, Logpush datasets; techdocs.akamai.com, DataStream 2; learn.microsoft.com,
+	// monitoring of Front Door, Application Gateway and App Service (whose time is the end); AWS WAF
+	// log fields; pino-http's README.
+	cloudflareFields = "start=EdgeStartTimestamp,end=EdgeEndTimestamp,latency=EdgeTimeToFirstByteMs:ms,method=ClientRequestMethod,uri=ClientRequestURI,host=ClientRequestHost,scheme=ClientRequestScheme,client=ClientIP,status=EdgeResponseStatus,bytes=EdgeResponseBytes,request_bytes=ClientRequestBytes,referer=ClientRequestReferer,agent=ClientRequestUserAgent"
+	azureFields      = "end=time|timeStamp|timestamp,latency=properties.timeTaken:s?,latency=properties.TimeTaken:ms,method=properties.httpMethod|properties.CsMethod,uri=properties.requestUri|properties.CsUriStem,query=properties.requestQuery|properties.CsUriQuery,host=properties.host|properties.hostName|properties.CsHost,client=properties.clientIp|properties.clientIP|properties.CIp,status=properties.httpStatusCode|properties.httpStatus|properties.ScStatus,bytes=properties.responseBytes|properties.sentBytes|properties.ScBytes,request_bytes=properties.requestBytes|properties.receivedBytes|properties.CsBytes,referer=properties.referer|properties.Referer,agent=properties.userAgent|properties.UserAgent"
+	akamaiFields     = "start=reqTimeSec,latency=timeToFirstByte|turnAroundTimeMSec:ms,method=reqMethod,path=reqPath,query=queryStr,host=reqHost,client=cliIP,status=statusCode,bytes=objSize|rspContentLen|totalBytes|bytes,referer=referer,agent=UA"
+	wafFields        = "start=timestamp,method=httpRequest.httpMethod,uri=httpRequest.uri,query=httpRequest.args,client=httpRequest.clientIp,status=responseCodeSent"
+	pinoFields       = "end=time,latency=responseTime:ms,method=req.method,uri=req.url,host=req.headers.host,client=req.remoteAddress,status=res.statusCode,bytes=res.headers.content-length,referer=req.headers.referer,agent=req.headers.user-agent"
+	ltsvFields       = "start=time,latency=reqtime,latency=reqtime_microsec|taken:us,latency=apptime,method=method,request=req,uri=uri,status=status,bytes=size,request_bytes=reqsize,host=vhost,scheme=scheme,client=forwardedfor|host|remote_addr,referer=referer,agent=ua"
+	commonFields     = "end=msec|time_iso8601|time_local|@timestamp|timestamp|time|ts|date|requestTimeEpoch|requestTime,latency=request_time:s?,latency=responseLatency:ms,latency=event.duration:ns,latency=duration|latency|elapsed|took|response_time|responseTime|request_duration:?,method=request_method|method|verb|http.request.method|httpMethod|http_method|req.method,request=request,uri=request_uri|uri|url|path|url.original|url.path|request_path|req.url,query=query_string|args|query|url.query,status=status|status_code|code|response|http.response.status_code|res.statusCode|statusCode|http_status,bytes=body_bytes_sent|bytes_sent|bytes|size|response_size|responseLength|http.response.body.bytes|http.response.bytes,request_bytes=request_length|request_size|bytes_read,host=http_host|host|server_name|vhost|url.domain,scheme=scheme|url.scheme,client=remote_addr|client_ip|clientip|remote_ip|ip|client|client.ip|client.address|remote|remote_address|client_addr,referer=http_referer|referer|referrer,agent=http_user_agent|user_agent|agent|userAgent|user_agent.original"
 )
 
 // objects returns the format of a field map: the user's, or else the given one.
@@ -25,9 +34,22 @@ func objects(text string) func(Hints) (Parser, error) {
 		if err == nil {
 			m.Strict = h.Guessed
 		}
-		if h.Fields == "" && text == commonFields {
-			m.Doubt("request_time")
-		}
 		return m, err
 	}
 }
+
+// pairs returns the format of lines that are no objects, by a field map. Other lines have such
+// pairs, too, so a request needs a method or a status.
+func pairs(text string, parser func(m *fieldmap.Map) Parser) func(Hints) (Parser, error) {
+	return func(h Hints) (Parser, error) {
+		m, err := fieldmap.New(cmp.Or(h.Fields, text))
+		if err != nil {
+			return nil, err
+		}
+		m.Strict = true
+		return parser(m), nil
+	}
+}
+
+func ltsv(m *fieldmap.Map) Parser   { return fieldmap.LTSV{Map: m} }
+func logfmt(m *fieldmap.Map) Parser { return fieldmap.Logfmt{Map: m} }

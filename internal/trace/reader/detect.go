@@ -49,7 +49,7 @@ func detect(in *bufio.Reader, o Options) (string, error) {
 // served is the part of a line that the server wrote.
 func served(f formats.Format, line []byte) []byte {
 	if f.Headed {
-		return behindHead(line)
+		return new(head).behind(line)
 	}
 	return line
 }

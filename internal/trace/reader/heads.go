@@ -3,16 +3,77 @@ package reader
 import (
 	"bytes"
 
+	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/stamp"
 )
 
-// behindHead removes the head that syslog or a container runtime has put before a line. It
-// returns a line without a head unchanged.
-func behindHead(line []byte) []byte {
+// head removes what stands around a line of a server: the heads of syslog, of container runtimes
+// and of docker compose, and the JSON in which Docker and journald keep lines.
+type head struct {
+	memory []byte // the line of the last JSON object, without its escapes
+}
+
+// behind returns the line of the server. A line without a head is unchanged.
+func (h *head) behind(line []byte) []byte {
+	if rest := behindService(line); rest != nil {
+		line = rest
+	}
+	if inner := h.wrapped(line); inner != nil {
+		line = inner
+	}
 	if rest := headless(line); len(rest) > 0 {
 		return rest
 	}
 	return line
+}
+
+// Members of the objects of Docker's driver json-file and of journalctl -o json.
+var (
+	dockerStart = []byte(`{"log":"`)
+	dockerEnd   = []byte(`","stream":"`)
+	journalMark = []byte(`"__REALTIME_TIMESTAMP":"`)
+	journalLine = []byte(`"MESSAGE":"`)
+)
+
+// wrapped returns the line inside an object; nil: it is no such object.
+func (h *head) wrapped(line []byte) []byte {
+	if len(line) == 0 || line[0] != '{' {
+		return nil
+	}
+	inner, ok := bytes.CutPrefix(line, dockerStart)
+	if ok = ok && bytes.Contains(inner, dockerEnd); !ok && bytes.Contains(line, journalMark) {
+		_, inner, ok = bytes.Cut(line, journalLine)
+	}
+	end := -1
+	if ok {
+		end = fill.EndQuote(inner)
+	}
+	if end < 0 {
+		return nil
+	}
+	h.memory = fill.Unescape(h.memory[:0], inner[:end])
+	return bytes.TrimRight(h.memory, "\r\n")
+}
+
+// longestService is the largest number of bytes before the bar of docker compose.
+const longestService = 64
+
+// behindService cuts off "web-1  | ", which docker compose writes before a line; nil if v has none.
+func behindService(v []byte) []byte {
+	n := bytes.IndexByte(v[:min(len(v), longestService)], '|')
+	if n < 2 || v[n-1] != ' ' || n+2 > len(v) || v[n+1] != ' ' {
+		return nil
+	}
+	name := bytes.TrimRight(v[:n], " ")
+	for _, c := range name {
+		if !stamp.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && c != '-' && c != '_' && c != '.' {
+			return nil
+		}
+	}
+	if len(name) == 0 || len(v) == n+2 {
+		return nil
+	}
+	return v[n+2:]
 }
 
 func headless(line []byte) []byte {

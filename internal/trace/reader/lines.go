@@ -72,6 +72,7 @@ type lineDecoder struct {
 	parser formats.Parser
 	filler fill.Line
 	headed bool // see Format
+	head   head
 }
 
 func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *fill.Left) (*lineDecoder, error) {
@@ -79,7 +80,7 @@ func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *fill.Le
 	if err != nil {
 		return nil, err
 	}
-	return &lineDecoder{lines{in: in}, p, fill.New(o.Zone, o.NoTimes, left), f.Headed}, nil
+	return &lineDecoder{lines: lines{in: in}, parser: p, filler: fill.New(o.Zone, o.NoTimes, left), headed: f.Headed}, nil
 }
 
 // Next implements Decoder.
@@ -90,7 +91,7 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 			return err
 		}
 		if d.headed {
-			line = behindHead(line)
+			line = d.head.behind(line)
 		}
 		d.filler.Begin(rec)
 		if err := d.parser.Parse(line, &d.filler); err != fill.ErrComment {

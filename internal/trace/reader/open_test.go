@@ -22,7 +22,7 @@ func TestFormatFaults(t *testing.T) {
 		{Options{Format: "json", Fields: "uri"}, `"uri" is not part of a field map; write FIELD=PATH`},
 		{Options{Format: "json", Fields: "url=x,uri=y"}, `"url" is not part of a field map`},
 		{Options{Format: "json", Fields: "status=x"}, "the field map has neither uri nor request"},
-		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us or ns`},
+		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us, ns, s? or ?`},
 		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
 		{Options{Fields: "uri=x"}, "a field map is given without its format"},
 	} {

@@ -196,7 +196,6 @@ func TestAutoRefuses(t *testing.T) {
 		"2026/11/24 10:00:00 [error] 7#7: *1 open() \"/x\" failed\n":          "it is an error log",
 		"{}\n": "--format json --fields",
 		`{"level":"info","time":"2026-11-24T10:00:00Z","msg":"opened","path":"/var/lib/x"}` + "\n": "--format json --fields",
-		`{"log":"1.2.3.4 - - [24/Nov/2026:10:00:00 +0000] \"GET /a","stream":"stdout"}` + "\n":     "jq -r .log",
 		"[\n{\"uri\":\"/a\"}\n": "jq -c '.[]'",
 	} {
 		_, err := New("log", strings.NewReader(text), Options{})

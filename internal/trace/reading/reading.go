@@ -33,13 +33,9 @@ type Settings struct {
 // AddFlags declares the flags on fs. The present values of g are the defaults, except
 // --format, whose default is auto.
 func (g *Settings) AddFlags(fs *pflag.FlagSet) {
-	var names []string
-	for _, f := range reader.Formats() {
-		names = append(names, f[0])
-	}
 	g.Options.Format = reader.Auto
 	value.Declare(fs, value.GroupLog, func(fs *pflag.FlagSet) {
-		fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
+		fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log, if auto does not find it: a name that takt trace --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
 	}, "format")
 	value.Declare(fs, value.GroupLog, g.addZoneFlags)
 	value.Declare(fs, value.GroupSelection, g.addSelectFlags)

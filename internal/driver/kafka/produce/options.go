@@ -240,15 +240,11 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			if p, err = o.Start(sink, false); err != nil {
 				return nil, err
 			}
-			if o.before != nil {
-				p.await = o.awaitStored
-			}
 			return p.Client(), o.Watch(p, p.Grow)
 		},
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)
-			p.describeStored(r)
 			return nil
 		},
 	}
@@ -277,7 +273,7 @@ func (o *Options) Begin() {
 func (o *Options) Probe(ctx context.Context) error {
 	partitions, err := o.FindTopic(ctx, &o.Create)
 	o.Partitions = int32(len(partitions))
-	if err == nil && o.Acks == AcksNone {
+	if err == nil {
 		o.before = o.findEnds(ctx, partitions)
 	}
 	return err
@@ -327,6 +323,9 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 		}
 		p.workers = append(p.workers, w)
 		o.narrator.connected(i + 1)
+	}
+	if o.before != nil {
+		p.await = o.awaitStored
 	}
 	return p, nil
 }

@@ -57,7 +57,7 @@ type Run struct {
 	unwatch func()                // ends the watch of the topic
 	gone    atomic.Pointer[error] // error if the topic is gone, otherwise nil
 
-	await  func(ctx context.Context, written []uint64) stored // waits for unacknowledged records to be stored; nil: there are acknowledgements
+	await  func(ctx context.Context, written []uint64) stored // waits for the records to be stored; nil: nobody stores them
 	stored stored
 
 	// Results of records if an operation ends with its receipt.
@@ -237,6 +237,7 @@ func (p *Run) Describe(r *takt.Report) {
 		r.Warn("broke_off", "the run ended before its time: %v", *gone)
 	}
 	p.describeBacklog(r)
+	p.describeStored(r)
 	p.traffic.DescribeTopic(r)
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {
 		r.Warn("graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())

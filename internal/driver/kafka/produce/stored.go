@@ -9,8 +9,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// logEnds are the ends of the topic's partitions before the run. Without acknowledgements the
-// growth since then is the only information from brokers.
+// logEnds are the ends of the topic's partitions before the run. The growth since then is what
+// brokers have, whatever they acknowledged.
 type logEnds struct {
 	at  map[int32]int64
 	err error // reason why the ends are unknown
@@ -39,17 +39,19 @@ const (
 	storedTime  = time.Second           // time without growth after which missing records are given up
 )
 
-// stored is what the topic has of records written without acknowledgement.
+// stored is what the topic has of the written records.
 type stored struct {
+	written         uint64 // number of records that were written, or acknowledged, when takt began to ask
 	gained, missing uint64 // numbers of records; see logEnds.gained
 	err             error  // reason why the numbers are unknown
 }
 
 // Settle is takt.Driver.Settle: records that wait for a writer when the schedule ends count as
-// sent so far, and those without acknowledgement that are not in the topic count as ok.
+// sent so far, and those without acknowledgement that are not in the topic count as ok. Who reads
+// what was written knows better than the ends of the partitions.
 func (p *Run) Settle() (s takt.Settlement) {
 	s.Unwritten = uint64(max(0, p.backlog.Load()))
-	if n := p.stored.missing; n > 0 {
+	if n := p.stored.missing; n > 0 && p.oneWay && !p.received {
 		s.Failed = takt.ErrorClass{
 			Class: cluster.ClassNotStored, Count: n,
 			Sample: "written without acknowledgement, and not in the topic at the end" + closings(p.traffic.Closed.Load()),
@@ -58,22 +60,66 @@ func (p *Run) Settle() (s takt.Settlement) {
 	return s
 }
 
-// describeStored compares records written without acknowledgement with the topic's growth.
+// describeStored compares the records with the topic's growth.
 func (p *Run) describeStored(rep *takt.Report) {
 	if p.await == nil {
 		return
 	}
-	s, closed, written := p.stored, p.traffic.Closed.Load(), total(p.meter.written())
-	if s.err != nil {
-		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
-	} else {
-		rep.Extra["stored"] = s.gained
+	l := p.ledger(rep)
+	rep.Ledger = l
+	switch {
+	case p.oneWay:
+		p.describeOneWay(rep, l)
+	case p.stored.err != nil:
+		rep.Warn("ledger_unknown", "how many of the %d acknowledged records are in the topic is not known: the ends of its partitions cannot be found: %v", l.Acknowledged, p.stored.err)
+	case l.Missing > 0:
+		rep.Warn("ledger_missing", "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", l.Acknowledged, p.stored.gained, l.Missing)
+	case l.Surplus > 0:
+		rep.Warn("ledger_surplus", "the topic gained %d records, and %d were acknowledged here%s: %d are there twice, or others write to the topic", p.stored.gained, l.Acknowledged, unsure(l.Uncertain), l.Surplus)
 	}
-	if closed > 0 {
+}
+
+// ledger is what the brokers say of the records.
+func (p *Run) ledger(rep *takt.Report) takt.Ledger {
+	s, written := p.stored, p.stored.written // later acknowledgements may come from later records
+	l := takt.Ledger{Source: "ends of the partitions", Acknowledged: written, Missing: s.missing}
+	if p.oneWay {
+		l.Acknowledged, l.Missing, l.Uncertain = 0, 0, written // missing ones have failed
+	} else if sent := rep.Counts.Sent + rep.WarmupCounts.Sent; sent > written {
+		l.Uncertain = sent - written
+	}
+	switch {
+	case s.err != nil, shared(rep.Schedule.Shard):
+	case p.transaction > 0: // each transaction also writes its marker
+		l.Source, l.Stored = l.Source+", with the markers of transactions", &s.gained
+	default:
+		l.Stored, l.Surplus = &s.gained, s.gained-min(s.gained, l.Acknowledged+l.Uncertain)
+	}
+	return l
+}
+
+// shared reports whether other shards write to the topic.
+func shared(shard string) bool { return shard != "" && shard != "1/1" }
+
+func unsure(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and perhaps %d more were written", n)
+}
+
+// describeOneWay describes records without acknowledgement.
+func (p *Run) describeOneWay(rep *takt.Report, l takt.Ledger) {
+	if p.stored.err != nil {
+		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", l.Uncertain, p.stored.err)
+	} else {
+		rep.Extra["stored"] = p.stored.gained
+	}
+	if closed := p.traffic.Closed.Load(); closed > 0 {
 		rep.Warn("connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
 	}
-	if s.gained > written {
-		rep.Warn("stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", s.gained, written)
+	if l.Surplus > 0 {
+		rep.Warn("stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", p.stored.gained, l.Uncertain)
 	}
 }
 
@@ -100,6 +146,7 @@ func total(list []uint64) (n uint64) {
 
 // awaitStored polls the ends until all records are there, or there is no more growth.
 func (o *Options) awaitStored(ctx context.Context, written []uint64) (s stored) {
+	s.written = total(written)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if s.err = o.before.err; s.err != nil {

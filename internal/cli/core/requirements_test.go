@@ -1,0 +1,35 @@
+package core
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// A ledger that does not add up fails --strict only: whose topic is shared can leave --strict out.
+func TestOutcomeOfTheLedger(t *testing.T) {
+	for _, c := range []struct {
+		strict bool
+		ledger takt.Ledger
+		want   int
+	}{
+		{true, takt.Ledger{}, ExitOK},
+		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Uncertain: 5}, ExitOK},
+		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Missing: 1}, ExitInvalid},
+		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Surplus: 1}, ExitInvalid},
+		{false, takt.Ledger{Source: "ends", Acknowledged: 10, Missing: 1}, ExitOK},
+	} {
+		r := &takt.Report{Verdict: takt.Valid, Counts: takt.Counts{Scheduled: 10, OK: 10}, Ledger: c.ledger}
+		err := (&Requirements{Strict: c.strict}).Outcome(r, false)
+		got := ExitOK
+		if exit := (*ExitError)(nil); errors.As(err, &exit) {
+			got = exit.Code
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if got != c.want {
+			t.Errorf("strict %v, %+v: exit code %d, want %d", c.strict, c.ledger, got, c.want)
+		}
+	}
+}

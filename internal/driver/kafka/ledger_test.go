@@ -1,0 +1,167 @@
+package kafka
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// acknowledged is the answer to a request whose records nobody stores.
+func acknowledged(req *kmsg.ProduceRequest) kmsg.Response {
+	resp := req.ResponseKind().(*kmsg.ProduceResponse)
+	for _, t := range req.Topics {
+		rt := kmsg.NewProduceResponseTopic()
+		rt.Topic, rt.TopicID = t.Topic, t.TopicID
+		for _, p := range t.Partitions {
+			rp := kmsg.NewProduceResponseTopicPartition()
+			rp.Partition = p.Partition
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp
+}
+
+// produced calls f for the n-th request of the run that writes records, from 1 on.
+func produced(c *kfake.Cluster, f func(n int, req *kmsg.ProduceRequest) kmsg.Response) {
+	n := 0
+	c.ControlKey(kmsg.Produce.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		n++
+		resp := f(n, req.(*kmsg.ProduceRequest))
+		return resp, nil, resp != nil
+	})
+}
+
+// What a broker acknowledged and does not have is missing; what it has and nobody here wrote is
+// surplus.
+func TestLedger(t *testing.T) {
+	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
+		for name, test := range map[string]struct {
+			broker  func(c *kfake.Cluster)
+			warning string
+		}{
+			"honest": {func(*kfake.Cluster) {}, ""},
+			"every second request is acknowledged and forgotten": {func(c *kfake.Cluster) {
+				produced(c, func(n int, req *kmsg.ProduceRequest) kmsg.Response {
+					if n%2 == 1 {
+						return nil
+					}
+					return acknowledged(req)
+				})
+			}, "ledger_missing"},
+		} {
+			t.Run(client+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					o := produce.New()
+					c := virtual(t, &o.Cluster)
+					defer c.Close()
+					o.Client, o.BatchSize = client, 10
+					test.broker(c)
+					r := run(t, o, requests(200))
+					at, err := o.ListOffsets(t.Context(), []int32{0, 1, 2}, cluster.OffsetLatest, false)
+					if err != nil {
+						t.Fatal(err)
+					}
+					there := uint64(at[0] + at[1] + at[2])
+					l := r.Ledger
+					if l.Acknowledged != 200 || l.Uncertain != 0 || *l.Stored != there || l.Missing != 200-there || l.Surplus != 0 || (there < 200) != (test.warning != "") {
+						t.Fatalf("%+v, stored %v, counts %+v", l, l.Stored, r.Counts)
+					}
+					if l.Balanced() != (test.warning == "") || test.warning != "" && !r.Warned(test.warning) {
+						t.Errorf("warnings %v", r.Warnings)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Others who write to the topic are a surplus, and so is a record that a client wrote twice.
+func TestLedgerOfASharedTopic(t *testing.T) {
+	c := broker(t)
+	other, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.DefaultProduceTopic("sangrenel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	o := producerOf(c)
+	plan := plan(t, o, requests(200))
+	started := plan.Driver.Async
+	plan.Driver.Async = func(i int, sink takt.Sink) (*takt.AsyncClient, error) {
+		if err := other.ProduceSync(t.Context(), kgo.StringRecord("a"), kgo.StringRecord("b"), kgo.StringRecord("c")).FirstErr(); err != nil {
+			t.Error(err)
+		}
+		return started(i, sink)
+	}
+	r := drivertest.Make(t, plan)
+	if l := r.Ledger; l.Acknowledged != 200 || *l.Stored != 203 || l.Surplus != 3 || !r.Warned("ledger_surplus") {
+		t.Errorf("%+v, warnings %v", l, r.Warnings)
+	}
+}
+
+// A shard cannot know who wrote the rest.
+func TestLedgerOfShards(t *testing.T) {
+	c := broker(t)
+	for _, shard := range []string{"1/2", "2/2"} {
+		r := run(t, producerOf(c), func(e *engine.Options) {
+			e.Rate, e.Requests, e.Shard = engine.MustRate("1000/s"), 200, engine.MustShard(shard)
+		})
+		if l := r.Ledger; l.Acknowledged != 100 || l.Stored != nil || !l.Balanced() || r.Warned("ledger_surplus") {
+			t.Errorf("%s: %+v, warnings %v", shard, l, r.Warnings)
+		}
+	}
+}
+
+// Records that were written and are neither acknowledged nor refused may be there.
+func TestLedgerOfUncertainRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := produce.New()
+		c := virtual(t, &o.Cluster)
+		defer c.Close()
+		o.BatchSize, o.Timeout = 10, time.Second
+		n := 0
+		c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			c.KeepControl()
+			n++
+			return nil, errors.New("cut"), n > 2
+		})
+		r := run(t, o, requests(200))
+		l := r.Ledger
+		if l.Acknowledged != r.Counts.OK || l.Uncertain != r.Counts.Sent-r.Counts.OK || l.Uncertain == 0 || l.Surplus != 0 {
+			t.Errorf("%+v, counts %+v", l, r.Counts)
+		}
+	})
+}
+
+// A topic that is gone at the end leaves the ledger open, and says so.
+func TestLedgerWithoutItsTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := produce.New()
+		c := virtual(t, &o.Cluster)
+		defer c.Close()
+		o.BatchSize = 10
+		c.ControlKey(kmsg.ListOffsets.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			c.ControlKey(kmsg.ListOffsets.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+				c.KeepControl()
+				return nil, errors.New("gone"), true
+			})
+			return nil, nil, false
+		})
+		r := run(t, o, requests(200))
+		if l := r.Ledger; l.Acknowledged != 200 || l.Stored != nil || l.Missing != 0 || !r.Warned("ledger_unknown") {
+			t.Errorf("%+v, warnings %v", l, r.Warnings)
+		}
+	})
+}

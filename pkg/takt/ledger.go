@@ -1,0 +1,33 @@
+package takt
+
+// Ledger holds what a run counted against what the broker counted. All numbers are messages, of
+// the warm-up too. The zero Ledger: the broker was not asked.
+type Ledger struct {
+	Source       string  `json:"source"`       // where the broker's numbers are from
+	Acknowledged uint64  `json:"acknowledged"` // by the broker
+	Uncertain    uint64  `json:"uncertain"`    // not acknowledged: the broker may have them
+	Stored       *uint64 `json:"stored"`       // gained by the broker; nil: unknown, or others may have written them
+	Missing      uint64  `json:"missing"`      // acknowledged and not stored, at least
+	Surplus      uint64  `json:"surplus"`      // stored beyond Acknowledged + Uncertain: doubled, or written by others
+}
+
+// Balanced reports whether the broker has what it acknowledged, and nothing else.
+func (l Ledger) Balanced() bool { return l.Missing == 0 && l.Surplus == 0 }
+
+// Plus is the ledger of two shards of one run. Each saw what the other one wrote, so nothing of
+// the whole says what the broker gained.
+func (l Ledger) Plus(o Ledger) Ledger {
+	switch {
+	case l == Ledger{}:
+		return o
+	case o == Ledger{}:
+		return l
+	}
+	return Ledger{
+		Source:       l.Source,
+		Acknowledged: l.Acknowledged + o.Acknowledged,
+		Uncertain:    l.Uncertain + o.Uncertain,
+		Missing:      l.Missing + o.Missing,
+		Surplus:      l.Surplus + o.Surplus,
+	}
+}
