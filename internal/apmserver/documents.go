@@ -65,9 +65,9 @@ func (d *Documents) Count(ctx context.Context) (int64, error) {
 	return n, d.fault(ctx, err)
 }
 
-// events selects the counted documents. Up to version 7 the server writes the kind of a
-// document; from 8 on the cluster does, if it has the templates of the APM integration. Without
-// them the data stream tells the kind. Version 6 has the service's name in context.
+// events selects the counted documents. Older servers write the kind of a document;
+// for those with apm-data the cluster adds it, if it has the templates of the APM integration.
+// Without them the data stream tells the kind. Version 6 has the service's name in context.
 func events() client.Query {
 	kind := client.NewTermsQuery("processor.event", "transaction", "span", "error")
 	stream := client.NewBoolQuery().

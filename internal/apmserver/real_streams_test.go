@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Documents as apm-server writes them from 8.8 on, without processor.event, to a cluster that has no
-// templates for them: dataset and stream, and whether they are events of a load.
+// Documents as newer apm-servers write them, without processor.event, in a cluster that has no
+// templates for them.
 func TestRealStreams(t *testing.T) {
 	d := realDocuments(t)
 	before, err := d.Count(t.Context())
