@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/sandbox"
 )
 
 // Checkout is apm-server in a local clone of its repository.
@@ -21,9 +22,9 @@ type Checkout struct {
 	current
 }
 
-// NewCheckout is the clone in that folder. Its commands see the plain environment variables,
-// and those named in also.
-func NewCheckout(dir string, also ...string) (*Checkout, error) {
+// NewCheckout is the clone in that folder. Its commands run in the sandbox, if there is one, and see
+// the plain environment variables, and those named in also.
+func NewCheckout(dir string, box *sandbox.Sandbox, also ...string) (*Checkout, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func NewCheckout(dir string, also ...string) (*Checkout, error) {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
 		return nil, fmt.Errorf("%s is not a git clone; give the folder of a clone of apm-server", dir)
 	}
-	return &Checkout{place: place{dir, also}}, nil
+	return &Checkout{place: place{dir, also, box}}, nil
 }
 
 // Location implements Server.
@@ -128,7 +129,9 @@ const linesOnFailure = 40
 func (p place) git(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
-	p.settle(cmd)
+	if err := p.settle(cmd); err != nil {
+		return "", err
+	}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
 		if said := strings.TrimSpace(complaint.String()); said != "" {

@@ -100,7 +100,7 @@ func TestSteps(t *testing.T) {
 func TestSwitchStale(t *testing.T) {
 	clone := newClone(t)
 	shell(t, `git -C "$1" checkout -q -B main origin/other`, clone)
-	c, err := NewCheckout(clone)
+	c, err := NewCheckout(clone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestSwitchStale(t *testing.T) {
 
 func TestSwitch(t *testing.T) {
 	clone := newClone(t)
-	c, err := NewCheckout(clone)
+	c, err := NewCheckout(clone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestSwitch(t *testing.T) {
 // A switch that fails says what the command said, and leaves no revision.
 func TestSwitchFails(t *testing.T) {
 	clone := newClone(t)
-	c, err := NewCheckout(clone)
+	c, err := NewCheckout(clone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestSwitchFails(t *testing.T) {
 
 func TestSwitchSeesChanges(t *testing.T) {
 	clone := newClone(t)
-	c, err := NewCheckout(clone)
+	c, err := NewCheckout(clone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,10 +211,10 @@ func TestSwitchSeesChanges(t *testing.T) {
 }
 
 func TestNoClone(t *testing.T) {
-	if _, err := NewCheckout(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a git clone; give") {
+	if _, err := NewCheckout(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "is not a git clone; give") {
 		t.Error(err)
 	}
-	c, err := NewCheckout(newClone(t))
+	c, err := NewCheckout(newClone(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

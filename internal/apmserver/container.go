@@ -151,7 +151,7 @@ func commit(ctx context.Context, repository, ref string, also ...string) (r Revi
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	at := place{dir, also}
+	at := place{dir: dir, also: also}
 	for _, args := range [][]string{{"init", "-q", "--bare"}, {"fetch", "-q", "--depth", "1", "--filter=tree:0", "--", repository, ref}} {
 		if _, err := at.git(ctx, args...); err != nil {
 			return r, fmt.Errorf("%s has no %s that can be fetched: %w; give a branch, or the whole hash of a commit", repository, ref, errors.Unwrap(err))

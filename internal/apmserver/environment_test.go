@@ -29,7 +29,7 @@ func TestNoSecretsForOthers(t *testing.T) {
 		}
 	}
 	shell(t, `git -C "$1" update-index --assume-unchanged Makefile; touch -d 2000-01-01 "$1/apm-server"; printf '.PHONY: apm-server\n' >>"$1/Makefile"`, clone)
-	c, err := NewCheckout(clone, "JAVA_HOME")
+	c, err := NewCheckout(clone, nil, "JAVA_HOME")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,9 @@ func startLocal(ctx context.Context, path string, at place, o *Options) (*Runnin
 	}
 	l := o.line(address, stats)
 	cmd := exec.Command(path, l.args...)
-	at.settle(cmd)
-	cmd.Env = append(cmd.Env, l.env...)
+	if err := at.settle(cmd, l.env...); err != nil {
+		return nil, err
+	}
 	var to io.Writer = io.Discard
 	if o.Log != nil {
 		to = o.Log
@@ -32,6 +33,14 @@ func startLocal(ctx context.Context, path string, at place, o *Options) (*Runnin
 	if err != nil {
 		return nil, err
 	}
+	go func() {
+		select {
+		case err := <-at.box.Guard(at.dir, c.Done()):
+			fmt.Fprintln(to, "takt:", err)
+			c.End(0)
+		case <-c.Done():
+		}
+	}()
 	r := &Running{
 		URLs: []string{"http://" + address}, Managed: true, stats: "http://" + stats + "/stats", secret: o.Secret,
 		pid: c.Pid(), done: c.Done(),

@@ -21,7 +21,7 @@ import (
 func realDocker(t *testing.T) *Docker {
 	t.Helper()
 	clone := newRealClone(t)
-	c, err := NewCheckout(clone)
+	c, err := NewCheckout(clone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

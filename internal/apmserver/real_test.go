@@ -102,7 +102,7 @@ func realDocuments(t *testing.T) *Documents {
 // From apm switch -fcmv to the block, on real Elasticsearch: what the server takes
 // arrives, or 80 % of it, and then the run is not compared; the memory is the server's.
 func TestRealTrial(t *testing.T) {
-	c, err := NewCheckout(newRealClone(t))
+	c, err := NewCheckout(newRealClone(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(orphanVariable) != "" {
 		becomeParent()
 		return
+	}
+	if sandbox.IsEntry() {
+		os.Exit(sandbox.Run(os.Stdin, os.Stderr))
 	}
 	var err error
 	if binaries, err = os.MkdirTemp("", "takt-apmserver-"); err != nil {
@@ -114,7 +118,7 @@ func shell(t *testing.T, script string, args ...string) string {
 // made is the checkout with the fake server in it.
 func made(t *testing.T) *Checkout {
 	t.Helper()
-	c, err := NewCheckout(newClone(t))
+	c, err := NewCheckout(newClone(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

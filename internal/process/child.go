@@ -22,7 +22,7 @@ func Launch(cmd *exec.Cmd) (*Child, error) { return LaunchOn(cmd, nil) }
 // LaunchOn is Launch on these CPUs; nil: on all.
 func LaunchOn(cmd *exec.Cmd, cpus []int) (*Child, error) {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
-	cmd.SysProcAttr = ownGroup()
+	ownGroup(cmd)
 	cmd.WaitDelay = time.Second // for output of a grandchild that outlives the group
 	started := make(chan error)
 	go c.watch(cpus, started)

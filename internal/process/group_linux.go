@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -9,8 +10,11 @@ import (
 
 // ownGroup makes the child lead a process group, so that its children can be stopped with it.
 // The kernel kills the child when the starting thread ends.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+func ownGroup(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 }
 
 // awaitExit waits until the process has ended, without reaping it.

@@ -5,10 +5,10 @@ package process
 import (
 	"errors"
 	"os"
-	"syscall"
+	"os/exec"
 )
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownGroup(*exec.Cmd) {}
 
 // awaitExit cannot wait without reaping.
 func awaitExit(int) bool { return false }

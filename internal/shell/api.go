@@ -237,11 +237,14 @@ func (c *session) enter(r *http.Request) (release func(), p *problem) {
 		address = addressOf(c.conn.RemoteAddr())
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "bearer") {
-			return nil, unauthorized(errors.New("the request has no token; send Authorization: Bearer TOKEN"))
+			err := errors.New("the request has no token; send Authorization: Bearer TOKEN")
+			c.noteStranger(address, err)
+			return nil, unauthorized(err)
 		}
 		var err error
 		switch name, err = c.admit(strings.TrimSpace(token), address); {
 		case errors.Is(err, errTries):
+			c.noteStranger(address, err)
 			p := problemOf(http.StatusTooManyRequests, err)
 			p.header = map[string]string{"Retry-After": fmt.Sprint(int(tryTime.Seconds()))}
 			return nil, p

@@ -231,7 +231,7 @@ func prepareUse(c *session, args []string) (action, error) {
 	if err := c.mayUse(l); err != nil {
 		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 	}
-	server, err := serverAt(l, c.server.host.Docker, c.server.options.Variables)
+	server, err := serverAt(l, c.server.host.Docker, c.server.box, c.server.options.Variables)
 	if err != nil {
 		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 	}

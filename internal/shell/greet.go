@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -57,6 +58,9 @@ func (c *session) identify() (name, address string, err error) {
 	if c.server.lobby.leave(g) {
 		err = errors.New("too many sessions wait to give their token; connect again and give it at once")
 	}
+	if err != nil && !errors.Is(err, errUnknown) { // admit has logged a wrong token
+		c.noteStranger(address, err)
+	}
 	return name, address, err
 }
 
@@ -68,9 +72,7 @@ func (c *session) admitLocal() error {
 		c.own = true
 	case peerStranger:
 		err := denied("this server is for the user that runs it; others need a token, which its owner gives with --token-file")
-		if c.server.tries.take(string(peerStranger), time.Now()) { // maxTries log lines a minute: strangers must not fill the disk
-			_ = c.note(eventSession, 0, "", "refused: "+err.Error())
-		}
+		c.noteStranger(string(peerStranger), err)
 		return err
 	}
 	return nil
@@ -94,6 +96,21 @@ func (c *session) authenticate(address string) (name string, err error) {
 		text = "" // is not a token
 	}
 	return c.admit(strings.TrimSpace(text), address)
+}
+
+// noteStranger logs a session that does not begin: maxTries lines a minute and address, because
+// strangers must not fill the disk. The next line, and the last one of the server, say how many are
+// left out.
+func (c *session) noteStranger(address string, err error) {
+	if !c.server.strangers.take(address, time.Now()) {
+		c.server.unlogged.Add(1)
+		return
+	}
+	text := "refused: " + cmp.Or(err.Error(), "no token")
+	if n := c.server.unlogged.Swap(0); n > 0 {
+		text += fmt.Sprintf("; %d more were refused before", n)
+	}
+	_ = c.note(eventSession, 0, "", text)
 }
 
 var (

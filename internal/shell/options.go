@@ -29,6 +29,7 @@ type Options struct {
 	Permits
 	Team string // file with more of Permits; "": none
 
+	Sandbox   Confinement
 	Variables []string // environment variables that make, git and apm-server see, in all sessions
 
 	DumpDir  string // folder of the files that sessions name
@@ -45,6 +46,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "http", "unix", "edit")
 	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "team", "tls-cert", "tls-key", "allow-target")
 	value.Declare(fs, value.GroupApmServer, o.addServerFlags, "apm-folder")
+	o.Sandbox.Mode = sandboxAuto
+	value.Declare(fs, value.GroupSecurity, o.Sandbox.addFlags, "sandbox")
 	value.Declare(fs, value.GroupStorage, o.addStoreFlag, "store")
 }
 
@@ -87,6 +90,7 @@ func (o *Options) Validate() []error {
 	o.checkAddr(&faults, "--http", o.HTTP, "127.0.0.1:8235")
 	_, err := parseTargets(o.Allow)
 	faults.Add(err)
+	o.Sandbox.check(&faults)
 	return append(faults, checkSettings(o.Settings)...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -25,8 +26,9 @@ const (
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
 // peerOf finds the user at the other end of a loopback connection, to which every user
-// of the machine can connect. proc is the folder /proc/self.
-func peerOf(conn net.Conn, proc fs.FS) peer {
+// of the machine can connect. proc is the folder /proc/self; plain says whether a process that is
+// not confined has the socket with that inode.
+func peerOf(conn net.Conn, proc fs.FS, plain func(inode string) bool) peer {
 	if conn.LocalAddr().Network() == "unix" {
 		return peerSelf // the socket has the mode 0600
 	}
@@ -45,7 +47,7 @@ func peerOf(conn net.Conn, proc fs.FS) peer {
 			continue
 		}
 		known = true
-		if owner, found := ownerIn(string(text), remote, local); found {
+		if owner, found := ownerIn(string(text), remote, local, plain); found {
 			return owner
 		}
 	}
@@ -56,7 +58,7 @@ func peerOf(conn net.Conn, proc fs.FS) peer {
 }
 
 // ownerIn looks in a table for the owner of the socket from one address to the other.
-func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
+func ownerIn(table string, from, to netip.AddrPort, plain func(inode string) bool) (owner peer, found bool) {
 	port := fmt.Sprintf(":%04X ", from.Port())
 	for line := range strings.Lines(table) {
 		if !strings.Contains(line, port) { // there may be 100 000 lines
@@ -68,12 +70,31 @@ func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
 			continue
 		}
 		// A socket that its process has closed has the inode 0 and the user 0: not root's.
-		if uid := fmt.Sprint(os.Geteuid()); f[9] != "0" && (f[7] == uid || f[7] == "0") {
+		if f[9] != "0" && (f[7] == "0" || f[7] == fmt.Sprint(os.Geteuid()) && plain(f[9])) {
 			return peerSelf, true
 		}
 		return peerStranger, true
 	}
 	return "", false
+}
+
+// plainSocket reports whether a process in takt's own user namespace has the socket. Without root,
+// confined programs have the number of takt's user, but another namespace.
+func plainSocket(inode string) bool {
+	own, err := os.Readlink("/proc/self/ns/user")
+	if err != nil {
+		return true // this kernel has no user namespaces
+	}
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // the pattern is well-formed; the files of other users' processes are not listed
+	for _, path := range open {
+		if link, err := os.Readlink(path); err != nil || link != "socket:["+inode+"]" {
+			continue
+		}
+		if space, err := os.Readlink(filepath.Join(filepath.Dir(filepath.Dir(path)), "ns/user")); err == nil && space == own {
+			return true
+		}
+	}
+	return false
 }
 
 // isAddress reports whether the text is the address as Linux writes it: 32-bit words in

@@ -50,11 +50,11 @@ func TestPeerOf(t *testing.T) {
 		{"broken", head + line(client, server, own, "80")[:40] + "\nxyz\n", head, loopback, peerStranger},
 	} {
 		files := fstest.MapFS{"net/tcp": {Data: []byte(c.tcp)}, "net/tcp6": {Data: []byte(c.tcp6)}}
-		if got := peerOf(c.conn, files); got != c.want {
+		if got := peerOf(c.conn, files, func(string) bool { return true }); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if got := peerOf(loopback, fstest.MapFS{}); got != peerUnknown {
+	if got := peerOf(loopback, fstest.MapFS{}, nil); got != peerUnknown {
 		t.Errorf("a system that does not say: %s", got)
 	}
 }
@@ -78,11 +78,11 @@ func TestPeerHere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := peerOf(conn, proc()); got != peerSelf {
+		if got := peerOf(conn, proc(), plainSocket); got != peerSelf {
 			t.Errorf("%s: a connection of this process is %s", address, got)
 		}
 		_ = client.Close()
-		if got := peerOf(conn, proc()); got != peerStranger {
+		if got := peerOf(conn, proc(), plainSocket); got != peerStranger {
 			t.Errorf("%s: a socket that nobody has is %s", address, got)
 		}
 		_ = conn.Close()

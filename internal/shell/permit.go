@@ -13,8 +13,8 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// Anyone who can make takt run a Makefile or a program has all rights of takt's user. So
-// only that user's own sessions may use everything; other sessions may use the folders,
+// Anyone who can make takt run a Makefile or a program has all rights of takt's user, unless a
+// sandbox confines both. So only that user's own sessions may use everything; other sessions may use the folders,
 // repositories and settings that the server's owner has named.
 
 // Denied is the error for what a session may not do. It contains no secret.
@@ -131,7 +131,7 @@ func (c *session) mayUse(l apmserver.Location) error {
 		return err
 	case len(o.Repositories) == 0:
 		return denied("apm use docker builds and runs code from a repository, and the server allows none; its owner can name some with --apm-repository")
-	case l.Dockerfile != "" && !slices.ContainsFunc(slices.Collect(maps.Values(o.Folders)), func(f string) bool { return isBelow(l.Dockerfile, realPath(f)) }):
+	case l.Dockerfile != "" && !slices.ContainsFunc(slices.Collect(maps.Values(o.Folders)), func(f string) bool { return isBelow(realPath(l.Dockerfile), realPath(f)) }):
 		return denied("%s is not in a folder of the server's --apm-folder", l.Dockerfile)
 	}
 	return nil

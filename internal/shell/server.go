@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/sandbox"
 )
 
 // maxImmediate limits the commands of takt that run beside the queue, of all sessions.
@@ -23,6 +25,8 @@ type Server struct {
 	host      Host
 	rights    atomic.Pointer[rights]
 	tries     tries
+	strangers tries        // who is logged without a token
+	unlogged  atomic.Int64 // refused sessions that the audit log leaves out so far
 	state     *state
 	queue     *queue
 	listeners []net.Listener
@@ -33,25 +37,29 @@ type Server struct {
 	seats     seats
 	peer      func(net.Conn) peer // the user at the other end of a connection
 	audit     *audit              // nil: no audit log
+	box       *sandbox.Sandbox    // of checkouts; nil: none
+	boxNotes  []string            // what the sandbox lacks
 }
 
 // Listen returns a server whose sockets listen already. It does not repeat the checks of
 // Options.Validate.
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
-		options: o, host: h, tries: tries{all: map[string][]time.Time{}},
+		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate),
-		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self")) },
+		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {
 			s.state.close()
 		}
+		_ = s.box.Close() // the first error is the cause
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
 		s.closeListeners()
 		s.state.close()
+		_ = s.box.Close()   // the first error is the cause
 		_ = s.audit.close() // an error loses nothing: no line was written
 		return nil, err
 	}
@@ -69,6 +77,10 @@ func (s *Server) prepare() (err error) {
 	if err := s.Reload(); err != nil {
 		return err
 	}
+	if err := s.openSandbox(); err != nil {
+		return err
+	}
+	s.state.box = s.box
 	s.audit, err = openAudit(s.options.AuditLog)
 	return err
 }
@@ -201,7 +213,7 @@ func (s *Server) Addrs() (list []string) {
 
 // Notes are hints for whoever starts the server.
 func (s *Server) Notes() []string {
-	notes := s.options.Notes()
+	notes := append(s.options.Notes(), s.boxNotes...)
 	if s.state.shared {
 		notes = append(notes, "another server uses the folder "+s.state.dir+": the jobs of this one end with it; set XDG_STATE_HOME to another folder to keep them")
 	}
@@ -240,7 +252,10 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		<-ended
 	}
 	s.state.close()
-	return errors.Join(context.Cause(ctx), s.audit.close())
+	if n := s.unlogged.Swap(0); n > 0 {
+		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more without a token", n)}) // as in note, a loss stops nothing that reads
+	}
+	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
 }
 
 // accept serves connections until the listener is closed. When the process has no file

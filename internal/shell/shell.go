@@ -52,5 +52,6 @@ type Host struct {
 	Flags    func(line []string) []string                            // flags of the command that a line begins with, as --rate; nil: no completion of flags
 	Version  string
 	Docker   string // the container engine, as in DOCKER_HOST; "": the default one
+	Program  string // path of this program, which must have the command sandbox.Entry; "": no sandbox
 	GoPath   string // the value of GOPATH; "": unknown
 }

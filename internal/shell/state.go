@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/sandbox"
 )
 
 // state is what outlives the server, in files that only takt's user can read: each user's
@@ -24,8 +25,9 @@ type state struct {
 	// shared: another server uses the folder, so the jobs of this one are not saved.
 	shared bool
 
-	docker    string   // the container engine, as in DOCKER_HOST
-	variables []string // environment variables that servers under test see besides the usual ones
+	docker    string           // the container engine, as in DOCKER_HOST
+	variables []string         // environment variables that servers under test see besides the usual ones
+	box       *sandbox.Sandbox // of checkouts; nil: none
 	usable    func(urls ...string) error
 }
 

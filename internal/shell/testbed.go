@@ -13,6 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/apmserver"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/sandbox"
 )
 
 // testbed is what a user tests: a server, and the cluster that it writes to. Its fields
@@ -71,7 +72,7 @@ func (u *user) restore(s *state) error {
 	u.mu.Unlock()
 	var faults []error
 	if last.Location.Kind != "" && s.usable(last.Location.URLs...) == nil {
-		server, err := serverAt(last.Location, s.docker, s.variables)
+		server, err := serverAt(last.Location, s.docker, s.box, s.variables)
 		if err == nil {
 			u.testbed.use(server)
 		}
@@ -88,13 +89,14 @@ func (u *user) restore(s *state) error {
 }
 
 // serverAt returns the server of a location. engine is the container engine, as in
-// DOCKER_HOST; variables are the names that make, git and the server see besides the usual ones.
-func serverAt(l apmserver.Location, engine string, variables []string) (apmserver.Server, error) {
+// DOCKER_HOST; box confines a checkout; variables are the names that make, git and the server see
+// besides the usual ones.
+func serverAt(l apmserver.Location, engine string, box *sandbox.Sandbox, variables []string) (apmserver.Server, error) {
 	switch l.Kind {
 	case apmserver.KindRemote:
 		return apmserver.NewRemote(l.URLs...)
 	case apmserver.KindCheckout:
-		return apmserver.NewCheckout(l.Dir, variables...)
+		return apmserver.NewCheckout(l.Dir, box, variables...)
 	case apmserver.KindDocker:
 		return apmserver.NewDocker(l, engine, variables...)
 	}
@@ -112,6 +114,7 @@ func (c *session) status() {
 	c.say("Reports are kept in " + c.reportStore(s.cluster))
 	current, line, lost := c.server.queue.list()
 	c.sayNames()
+	c.saySandbox()
 	c.say(fmt.Sprintf("%d commands queued", len(line)))
 	c.listJobs(current, line, lost)
 }

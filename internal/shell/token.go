@@ -105,7 +105,7 @@ const (
 	maxAddresses = 4096
 )
 
-// tries counts wrong tokens by address.
+// tries counts wrong tokens by address. The zero value has none.
 type tries struct {
 	mu  sync.Mutex
 	all map[string][]time.Time
@@ -131,6 +131,9 @@ func (t *tries) check(address string, find func() *token) (found *token, ok bool
 func (t *tries) take(address string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.all == nil {
+		t.all = map[string][]time.Time{}
+	}
 	if len(t.all) >= maxAddresses {
 		t.sweep(now)
 	}

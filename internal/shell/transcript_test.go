@@ -206,8 +206,15 @@ func serve(t testing.TB, home string, run shell.Run, flags ...string) *running {
 	if err := fs.Parse(flags); err != nil {
 		t.Fatal(err)
 	}
+	return serveWith(t, o, home, run)
+}
+
+// serveWith runs a shell with these options.
+func serveWith(t testing.TB, o shell.Options, home string, run shell.Run) *running {
+	t.Helper()
 	host := cli.ShellHost(environment(t.Context(), home))
 	host.Version = "test"
+	host.Program, _ = os.Executable() // "": no sandbox
 	if run != nil {
 		host.Run = run
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/takt"
@@ -53,6 +54,16 @@ func NewJob(env core.Env) *cobra.Command {
 				return core.ExitWith(code, nil)
 			}
 			return nil
+		},
+	}
+}
+
+// NewEntry returns the hidden command of a sandbox, which the confined program replaces.
+func NewEntry(env core.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: sandbox.Entry, Hidden: true, Args: core.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return core.ExitWith(sandbox.Run(env.Stdin, env.Stderr), nil)
 		},
 	}
 }

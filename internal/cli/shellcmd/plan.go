@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -210,7 +211,31 @@ func (k *confined) below(name string) (string, error) {
 	if !filepath.IsLocal(name) {
 		return name, errors.New("sessions have files below the server's folder for them only; give a name without .. and a leading /")
 	}
-	return filepath.Join(k.rules.Dir, name), nil
+	path := filepath.Join(k.rules.Dir, name)
+	if leadsOut(path, k.rules.Dir) {
+		return name, errors.New("a link leads out of the server's folder for sessions; give another name")
+	}
+	return path, nil
+}
+
+// leadsOut reports whether a path below a folder is elsewhere, because of a symbolic link. Sessions
+// cannot create links, but others who can write there may have done it.
+func leadsOut(path, folder string) bool {
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false // it does not exist, so nothing is in it
+	}
+	for at := path; len(at) > len(folder); at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			inside, err := filepath.Rel(root, real)
+			return err != nil || !filepath.IsLocal(inside)
+		}
+		if _, err := os.Lstat(at); err == nil {
+			return true // a link to what does not exist yet
+		}
+	}
+	return false
 }
 
 // argument checks a word that is not a flag: the target of a load, else a run or a filter.

@@ -62,6 +62,9 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.StateDir, err = e.UnderHome(core.StateHome, "shell"); err != nil {
 		return err
 	}
+	if o.Sandbox.Home, err = e.UnderHome(core.CacheHome, "sandbox"); err != nil {
+		return err
+	}
 	s, err := shell.Listen(o, Host(e.Env))
 	if err != nil {
 		return err
@@ -117,6 +120,9 @@ type host struct{ core.Env }
 func Host(env core.Env) shell.Host {
 	e := host{env}
 	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	if env.Executable != nil {
+		h.Program, _ = env.Executable() // "": no sandbox
+	}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
 		h.GoPath = filepath.Join(home, "go")
 	}
