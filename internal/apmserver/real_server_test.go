@@ -39,7 +39,7 @@ func TestRealServer(t *testing.T) {
 		for _, streams := range []string{"false", "true"} {
 			flags := []string{"-E", "apm-server.data_streams.enabled=" + streams}
 			t.Run(filepath.Base(clone)+"/streams="+streams, func(t *testing.T) {
-				c, err := NewCheckout(clone)
+				c, err := NewCheckout(clone, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
