@@ -65,10 +65,16 @@ func (d *Documents) Count(ctx context.Context) (int64, error) {
 	return n, d.fault(ctx, err)
 }
 
-// events selects the counted documents. Version 6 has the service's name in context.
+// events selects the counted documents. Older servers write the kind of a document;
+// for those with apm-data the cluster adds it, if it has the templates of the APM integration.
+// Without them the data stream tells the kind. Version 6 has the service's name in context.
 func events() client.Query {
+	kind := client.NewTermsQuery("processor.event", "transaction", "span", "error")
+	stream := client.NewBoolQuery().
+		MustNot(client.NewExistsQuery("processor.event")).
+		Filter(client.NewTermsQuery("data_stream.dataset", "apm", "apm.rum", "apm.error"))
 	return client.NewBoolQuery().
-		Filter(client.NewTermsQuery("processor.event", "transaction", "span", "error")).
+		Filter(client.NewBoolQuery().Should(kind, stream)).
 		MustNot(client.NewTermQuery("service.name", "apm-server"), client.NewTermQuery("context.service.name", "apm-server"))
 }
 

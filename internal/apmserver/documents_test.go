@@ -56,7 +56,8 @@ func TestCount(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.SplitN((*asked)[1], " ", 3)[2]), &query); err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal([]byte(`{"query":{"bool":{"filter":{"terms":{"processor.event":["transaction","span","error"]}},
+	_ = json.Unmarshal([]byte(`{"query":{"bool":{"filter":{"bool":{"should":[{"terms":{"processor.event":["transaction","span","error"]}},
+			{"bool":{"filter":{"terms":{"data_stream.dataset":["apm","apm.rum","apm.error"]}},"must_not":{"exists":{"field":"processor.event"}}}}]}},
 		"must_not":[{"term":{"service.name":"apm-server"}},{"term":{"context.service.name":"apm-server"}}]}}}`), &want)
 	if !reflect.DeepEqual(query, want) {
 		t.Errorf("%v, want %v", query, want)

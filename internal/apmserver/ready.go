@@ -43,7 +43,7 @@ func ready(ctx context.Context, base string, o *Options, r *Running) (version st
 		case <-r.ended():
 			return "", r.failure(o.Log)
 		case <-ctx.Done():
-			return "", unready(ctx, base, last, o.patience())
+			return "", unready(ctx, base, last, o)
 		}
 	}
 }
@@ -69,18 +69,46 @@ func (r *Running) failure(log *process.Log) error {
 		what, lines = "its last words", log.Tail(tailLines, "")
 	}
 	process.Print(&said, lines, false)
-	return fmt.Errorf("%w; %s:\n%s", r.err(), what, strings.TrimSuffix(said.String(), "\n"))
+	return fmt.Errorf("%w; %s:\n%s%s", r.err(), what, strings.TrimSuffix(said.String(), "\n"), remedy(said.String()))
+}
+
+// remedy is what to do about the end of a server that explains itself badly; "" if unknown.
+// libbeat up to 7 lets the kernel refuse system calls that it does not know; the glibc of
+// newer systems makes such calls.
+func remedy(said string) string {
+	if strings.Contains(said, "pthread_create failed: Operation not permitted") {
+		return "\nthe filter of system calls of this apm-server is older than the system; turn it off with: -E seccomp.enabled=false"
+	}
+	return ""
 }
 
 // unready says why the wait ended.
-func unready(ctx context.Context, base string, err error, patience time.Duration) error {
+func unready(ctx context.Context, base string, err error, o *Options) error {
 	switch {
 	case ctx.Err() != context.DeadlineExceeded:
 		return cmp.Or(context.Cause(ctx), ctx.Err())
-	case err == nil:
-		return fmt.Errorf("the server at %s is up, but after %v not ready to publish; is its Elasticsearch up?", base, patience)
 	}
-	return fmt.Errorf("the server at %s does not answer after %v: %w; is the URL right?", base, patience, err)
+	said := o.Log.FirstError(false)
+	switch {
+	case err == nil:
+		return fmt.Errorf("the server at %s is up, but after %v not ready to publish; %s", base, o.patience(), blocked(said))
+	case said != "":
+		return fmt.Errorf("the server at %s does not answer after %v: %w; %s", base, o.patience(), err, blocked(said))
+	}
+	return fmt.Errorf("the server at %s does not answer after %v: %w; is the URL right?", base, o.patience(), err)
+}
+
+// blocked is why a server may not publish and what to do; said is its first error. With data
+// streams, versions up to 8.14 wait for the templates that Kibana installs; 8.0 meanwhile answers
+// nothing at all.
+func blocked(said string) string {
+	switch {
+	case strings.Contains(said, "integration"):
+		return "its first error: " + said + "; or write without its templates: -E apm-server.data_streams.wait_for_integration=false"
+	case said != "":
+		return "its first error: " + said + "; is its Elasticsearch up?"
+	}
+	return "is its Elasticsearch up?"
 }
 
 // about is apm-server's answer at /; empty if it requires a token that it did not get.

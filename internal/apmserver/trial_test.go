@@ -186,7 +186,8 @@ func TestServerEndsByItself(t *testing.T) {
 	}
 	trial := Trial{Server: c, Load: endless, Options: Options{Flags: []string{"-E", "fake=crashes"}}}
 	if _, err := trial.Run(t.Context()); err == nil || err.Error() != "apm-server has ended: exit status 2; its first fatal line:\n"+
-		"runtime/cgo: pthread_create failed: Operation not permitted\nSIGABRT: abort\nPC=0x7fc1f6479eec m=4\ngoroutine 0 [idle]:\nr0 0x0\nr1 0x0" {
+		"runtime/cgo: pthread_create failed: Operation not permitted\nSIGABRT: abort\nPC=0x7fc1f6479eec m=4\ngoroutine 0 [idle]:\nr0 0x0\nr1 0x0\n"+
+		"the filter of system calls of this apm-server is older than the system; turn it off with: -E seccomp.enabled=false" {
 		t.Error(err)
 	}
 	trial.Options.Flags = []string{"-E", "fake=dies"}
@@ -300,8 +301,20 @@ func TestReady(t *testing.T) {
 	}
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	if err := unready(late, "http://h", nil, time.Minute); !strings.Contains(err.Error(), "at http://h is up, but after 1m0s not ready to publish; is its Elasticsearch up?") {
-		t.Error(err)
+	for said, want := range map[string]string{
+		"": "at http://h is up, but after 1m0s not ready to publish; is its Elasticsearch up?",
+		`{"log.level":"error","message":"precondition failed: x509: certificate signed by unknown authority"}`:                  "its first error: precondition failed: x509: certificate signed by unknown authority; is its Elasticsearch up?",
+		`{"log.level":"error","message":"precondition 'apm integration installed' failed: please install the apm integration"}`: "please install the apm integration; or write without its templates: -E apm-server.data_streams.wait_for_integration=false",
+	} {
+		log := process.NewLog()
+		fmt.Fprintln(log, said)
+		if err := unready(late, "http://h", nil, &Options{Log: log}); !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
+		// Version 8.0 does not answer while it waits.
+		if err := unready(late, "http://h", io.EOF, &Options{Log: log}); said != "" && (!strings.Contains(err.Error(), "does not answer after 1m0s: EOF; ") || !strings.Contains(err.Error(), want)) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ type firsts struct {
 	fatal   []string // first fatal line and the lines after it, without empty ones
 	after   int      // number of lines since the first fatal one
 	refused string   // first line about an event that the cluster refused
-	failed  string   // first error
+	failed  string   // first error that is no answer to a request
 }
 
 // fatalLines is the number of lines kept: the panic, its goroutine, and where it happened.
@@ -32,7 +32,7 @@ func (f *firsts) add(line string) {
 	switch {
 	case f.refused == "" && isRefusal(line):
 		f.refused = line
-	case f.failed == "" && levelOf(line) == Error && !isRefusal(line):
+	case f.failed == "" && levelOf(line) == Error && !isRefusal(line) && !isAnswer(line):
 		f.failed = line
 	}
 }
@@ -53,6 +53,12 @@ func isFatal(line string) bool {
 // apm-server from version 8 on.
 func isRefusal(line string) bool {
 	return strings.Contains(line, "annot index event") || strings.Contains(line, "ailed to index document")
+}
+
+// isAnswer recognises apm-server's log of requests: an answer such as 503 is a consequence, not the
+// cause of a loss.
+func isAnswer(line string) bool {
+	return strings.Contains(line, "\tERROR\t[request]\t") || strings.Contains(line, `"log.logger":"request"`)
 }
 
 // Started clears the first lines of a previous server.

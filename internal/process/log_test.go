@@ -117,6 +117,8 @@ func TestFirstError(t *testing.T) {
 		info    = "2026-11-23T23:33:26.7Z\tINFO\tx.go:1\tfine\n"
 		connect = "2026-11-23T23:33:26.771Z\tERROR\t[output]\tpipeline/output.go:100\tFailed to connect to backoff(elasticsearch(http://h)):\x1b[2J no\n"
 		libbeat = "2026-11-23T23:24:03.023Z\tWARN\telasticsearch/client.go:539\tCannot index event publisher.Event{Content:beat.Event{Error: \"a (status=1): b\"}} (status=400): {\"reason\":\"no\"}\n"
+		full    = `{"log.level":"error","log.logger":"request","message":"queue is full","http.response.status_code":503}` + "\n" // version 7.17
+		full7   = "2026-11-23T23:33:26.7Z\tERROR\t[request]\tmiddleware/log_middleware.go:61\tqueue is full\n"
 		append9 = `{"log.level":"error","message":"failed to index documents in 'traces-apm' (mapper_parsing_exception)","error":{"message":"no field"}}` + "\n"
 	)
 	for _, test := range []struct {
@@ -128,6 +130,7 @@ func TestFirstError(t *testing.T) {
 		{info + connect + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
 		{connect + libbeat, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
 		{connect + libbeat, true, `Cannot index event (status=400): {"reason":"no"}`},
+		{full + full7 + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
 		{libbeat, false, `Cannot index event (status=400): {"reason":"no"}`},
 		{append9 + libbeat, true, "failed to index documents in 'traces-apm' (mapper_parsing_exception): no field"},
 		{"ERROR " + strings.Repeat("é", 1000) + "\n", false, "ERROR " + strings.Repeat("é", (gistBytes-6)/2) + " …"},

@@ -43,7 +43,9 @@ func (t *tabling) settingsKey(s *stored.Settings) *settingsKey {
 		switch t.variable.from {
 		case ofVariables:
 			delete(variables, k.name)
-			delete(variables, follower(s, k.name))
+			for _, name := range followers(s, k.name) {
+				delete(variables, name)
+			}
 		case ofFlags:
 			delete(flags, k.name)
 		}
@@ -59,14 +61,16 @@ func (t *tabling) settingsKey(s *stored.Settings) *settingsKey {
 	return k
 }
 
-// follower is the variable that differs only because the named one differs; "": there is none.
-// max_in_flight equals connections unless the user sets it.
-func follower(s *stored.Settings, name string) string {
-	const bound = "max_in_flight"
-	if name == "connections" && textOf(plain(s.Variables[name])) == textOf(plain(s.Variables[bound])) {
-		return bound
+// followers are the variables that differ only because the named one differs. The workers of
+// takt apm are its connections, and max_in_flight equals connections unless the user sets it.
+func followers(s *stored.Settings, name string) (equal []string) {
+	next := map[string][]string{"workers": {"connections", "max_in_flight"}, "connections": {"max_in_flight"}}
+	for _, other := range next[name] {
+		if textOf(plain(s.Variables[other])) == textOf(plain(s.Variables[name])) {
+			equal = append(equal, other)
+		}
 	}
-	return ""
+	return equal
 }
 
 // flagText writes flags in the form of -E: a=1 b=2.

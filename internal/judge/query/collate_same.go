@@ -70,7 +70,11 @@ func (t *tabling) common(cells []*cell) map[string]any {
 	delete(all, t.variable.word)
 	name := t.settingsKey(r.Settings).name
 	delete(all, name)
-	delete(all, follower(r.Settings, name))
+	for _, leader := range []string{name, "workers"} { // the workers tell what the connections would repeat
+		for _, follower := range followers(r.Settings, leader) {
+			delete(all, follower)
+		}
+	}
 	delete(all, stored.LabelRevisionDate)
 	if t.byBranch() {
 		delete(all, stored.LabelRevision)

@@ -91,6 +91,10 @@ func TestCollateGroups(t *testing.T) {
 	inFlight := func(connections, bound int) setup {
 		return setup{variables: map[string]any{"connections": connections, "max_in_flight": bound}}
 	}
+	// The workers of takt apm are its connections.
+	ofApm := func(workers, connections, bound int) setup {
+		return setup{variables: map[string]any{"workers": workers, "connections": connections, "max_in_flight": bound}}
+	}
 	flag := func(v string) map[string]any { return map[string]any{"tracing": v} }
 	for name, c := range map[string]struct {
 		variable string
@@ -101,6 +105,7 @@ func TestCollateGroups(t *testing.T) {
 		"by hey-apm's name":                    {"concurrency", runsOf(setup{}, setup{variables: workers(2)}), "[b | a]"},
 		"by two names":                         {"rate", runsOf(setup{variables: map[string]any{"rate": "max"}}, setup{variables: map[string]any{"rate_per_s": 9}}, setup{variables: map[string]any{"rate_per_s": 8}}), "[c | b | a]"},
 		"connections bound what is in flight":  {"connections", runsOf(inFlight(1, 1), inFlight(2, 2), inFlight(2, 1), inFlight(3, 1)), "[d | c] [b | a]"},
+		"workers are connections":              {"concurrency", runsOf(ofApm(1, 1, 1), ofApm(20, 20, 20), ofApm(4, 4, 9), ofApm(5, 5, 9)), "[d | c] [b | a]"},
 		"others are equal":                     {"workers", runsOf(setup{}, setup{variables: map[string]any{"duration_s": 60}}), "[b] [a]"},
 		"numbers are equal as JSON has them":   {"workers", runsOf(setup{}, setup{variables: map[string]any{"duration_s": 30}}), "[b a]"},
 		"the kind is equal":                    {"workers", runsOf(setup{}, setup{kind: "kafka"}), "[b] [a]"},
