@@ -168,6 +168,17 @@ func Owned(p *string, advice string) Flag {
 	}}
 }
 
+// OwnedFile is a file that takt reads and that only the owner of a server may name, since it names
+// other files and machines. advice says so to the others.
+func OwnedFile(p *string, advice string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return append(file(Reads)(text), Name{Private, advice})
+	}}
+}
+
 // Lookup is a word that takt looks up in files of its own choice, of which advice says what a
 // session is to give instead.
 func Lookup(p *string, advice string) Flag {

@@ -92,6 +92,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			p.Describe(rep)
+			o.Properties.Describe(rep)
 			o.consume.FindLag(ctx, r, rep)
 			r.Describe(rep)
 			rep.Extra["lost"] = r.Lost(p.Lost)

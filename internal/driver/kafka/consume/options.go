@@ -72,8 +72,8 @@ func (o *Options) AddFetchFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
-// Shape has nothing to fill in.
-func (o *Options) Shape(*engine.Options) {}
+// Shape reads --properties, and has nothing else to fill in.
+func (o *Options) Shape(*engine.Options) { o.ReadProperties() }
 
 // Unused is driver.Load.Unused.
 func (o *Options) Unused() (flags []string, why string) {
@@ -167,6 +167,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			o.FindLag(ctx, r, rep)
 			r.Describe(rep)
+			o.Properties.Describe(rep)
 			o.Traffic.DescribeTopic(rep)
 			return nil
 		},

@@ -139,6 +139,7 @@ func (o *Options) Unused() (flags []string, why string) { return engine.LoopFlag
 // a batch in flight; with a rate, room for one second of records.
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
+	o.ReadProperties()
 	if o.Client == cluster.ClientTakt && (o.Idempotence || o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
 		o.Client = cluster.ClientFranz
 	}
@@ -245,6 +246,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)
+			o.Properties.Describe(r)
 			return nil
 		},
 	}
