@@ -120,6 +120,9 @@ func (c *Conn) Close(ctx context.Context) error {
 	return err
 }
 
+// Drop ends the connection at once because of err, as if it had broken. A callback may call it.
+func (c *Conn) Drop(err error) { c.fail(err) }
+
 // append buffers a frame; under mu.
 func (c *Conn) append(channel uint16, p wire.Performative) {
 	c.out.waits = wire.AppendFrame(c.out.waits, channel, p)

@@ -91,11 +91,11 @@ func (r *Receiver) open() {
 	r.s.c.poke()
 }
 
-// Release grants credit to a receiver that is Held. Call it once.
+// Release grants credit to a receiver that is Held.
 func (r *Receiver) Release() {
 	r.s.c.mu.Lock()
 	defer r.s.c.mu.Unlock()
-	if r.over() == nil {
+	if r.over() == nil && r.opt.Held {
 		r.opt.Held = false
 		r.open()
 	}

@@ -41,6 +41,7 @@ func Check(r *takt.Report) error {
 		c.attribution()
 		c.intervals()
 		c.serverSeconds()
+		c.outages()
 		c.ledger()
 		c.verdict()
 	}

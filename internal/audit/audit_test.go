@@ -156,6 +156,12 @@ func TestLies(t *testing.T) {
 		{func(r *takt.Report) {
 			r.ServerSeconds = []takt.ServerSecond{{T: 1, Figures: map[string]float64{"acked": -3}}}
 		}, "server_seconds.0.acked is -3, below 0"},
+		{func(r *takt.Report) { r.Outages = make([]takt.Outage, takt.MaxOutages+1) }, "outages are 101, more than 100"},
+		{func(r *takt.Report) { r.Outages = []takt.Outage{{From: -1, Parts: 1}} }, "outages.0.from_s is -1, below 0"},
+		{func(r *takt.Report) { r.Outages = []takt.Outage{{From: 2, To: new(float64), Parts: 1}} }, "outages.0.to_s is 0, before its begin, 2"},
+		{func(r *takt.Report) { r.Outages = []takt.Outage{{From: 2, Parts: 1}, {From: 1, Parts: 1}} }, "outages.1.from_s is 1, before that of the outage before it, 2"},
+		{func(r *takt.Report) { r.Outages = []takt.Outage{{From: 2}} }, "outages.0.parts is 0; an outage affects one at least"},
+		{func(r *takt.Report) { r.Faults = []takt.Fault{{From: 2, To: new(float64)}} }, "faults.0.to_s is 0, before its begin, 2"},
 		{func(r *takt.Report) { r.Intervals[0].T = -1 }, "intervals.0.t_s is -1, below 0"},
 		{func(r *takt.Report) { r.Intervals[1].OK = most }, "intervals.1.ok is 18446744073709551615, above 2^53"},
 		{func(r *takt.Report) { r.Intervals[1].OK++ }, "the ok of intervals are "},

@@ -120,3 +120,41 @@ func (c *checker) serverSeconds() {
 		}
 	}
 }
+
+// outages checks the outages and the commands of --fault.
+func (c *checker) outages() {
+	if n := len(c.r.Outages); n > takt.MaxOutages {
+		c.fault("outages are %d, more than %d", n, takt.MaxOutages)
+		return
+	}
+	before := 0.0
+	for i, o := range c.r.Outages {
+		field := fmt.Sprintf("outages.%d", i)
+		c.span(field, o.From, o.To)
+		if o.From < before {
+			c.fault("%s.from_s is %v, before that of the outage before it, %v", field, o.From, before)
+		}
+		before = o.From
+		if o.FirstSuccess != nil {
+			c.seconds(field+".first_success_s", *o.FirstSuccess)
+		}
+		if o.Parts < 1 {
+			c.fault("%s.parts is %d; an outage affects one at least", field, o.Parts)
+		}
+	}
+	for i, f := range c.r.Faults {
+		c.span(fmt.Sprintf("faults.%d", i), f.From, f.To)
+	}
+}
+
+// span checks that a time ends after its begin.
+func (c *checker) span(field string, from float64, to *float64) {
+	c.seconds(field+".from_s", from)
+	if to == nil {
+		return
+	}
+	c.seconds(field+".to_s", *to)
+	if *to < from {
+		c.fault("%s.to_s is %v, before its begin, %v", field, *to, from)
+	}
+}

@@ -25,6 +25,7 @@ type Plan struct {
 	Source     takt.Source
 	Driver     *takt.Driver
 	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
+	OnStart    func(at time.Time)                // called with the start of the run; nil: not called
 	OnInterval func(takt.Interval)               // called once a second; nil: not called
 	OnErrors   func([]takt.ErrorClass)           // called before OnInterval, with the failures so far; nil: not called
 	Journal    Journal                           // nil: no journal
@@ -187,6 +188,9 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		return r.world.Waiter(r.started, true)
 	}
 	r.rows.start()
+	if r.plan.OnStart != nil {
+		r.plan.OnStart(r.started)
+	}
 	r.mode.start(r.started, now, newWaiter)
 	if r.plan.Journal != nil {
 		beginning.Report.StartedAt = r.started.UTC()

@@ -211,6 +211,23 @@ func TestServerSecondsFollowTheSchema(t *testing.T) {
 	}
 }
 
+// Outages and commands follow the schema, with and without what is unknown.
+func TestOutagesFollowTheSchema(t *testing.T) {
+	r := *samples()[0].report
+	to, n, code := 3.0, uint64(1), -1
+	r.Outages = []takt.Outage{{From: 1, Parts: 1}, {From: 2, To: &to, FirstSuccess: &to, Parts: 2, Lost: &n, Doubled: &n, Reordered: &n}}
+	r.Faults = []takt.Fault{{Command: "a"}, {Command: "b", To: &to, ExitCode: &code, Stopped: true}}
+	o := decoded(t, sample{name: "outages", report: &r})
+	if got := faults(t, o); len(got) > 0 {
+		t.Error(got)
+	}
+	delete(o["outages"].([]any)[0].(object), "lost")
+	o["faults"].([]any)[0].(object)["from_s"] = -1.0
+	if got := faults(t, o); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
 // Schema and Go types have the same fields, of the same kinds, with the same ones
 // optional.
 func TestSchemaMatchesGoTypes(t *testing.T) {

@@ -63,6 +63,8 @@ type Batch struct {
 	turn     uint64    // place in the order of all batches sent
 	deadline time.Time // latest instant of the acknowledgement
 	err      error     // latest reason for a missing acknowledgement
+	sent     bool      // since Send, perhaps in vain
+	counted  bool      // Options.Again was told of its records
 }
 
 // Reset begins a batch for that partition, with room for so many bytes.

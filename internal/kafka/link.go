@@ -212,6 +212,9 @@ func (l *link) send() {
 func (l *link) sendBatches(batches []*Batch) {
 	conn, silent := l.conn, l.opt.Acks == 0
 	deadline := earliest(batches[0].deadline, batches[1:]...)
+	for _, b := range batches {
+		b.sent = true
+	}
 	if !silent {
 		l.flight, l.sending = append(l.flight, request{batches, deadline}), true
 		l.await()

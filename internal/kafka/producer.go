@@ -27,6 +27,10 @@ type Options struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Leaders asks for the leaders of the topic's partitions, and for the brokers' addresses.
 	Leaders func(ctx context.Context) (*kmsg.MetadataResponse, error)
+	// Again is called when a batch of a partition waits to be sent again because of err. records is
+	// the number of its records, 0 if they were not sent yet, or were counted before. It must not
+	// call the producer. nil: nobody wants to know.
+	Again func(partition int32, records int, err error)
 }
 
 // Producer sends batches over a connection to each leader.
@@ -125,7 +129,7 @@ func (p *Producer) find(ctx context.Context) error {
 func (p *Producer) Send(list []*Batch, at time.Time) {
 	deadline := at.Add(p.opt.Timeout)
 	for _, b := range list {
-		b.deadline, b.err = deadline, nil
+		b.deadline, b.err, b.sent, b.counted = deadline, nil, false, false
 		b.Seal(at, p.opt.Compress)
 	}
 	p.mu.Lock()
@@ -203,12 +207,25 @@ func (p *Producer) again(list []*Batch, err error) (over []*Batch) {
 		p.routes[b.Partition()].onWay--
 		b.err = err
 		if p.ctx.Err() == nil && p.gone == nil && passes(err) && time.Now().Before(b.deadline) {
+			p.tell(b)
 			p.stray(b)
 		} else {
 			over = append(over, b)
 		}
 	}
 	return over
+}
+
+// tell calls Options.Again for b.
+func (p *Producer) tell(b *Batch) {
+	if p.opt.Again == nil || b.err == nil {
+		return
+	}
+	records := 0
+	if b.sent && !b.counted {
+		b.counted, records = true, b.Len()
+	}
+	p.opt.Again(b.Partition(), records, b.err)
 }
 
 // passes reports whether sending a batch again may succeed.
@@ -239,6 +256,7 @@ var ErrTooLate = errors.New("not acknowledged in time")
 const (
 	lookEvery  = 100 * time.Millisecond // time between two requests for the leaders
 	lookTime   = time.Second            // time limit for an answer
+	leastLook  = lookEvery / 2          // the same, however soon a batch is too late
 	redialTime = 2 * time.Second        // time limit for a new connection; meanwhile the leader may change
 )
 
@@ -267,11 +285,18 @@ func (p *Producer) look() {
 	}
 }
 
-// patience is the deadline for an answer about the leaders.
+// patience is the deadline for an answer about the leaders. While many batches wait, one is too late
+// at every look, so that without leastLook no answer would ever come in time: after an outage that
+// was longer than Protocol.Timeout no leader was found again.
 func (p *Producer) patience() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return earliest(time.Now().Add(lookTime), p.astray...)
+	now := time.Now()
+	deadline, least := earliest(now.Add(lookTime), p.astray...), now.Add(leastLook)
+	if deadline.Before(least) {
+		return least
+	}
+	return deadline
 }
 
 // earliest is the earliest of deadline and the deadlines of batches.

@@ -97,6 +97,23 @@ func (l *Ledger[K]) Has(stream K, number uint64) bool {
 	return n != nil && !n.missing(number)
 }
 
+// Missing calls each with the numbers below to that have not arrived, without those that are no
+// longer looked for.
+func (l *Ledger[K]) Missing(stream K, to uint64, each func(number uint64)) {
+	next := uint64(0)
+	if n := l.streams[stream]; n != nil {
+		for _, g := range n.gaps {
+			for number := g.from; number < g.to; number++ {
+				each(number)
+			}
+		}
+		next = n.next
+	}
+	for ; next < to; next++ {
+		each(next)
+	}
+}
+
 func (l *Ledger[K]) open(n *numbers, g gap) {
 	n.gaps = append(n.gaps, g)
 	if len(n.gaps) > maxGaps {

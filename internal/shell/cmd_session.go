@@ -119,6 +119,7 @@ one line; if one of them is wrong, none runs. 'quotes' and "quotes" keep words t
 # begins a comment. @NAME is the URL of a target that the server names; status lists the
 names. define gives words a name, and $ is replaced by words of the line: help define.
 Loads, apm switch and elasticsearch reset wait in one queue for all sessions: help queue;
-everything else runs at once. help collate explains filters and sorting. File names are relative to the server's folder for files.`)
+everything else runs at once. help collate explains filters and sorting. File names are
+relative to the server's folder for files.`)
 	return b.String()
 }

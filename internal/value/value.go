@@ -92,12 +92,25 @@ func file(kind Kind) func(string) []Name {
 }
 
 func machines(text string) (names []Name) {
-	for one := range strings.SplitSeq(text, ",") {
+	list, _ := Addresses(text)
+	for _, one := range list {
 		if one != "" {
 			names = append(names, Name{Loads, one})
 		}
 	}
 	return names
+}
+
+// Addresses splits a list of machines at its commas. It also knows the lists of JMS clients, whose
+// options follow a question mark: failover:(URL,URL)?OPTIONS and (URL,URL)?OPTIONS.
+func Addresses(text string) (list []string, options string) {
+	if rest, ok := strings.CutPrefix(text, "failover:"); ok {
+		text = strings.TrimPrefix(rest, "//")
+	}
+	if inner, rest, ok := strings.Cut(text, ")"); ok && strings.HasPrefix(inner, "(") && (rest == "" || rest[0] == '?') {
+		return strings.Split(inner[1:], ","), strings.TrimPrefix(rest, "?")
+	}
+	return strings.Split(text, ","), ""
 }
 
 // Text names nothing outside of takt.
@@ -178,6 +191,9 @@ func OwnedFile(p *string, advice string) Flag {
 		return append(file(Reads)(text), Name{Private, advice})
 	}}
 }
+
+// OwnedList is Owned for a flag that may be given several times.
+func OwnedList(p *[]string, advice string) Flag { return list{p, true, Owned(nil, advice).Names} }
 
 // Lookup is a word that takt looks up in files of its own choice, of which advice says what a
 // session is to give instead.

@@ -23,6 +23,7 @@ type Broker struct {
 	script Script
 
 	mu      sync.Mutex
+	port    net.Listener // of Serve
 	queues  map[string][][]byte
 	clients []*Conn
 	seen    []string // performatives that came, with their fields
@@ -63,6 +64,9 @@ func (b *Broker) Serve() string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.mu.Lock()
+	b.port = ln
+	b.mu.Unlock()
 	var all sync.WaitGroup
 	b.t.Cleanup(func() { _ = ln.Close(); all.Wait() })
 	all.Go(func() {
@@ -104,6 +108,14 @@ func (b *Broker) Die() {
 	for _, c := range b.clients {
 		_ = c.nc.Close() // closed even with an error
 	}
+}
+
+// Stop ends all connections and accepts no further one, until Serve is called again.
+func (b *Broker) Stop() {
+	b.mu.Lock()
+	_ = b.port.Close() // closed even with an error
+	b.mu.Unlock()
+	b.Die()
 }
 
 func (b *Broker) join(c *Conn) {

@@ -53,6 +53,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
 	tell := l.tell
+	faults := l.newInjector()
 	if l.progress == progressNone {
 		tell = nil // a step of a search: the gatherer itself says what happens to it
 	}
@@ -61,6 +62,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
+			faults.begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, nil, mine)
@@ -74,6 +76,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		},
 		Tell: tell,
 	})
+	injected := faults.end()
 	watch.ended()
 	if report == nil {
 		failed := (*fleet.FailedError)(nil)
@@ -85,6 +88,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	if err != nil {
 		l.brokeOff = err
 	}
+	l.noteFaults(report, injected)
 	report.ID, report.Tool, report.Labels = head.ID, head.Tool, head.Labels
 	report.Command = slices.Concat([]string{"takt", "fleet", "--shards", strconv.Itoa(l.env.Fleet.Shards), "--"}, head.Command[1:])
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
@@ -141,5 +145,5 @@ func ofTheWhole(f *pflag.Flag) bool {
 	case value.GroupOutput, value.GroupAssertions, value.GroupStorage:
 		return true
 	}
-	return slices.Contains([]string{"repeat", "label", "shard", "start-at"}, f.Name)
+	return slices.Contains([]string{"repeat", "label", "shard", "start-at", "fault"}, f.Name)
 }

@@ -37,6 +37,7 @@ type load struct {
 	outputs      core.ReportOutputs
 	requirements core.Requirements
 	aborts       []string
+	faultTexts   []string
 	labelFlags   labelFlags
 	store        kept.Storing
 
@@ -51,6 +52,7 @@ type load struct {
 
 	calibrated *calibratecmd.Calibration // calibration of this host; nil: none
 	conditions []assert.Assertion        // conditions of --abort-on
+	injected   []fault                   // commands of --fault
 	abort      context.CancelCauseFunc
 	scrub      *core.Scrubber
 	group      string
@@ -116,6 +118,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupAssertions, l.addAbortFlag)
 	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
+	value.Declare(fs, value.GroupMeasurement, l.addFaultFlag)
 	value.Declare(fs, value.GroupStorage, l.addKeepFlags)
 }
 
@@ -245,13 +248,17 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	if l.env.Side != nil {
 		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
+	faults := l.newInjector()
+	plan.OnStart = faults.begin
 	report, err := engine.Run(ctx, plan)
+	injected := faults.end()
 	watch.ended()
 	if err != nil {
 		journal.end()
 		return nil, nil, l.broken(ctx, err)
 	}
 	l.complete(report, head, number)
+	l.noteFaults(report, injected)
 	l.listFault(source, report)
 	return report, journal, nil
 }

@@ -43,6 +43,7 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
+	faults = append(faults, l.checkFaults()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)

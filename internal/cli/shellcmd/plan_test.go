@@ -45,6 +45,7 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		"secret":       func(fs *pflag.FlagSet) { fs.Var(value.Secret(&password), "xx", "") },
 		"number":       func(fs *pflag.FlagSet) { fs.IntVar(&number, "xx", 0, "") },
 		"owner's":      func(fs *pflag.FlagSet) { fs.Var(value.OwnersNumber(&number, "only the owner"), "xx", "") },
+		"owned list":   func(fs *pflag.FlagSet) { fs.Var(value.OwnedList(&texts, "only the owner"), "xx", "") },
 		"pflag's text": func(fs *pflag.FlagSet) { fs.StringVar(&other, "xx", "", "") },
 	}
 	const (
@@ -67,7 +68,8 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		{"lookup", "a", "give --y", ""}, {"listen", "127.0.0.1:1", "opens no ports", ""},
 		{"runs", "@-1", "", "@-1"}, {"runs", "../a.json", outside, ""}, {"runs", "a.json", "", "/s/a.json"},
 		{"sides", "branch=main", "", "branch=main"}, {"sides", "p99<1.5", "", "p99<1.5"}, {"sides", "x=/../../a", outside, ""}, {"sides", "http://evil", evil, ""}, {"sides", "a.json", "", "/s/a.json"},
-		{"duration", "1s", "", "1s"}, {"secret", "tiger", "", "tiger"}, {"number", "3", "", "3"}, {"owner's", "3", "only the owner", ""},
+		{"duration", "1s", "", "1s"}, {"secret", "tiger", "", "tiger"}, {"number", "3", "", "3"}, {"owner's", "3", "only the owner", ""}, {"owned list", "rm -r /@1s", "only the owner", ""},
+		{"target", "failover:(amqp://good,amqp://evil)", evil, ""}, {"target", "(tcp://evil:1,tcp://good)?ha=true", evil, ""}, {"target", "failover:(amqp://good)", "", "failover:(amqp://good)"},
 		{"pflag's text", "a", "does not know which files and machines it names", ""},
 	} {
 		texts, text = nil, ""

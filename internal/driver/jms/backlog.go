@@ -22,7 +22,8 @@ func (r *run) behind(took time.Duration) {
 		return
 	}
 	expected := r.expected.Load()
-	done := min(expected, r.tally.arrived()-min(r.tally.arrived(), r.uncommitted()))
+	arrived := r.arrived()
+	done := min(expected, arrived-min(arrived, r.uncommitted()))
 	r.backlog.messages = expected - done
 	if done > 0 {
 		r.backlog.work = time.Duration(float64(took) * float64(r.backlog.messages) / float64(done))
@@ -32,8 +33,8 @@ func (r *run) behind(took time.Duration) {
 // uncommitted is the number of messages received in open transactions.
 func (r *run) uncommitted() (n uint64) {
 	for _, c := range r.consumers {
-		if c.tx != nil {
-			n += uint64(c.tx.open.Load())
+		if tx := c.acceptances(); tx != nil {
+			n += uint64(tx.open.Load())
 		}
 	}
 	return n

@@ -13,7 +13,7 @@ const reachedShare = 0.99
 // describeBound names the setting that delayed messages when the rate was not achieved.
 func (r *run) describeBound(rep *takt.Report) {
 	bound, ack := r.o.inFlight(), rep.Latency[takt.LatencyService].Mean/1e6
-	if rep.Rate.Intended == nil || ack == 0 || r.why() != nil || !r.waitedForRoom(rep) {
+	if rep.Rate.Intended == nil || ack == 0 || r.why() != nil || len(rep.Outages) > 0 || !r.waitedForRoom(rep) {
 		return
 	}
 	intended := *rep.Rate.Intended

@@ -26,87 +26,78 @@ func (r *run) connect(ctx context.Context) error {
 	return nil
 }
 
-// dial connects to b. container is the client ID; "": none.
-func (r *run) dial(ctx context.Context, b broker, container string) (*conn, error) {
-	c := &conn{run: r}
-	ready := make(chan struct{})
-	var err error
-	c.Conn, err = b.dial(ctx, amqp.Options{
-		Container: container, SoleContainer: container != "", Eager: r.o.window.single, OnBurst: func() { <-ready; c.burst() },
-	})
-	switch {
-	case errors.Is(err, amqp.ErrSilent) && len(r.conns) > 0: // the broker answered an earlier connection
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, err
-	}
-	close(ready)
-	r.conns = append(r.conns, c)
-	return c, r.o.unfit(c.Peer())
-}
-
 func (r *run) connectConsumers(ctx context.Context) error {
 	list, n := r.o.sources()
-	var conns []*conn
+	var lines []*line
 	for i := range n {
-		c, err := r.dial(ctx, r.o.Consume.broker, r.o.clientID(i, n))
+		l, err := r.line(ctx, r.o.Consume.broker, r.o.clientID(i, n))
 		if err != nil {
 			return err
 		}
-		conns = append(conns, c)
+		lines = append(lines, l)
 	}
 	for _, s := range list {
-		c, err := r.consume(ctx, conns[s.conn], s)
-		if err != nil {
+		c := &consumer{run: r, line: lines[s.conn], source: s}
+		if err := c.attach(ctx, c.line.conn()); err != nil {
 			return err
 		}
+		c.line.consumers = append(c.line.consumers, c)
 		r.consumers = append(r.consumers, c)
 		r.o.follower.say("receiving from %s, link %s, client ID %q", s.dest, c.rcv.Name(), r.o.clientID(s.conn, n))
 	}
 	return nil
 }
 
-func (r *run) consume(ctx context.Context, on *conn, s source) (*consumer, error) {
+// attach makes the links of c on a connection. It replaces those of a lost connection.
+func (c *consumer) attach(ctx context.Context, on *conn) error {
 	session, err := on.Session(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &consumer{run: r, conn: on, source: s, session: session}
-	if r.o.Tx {
-		if c.tx, err = newAcceptances(ctx, c); err != nil {
-			return nil, err
+	var tx *acceptances
+	if c.run.o.Tx {
+		if tx, err = newAcceptances(ctx, c, on, session); err != nil {
+			return err
 		}
 	}
-	c.rcv, err = session.Receiver(ctx, amqp.ReceiverOptions{
+	s := &c.source
+	rcv, err := session.Receiver(ctx, amqp.ReceiverOptions{
 		Name: s.name, Address: on.address(s.dest), Capabilities: s.capabilities, Durable: s.durable, Expiry: s.expiry,
-		Distribution: s.distribution, Selector: r.o.Selector, Credit: uint32(r.o.Credit), Held: true,
-		OnDelivery: c.deliver, OnDetach: r.lostLink,
+		Distribution: s.distribution, Selector: c.run.o.Selector, Credit: uint32(c.run.o.Credit), Held: true,
+		OnDelivery: func(d *amqp.Delivery) { c.deliver(on, d) }, OnDetach: on.lostLink,
 	})
 	if err != nil {
-		return nil, explain(err, s.dest)
+		return explain(err, s.dest)
 	}
+	c.mu.Lock()
+	c.conn, c.rcv, c.tx, c.waits = on, rcv, tx, false
+	c.mu.Unlock()
 	on.add(c)
-	return c, nil
+	if c.run.released.Load() {
+		c.release()
+	}
+	return nil
 }
 
 func (r *run) connectProducers(ctx context.Context) error {
 	total := r.o.Producers * len(r.o.destinations)
 	n := r.o.producerConns(total)
-	var conns []*conn
+	var lines []*line
 	for range n {
-		c, err := r.dial(ctx, r.o.Broker.broker, "")
+		l, err := r.line(ctx, r.o.Broker.broker, "")
 		if err != nil {
 			return err
 		}
-		conns = append(conns, c)
+		lines = append(lines, l)
 	}
 	for _, d := range r.o.destinations {
 		for range r.o.Producers {
 			i := len(r.producers)
-			p, err := r.produce(ctx, conns[i%n], d, i)
-			if err != nil {
+			p := r.newProducer(lines[i%n], d, i)
+			if err := p.attach(ctx, p.line.conn()); err != nil {
 				return err
 			}
+			p.line.producers = append(p.line.producers, p)
 			r.producers = append(r.producers, p)
 			r.o.follower.say("sending to %s", d)
 		}
@@ -114,25 +105,42 @@ func (r *run) connectProducers(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) produce(ctx context.Context, on *conn, d destination, stream int) (*producer, error) {
-	session, err := on.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &producer{run: r, conn: on, most: r.o.window.pending, copies: 0}
+func (r *run) newProducer(l *line, d destination, i int) *producer {
+	p := &producer{run: r, line: l, dest: d, stream: i % (1 << streamBits), most: r.o.window.pending}
 	if r.o.receives {
 		p.copies = r.o.copies(d)
 	}
-	if p.tpl, p.at, err = r.o.template(d, on.address(d), r.id, stream%(1<<streamBits)); err != nil {
-		return nil, err
+	return p
+}
+
+// attach makes the links of p on a connection. It replaces those of a lost connection.
+func (p *producer) attach(ctx context.Context, on *conn) error {
+	session, err := on.Session(ctx)
+	if err != nil {
+		return err
 	}
-	p.snd, err = session.Sender(ctx, amqp.SenderOptions{
-		Address: on.address(d), Capabilities: []string{d.kind()}, OnSettled: p.settled, OnCredit: func(uint32) { r.wake() }, OnDetach: p.detached,
+	tpl, at, err := p.run.o.template(p.dest, on.address(p.dest), p.run.id, p.stream)
+	if err != nil {
+		return err
+	}
+	snd, err := session.Sender(ctx, amqp.SenderOptions{
+		Address: on.address(p.dest), Capabilities: []string{p.dest.kind()},
+		OnSettled: func(token uint64, o amqp.Outcome) { p.settled(on, token, o) },
+		OnCredit:  func(uint32) { p.credited(on) }, OnDetach: func(err error) { p.detached(on, err) },
 	})
-	if err == nil && r.o.CommitInterval > 0 {
-		return p, p.transact(ctx, session)
+	if err != nil {
+		return explain(err, p.dest)
 	}
-	return p, explain(err, d)
+	var tx *transactions
+	if p.run.o.CommitInterval > 0 {
+		if tx, err = p.transact(ctx, on, session, snd); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	p.conn, p.snd, p.tpl, p.at, p.tx = on, snd, tpl, at, tx
+	p.mu.Unlock()
+	return nil
 }
 
 // coordinator attaches to the broker's transaction coordinator, which flag requires.
@@ -175,6 +183,8 @@ func (r *run) disconnect(ctx context.Context) (faults []error) {
 	if before {
 		return nil
 	}
+	r.cancel()
+	r.tending.Wait()
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	for _, c := range r.consumers {
@@ -186,8 +196,8 @@ func (r *run) disconnect(ctx context.Context) (faults []error) {
 			faults = append(faults, fmt.Errorf("the subscription %s could not be ended: %w", c.rcv.Name(), err))
 		}
 	}
-	for _, c := range r.conns {
-		_ = c.Close(ctx) // the run is over; lost messages have their outcome
+	for _, l := range r.lines {
+		l.close(ctx)
 	}
 	return faults
 }

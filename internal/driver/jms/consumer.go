@@ -15,21 +15,21 @@ import (
 
 // consumer receives from one queue or subscription.
 type consumer struct {
-	run     *run
-	conn    *conn
-	source  source
-	session *amqp.Session
-	rcv     *amqp.Receiver
-	tx      *acceptances // nil: messages are accepted at once
+	run    *run
+	line   *line
+	source source
 
 	mu          sync.Mutex
-	waits       bool // messages first to last are to be accepted
+	conn        *conn
+	rcv         *amqp.Receiver
+	tx          *acceptances // nil: messages are accepted at once
+	waits       bool         // messages first to last are to be accepted
 	first, last uint32
 }
 
 // deliver is the callback of a message. A message that is not counted is not accepted, so the
 // broker gets it back when the link ends.
-func (c *consumer) deliver(d *amqp.Delivery) {
+func (c *consumer) deliver(on *conn, d *amqp.Delivery) {
 	r := c.run
 	c.mu.Lock() // no message may be counted and not accepted: see finish
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *consumer) deliver(d *amqp.Delivery) {
 	s := readStamp(d)
 	if !r.o.sends {
 		var one [1]takt.Result
-		one[0].BytesSent, one[0].BytesReceived = c.conn.bytes()
+		one[0].BytesSent, one[0].BytesReceived = on.bytes()
 		if r.sink.Received(one[:]) == 0 {
 			return
 		}
@@ -82,8 +82,15 @@ func (c *consumer) accept() {
 	}
 	c.waits = false
 	if err := c.rcv.Accept(c.first, c.last, nil); err != nil {
-		c.run.lostLink(err)
+		c.conn.lostLink(err)
 	}
+}
+
+// release grants credit.
+func (c *consumer) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rcv.Release()
 }
 
 // burst accepts the messages of a burst.
@@ -101,18 +108,29 @@ func (c *consumer) burst() {
 
 // idle reports whether no message is left to commit or, after lastCommit, no commit is under
 // way.
-func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
+func (c *consumer) idle() bool {
+	tx := c.acceptances()
+	return tx == nil || tx.idle()
+}
+
+// acceptances are the transactions on the current connection; nil: there are none.
+func (c *consumer) acceptances() *acceptances {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tx
+}
 
 // lastCommit prevents further commits.
 func (c *consumer) lastCommit() {
-	if c.tx != nil {
-		c.tx.end()
+	if tx := c.acceptances(); tx != nil {
+		tx.end()
 	}
 }
 
 // acceptances are a consumer's transactions, one at a time.
 type acceptances struct {
 	c    *consumer
+	on   *conn
 	co   *amqp.Coordinator
 	open atomic.Int64 // number of messages received and not committed
 
@@ -123,12 +141,12 @@ type acceptances struct {
 	ended       bool // no commit follows the current one
 }
 
-func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
-	co, err := coordinator(ctx, c.session, "--tx")
+func newAcceptances(ctx context.Context, c *consumer, on *conn, s *amqp.Session) (*acceptances, error) {
+	co, err := coordinator(ctx, s, "--tx")
 	if err != nil {
 		return nil, err
 	}
-	a := &acceptances{c: c, co: co}
+	a := &acceptances{c: c, on: on, co: co}
 	a.current, err = co.Declare(ctx)
 	return a, err
 }
@@ -160,7 +178,7 @@ func (a *acceptances) step() {
 	if err == nil {
 		err = a.co.StartDischarge(tx, true, func(o amqp.Outcome) {
 			if o.Err != nil {
-				a.c.run.lostLink(o.Err)
+				a.on.lostLink(o.Err)
 				return
 			}
 			a.open.Add(-n)
@@ -170,7 +188,7 @@ func (a *acceptances) step() {
 		err = a.co.StartDeclare(a.begin)
 	}
 	if err != nil {
-		a.c.run.lostLink(fmt.Errorf("what was received cannot be committed: %w", err))
+		a.on.lostLink(fmt.Errorf("what was received cannot be committed: %w", err))
 		return
 	}
 	a.waits = to != a.last
@@ -180,7 +198,7 @@ func (a *acceptances) step() {
 // begin continues with the next transaction; in the reader's goroutine.
 func (a *acceptances) begin(tx *amqp.Transaction, err error) {
 	if err != nil {
-		a.c.run.lostLink(err)
+		a.on.lostLink(err)
 		return
 	}
 	a.mu.Lock()
@@ -190,6 +208,9 @@ func (a *acceptances) begin(tx *amqp.Transaction, err error) {
 }
 
 func (a *acceptances) idle() bool {
+	if a.on.Err() != nil {
+		return true // the broker has them again
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.current != nil && (!a.waits || a.ended)
@@ -251,6 +272,25 @@ func (t *tally) note(r *run, feed int, s *stamp, now time.Duration, again bool) 
 		}
 	}
 	return true
+}
+
+// have is the number of these messages of a stream that were received.
+func (t *tally) have(stream streamKey, numbers []int64) (n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, number := range numbers {
+		if t.ledger.Has(stream, uint64(number)) {
+			n++
+		}
+	}
+	return n
+}
+
+// missing calls each with the numbers below to of messages that were not received.
+func (t *tally) missing(stream streamKey, to uint64, each func(uint64)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ledger.Missing(stream, to, each)
 }
 
 // arrived is the number of different messages of this run that were received.

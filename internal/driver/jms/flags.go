@@ -56,13 +56,14 @@ func (b *Broker) addFlags(fs *pflag.FlagSet) {
 }
 
 func (b *Broker) addAddressFlags(fs *pflag.FlagSet) {
-	fs.Var(value.TargetOr(&b.URL, defaultURL), "url", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+defaultURL)
+	fs.Var(value.TargetOr(&b.URL, defaultURL), "url", "`URL` of the broker: tcp://, amqp://, amqps:// or failover:(URL,URL); without it "+defaultURL)
 	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
 	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
 	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
 	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
 	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "time limit for connecting, with all links, `TIME`")
+	fs.Var(value.Duration(&b.Reconnect), "reconnect", "connect again for up to `TIME` when a connection is lost; 0: end the run")
 }
 
 func (b *Broker) addSecurityFlags(fs *pflag.FlagSet) {
@@ -86,6 +87,7 @@ func (p *Produce) addMessageFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.EnableTimestamp, "enable-timestamp", false, "messages have a JMSTimestamp")
 	fs.IntVar(&p.Priority, "priority", p.Priority, "JMSPriority of every message, 0 to 9: `N`")
 	fs.IntVar(&p.CommitInterval, "commit-interval", 0, "send in transactions, and commit every `N` messages of a producer; a message ends with its commit")
+	fs.Var(value.Choice(&p.InDoubt, doubtRetry, doubtFail), "in-doubt", "`retry|fail`: what becomes of a message whose connection is lost before its acknowledgement; retry may double it")
 	fs.IntVar(&p.TxSize, "tx-size", 0, "--commit-interval by its old name")
 }
 

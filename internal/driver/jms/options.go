@@ -48,6 +48,7 @@ type Produce struct {
 	TxSize            int // the same by its old name
 	Priority          int
 	Plain             bool // no stamps
+	InDoubt           string
 }
 
 // Consume are the flags of whatever receives.
@@ -98,7 +99,7 @@ func newOptions(sends, receives bool) *Options {
 	return &Options{
 		sends: sends, receives: receives,
 		Broker:          newBroker(),
-		Produce:         Produce{Producers: 1, Threads: 1, MaxPending: 1, MessageSize: 1024, Priority: 4},
+		Produce:         Produce{Producers: 1, Threads: 1, MaxPending: 1, MessageSize: 1024, Priority: 4, InDoubt: doubtRetry},
 		Consume:         Consume{Consumers: 1, Ack: ackEach, Credit: 1000},
 		NumDestinations: 1,
 	}
@@ -240,12 +241,12 @@ func (o *Options) NoAnswer() (why, instead string) {
 
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
-	v := map[string]any{"url": o.Broker.broker.shown(), "destinations": names(o.destinations)}
+	v := map[string]any{"url": o.Broker.broker.shown(), "destinations": names(o.destinations), "reconnect_s": o.Reconnect.Seconds()}
 	if o.sends {
 		maps.Copy(v, map[string]any{
 			"producers": o.Producers, "threads": o.Threads, "shared_connections": o.SharedConnections, "max_pending": o.MaxPending,
 			"message_bytes": o.MessageSize, "persistent": o.Persistent, "ttl_ms": o.TTL, "priority": o.Priority, "group": o.Group,
-			"message_id": o.EnableMsgID, "timestamp": o.EnableTimestamp, "commit_interval": o.CommitInterval, "stamps": !o.Plain,
+			"message_id": o.EnableMsgID, "timestamp": o.EnableTimestamp, "commit_interval": o.CommitInterval, "stamps": !o.Plain, "in_doubt": o.InDoubt,
 		})
 	}
 	if o.receives {

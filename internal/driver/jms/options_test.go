@@ -45,12 +45,31 @@ func TestURL(t *testing.T) {
 		{"http://h:1", "", "", "", "bad --url"},
 		{"tcp://:1", "", "", "", "bad --url"},
 		{"tcp://h:0", "", "", "", "bad port"},
-		{"(tcp://a:1,tcp://b:1)", "", "", "", "bad --url"},
+		{"(tcp://a:1,tcp://b:1)", "a:1 b:1", "", "", ""},
+		{"(tcp://a:1,tcp://b)?ha=true&reconnectAttempts=-1", "a:1 b:61616", "reconnectAttempts", "", ""},
+		{"failover:(amqp://u:p@a:1,amqp://u:p@b:1)?failover.maxReconnectAttempts=20", "a:1 b:1", "failover.maxReconnectAttempts", "u", ""},
+		{"failover:(amqp://a)", "a:5672", "", "", ""},
+		{"failover:amqp://a,amqp://b", "a:5672 b:5672", "", "", ""},
+		{"failover://(amqp://a,amqp://b)", "a:5672 b:5672", "", "", ""},
+		{"tcp://a:1, tcp://b:1", "a:1 b:1", "", "", ""},
+		{"(tcp://a,tcp://b)?sslEnabled=true", "a:61616 b:61616 tls", "", "", ""},
+		{"tcp://a,amqps://b", "", "", "", "--url has brokers with and without TLS"},
+		{"failover:(tcp://a", "", "", "", "bad --url"},
+		{"failover:(tcp://a)b", "", "", "", "bad --url"},
+		{"failover:()", "", "", "", "bad --url"},
+		{"tcp://a,", "", "", "", "bad --url"},
+		{"(tcp://a)?%zz", "", "", "", "bad options"},
 	} {
 		b := newBroker()
 		err := b.parse(c.url)
 		got := b.broker.addr
-		if b.broker.tls != nil {
+		for _, other := range b.broker.others {
+			got += " " + other.addr
+		}
+		if err != nil {
+			got = "" // a run does not begin
+		}
+		if b.broker.tls != nil && err == nil {
 			got += " tls"
 		}
 		if err != nil && (c.fault == "" || !strings.HasPrefix(err.Error(), c.fault)) || err == nil && c.fault != "" ||
@@ -61,7 +80,7 @@ func TestURL(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{defaultURL, "amqps://u:p@[::1]:1?a=b&sslEnabled=true", "tcp://", "://", "tcp://h:99999"} {
+	for _, s := range []string{defaultURL, "amqps://u:p@[::1]:1?a=b&sslEnabled=true", "tcp://", "://", "tcp://h:99999", "failover:(tcp://a,amqp://b)?a=b", "(tcp://a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -17,38 +17,50 @@ const (
 	classConnection  = "connection"
 	classTransaction = "transaction"
 	classTooLarge    = "too_large"
+	classInDoubt     = "in_doubt"
 )
 
 // producer sends to one destination. Its messages are numbered in the order of sending.
 type producer struct {
 	run    *run
-	conn   *conn
-	snd    *amqp.Sender
-	tpl    *amqp.Template
-	at     slots
+	line   *line
+	dest   destination
+	stream int
 	copies uint64 // number of copies of each message for consumers of this process
+	most   int    // largest number of pending messages
 
 	mu      sync.Mutex
-	most    int // largest number of pending messages
+	conn    *conn
+	snd     *amqp.Sender
+	tpl     *amqp.Template
+	at      slots
 	pending int
 	number  int64
 	flight  []flight // pending messages by amqp's token
 	unused  []uint32
 	tx      *transactions // nil: no transactions
+	doubts  doubts
 }
 
 // flight is a message without an outcome.
 type flight struct {
-	token uint64 // token of the engine's operation
-	sent  time.Duration
+	token   uint64 // token of the engine's operation
+	number  int64
+	due     time.Duration
+	sent    time.Duration // first time
+	open    bool
+	counted int // outage in which the message was counted as sent again, from 1; 0: none
 }
 
-// errFull: the producer has its largest number of pending messages.
-var errFull = errors.New("the producer has as many messages pending as it may")
+// Errors of send if a later call may succeed.
+var (
+	errFull = errors.New("the producer has as many messages pending as it may")
+	errDown = errors.New("the producer has no connection")
+)
 
 // start sends the message of op through the next producer with room.
 func (r *run) start(op *takt.Op) error {
-	now, dry := r.now(), 0
+	now, dry, down := r.now(), 0, 0
 	for range r.producers {
 		p := r.producers[r.next]
 		if r.next++; r.next == len(r.producers) {
@@ -61,6 +73,8 @@ func (r *run) start(op *takt.Op) error {
 			return nil
 		case errors.Is(err, amqp.ErrNoCredit):
 			dry++
+		case errors.Is(err, errDown):
+			down++
 		case !errors.Is(err, amqp.ErrBusy) && !errors.Is(err, errFull):
 			r.sink.Done(op.Token, &takt.Result{Class: classify(err), Err: err})
 			r.fail(err)
@@ -73,6 +87,8 @@ func (r *run) start(op *takt.Op) error {
 	}
 	if dry > 0 {
 		r.credit.begin(now)
+	} else if down > 0 {
+		r.credit.end(now) // the broker is away, and grants nothing to anybody
 	}
 	r.flushDirty()
 	return takt.ErrBusy
@@ -80,7 +96,7 @@ func (r *run) start(op *takt.Op) error {
 
 func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
 	r.credit.end(now)
-	p.conn.dirty = true
+	p.line.dirty = true
 	r.meter.sent.Add(1)
 	if r.o.window.rated {
 		r.meter.delay.add(now-op.Due, now >= r.meter.warmup)
@@ -96,10 +112,9 @@ func (r *run) pause(full bool) {
 }
 
 func (r *run) flushDirty() {
-	for _, c := range r.conns {
-		if c.dirty {
-			c.dirty = false
-			c.Flush()
+	for _, l := range r.lines {
+		if l.dirty {
+			l.flush()
 		}
 	}
 }
@@ -108,32 +123,45 @@ func (r *run) flushDirty() {
 func (p *producer) send(op *takt.Op, now time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pending >= p.most || p.tx != nil && !p.tx.takes() {
+	switch {
+	case p.doubts.wait():
+		return errDown
+	case p.pending >= p.most || p.tx != nil && !p.tx.takes():
 		return errFull
 	}
-	r := p.run
-	micros := func(at time.Duration) int64 { return int64((r.epoch + at) / time.Microsecond) }
-	p.tpl.Set(p.at.time, micros(now))
-	p.tpl.Set(p.at.due, micros(op.Due))
-	p.tpl.Set(p.at.number, p.number)
-	p.tpl.Number(uint64(p.number))
-	if r.o.EnableTimestamp || r.o.TTL > 0 {
-		ms := micros(now) / 1000
-		p.tpl.Set(p.tpl.Created, ms)
-		p.tpl.Set(p.tpl.Expiry, ms+int64(r.o.TTL))
-	}
-	i := p.slot(flight{op.Token, now})
-	if err := p.snd.Send(p.tpl, r.body, uint64(i)); err != nil {
+	f := flight{token: op.Token, number: p.number, due: op.Due, sent: now, open: true}
+	i := p.slot(f)
+	if err := p.write(i, &f); err != nil {
+		p.flight[i].open = false
 		p.unused = append(p.unused, i)
+		if !errors.Is(err, amqp.ErrTooLarge) && (p.conn.Err() != nil || forced(err)) {
+			return errDown
+		}
 		return err
 	}
-	r.open.Add(1)
+	p.run.open.Add(1)
 	p.number++
 	p.pending++
 	if p.tx != nil {
 		p.tx.sent++
 	}
 	return nil
+}
+
+// write buffers the message of f, whose place is i; under mu.
+func (p *producer) write(i uint32, f *flight) error {
+	r := p.run
+	micros := func(at time.Duration) int64 { return int64((r.epoch + at) / time.Microsecond) }
+	p.tpl.Set(p.at.time, micros(f.sent))
+	p.tpl.Set(p.at.due, micros(f.due))
+	p.tpl.Set(p.at.number, f.number)
+	p.tpl.Number(uint64(f.number))
+	if r.o.EnableTimestamp || r.o.TTL > 0 {
+		ms := micros(f.sent) / 1000
+		p.tpl.Set(p.tpl.Created, ms)
+		p.tpl.Set(p.tpl.Expiry, ms+int64(r.o.TTL))
+	}
+	return p.snd.Send(p.tpl, r.body, uint64(i))
 }
 
 func (p *producer) slot(f flight) uint32 {
@@ -148,34 +176,62 @@ func (p *producer) slot(f flight) uint32 {
 }
 
 // settled is the callback of an outcome.
-func (p *producer) settled(token uint64, o amqp.Outcome) {
+func (p *producer) settled(on *conn, token uint64, o amqp.Outcome) {
+	i := uint32(token)
+	if o.State == amqp.Lost {
+		on.lost(o.Err)
+	}
 	p.mu.Lock()
-	f := p.flight[token]
-	p.unused = append(p.unused, uint32(token))
-	p.pending--
+	if p.tx == nil && p.keep(on, i, o) {
+		p.mu.Unlock()
+		return
+	}
+	f := p.free(i)
 	if p.tx != nil {
-		p.tx.settled(f.token, o.Err)
+		p.tx.settled(&f, o.Err)
+	} else if !p.doubts.down && len(p.doubts.places) > 0 {
+		p.resendSome()
 	}
 	p.mu.Unlock()
 	if o.Err == nil {
-		p.conn.acks = append(p.conn.acks, f.sent)
+		on.acks = append(on.acks, f.sent)
 	}
 	if p.tx != nil {
 		p.run.wake() // there is room although no operation ended
 		return
 	}
-	p.end(f.token, o.Err, classOf(o.State))
+	p.end(on, &f, o.Err, classOf(o.State))
 }
 
-// end ends an operation; in the reader's goroutine.
-func (p *producer) end(token uint64, err error, class string) {
+// free removes a message from its place; under mu.
+func (p *producer) free(i uint32) flight {
+	f := p.flight[i]
+	p.flight[i].open = false
+	p.unused = append(p.unused, i)
+	p.pending--
+	return f
+}
+
+// end ends an operation; in the goroutine of the reader of on.
+func (p *producer) end(on *conn, f *flight, err error, class string) {
 	if err == nil {
-		p.conn.good = append(p.conn.good, token)
-		p.run.expected.Add(p.copies)
+		on.good = append(on.good, f.token)
+		if !p.run.over.Load() { // the operation is unfinished by now, and nobody waits for its message
+			p.run.expected.Add(p.copies)
+		}
 		return
 	}
+	p.failed(f, err, class)
+}
+
+// failed ends an operation that failed.
+func (p *producer) failed(f *flight, err error, class string) {
+	if class == classInDoubt || class == classTransaction {
+		p.line.part.Failed(1) // if it is out
+	}
+	p.noteFailed(f.number)
 	p.run.open.Add(-1)
-	p.run.sink.Done(token, &takt.Result{Class: class, Err: err})
+	p.run.sink.Done(f.token, &takt.Result{Class: class, Err: err})
 }
 
 func classOf(s amqp.State) string {
@@ -187,7 +243,7 @@ func classOf(s amqp.State) string {
 	case amqp.Modified:
 		return classModified
 	}
-	return classConnection
+	return classInDoubt
 }
 
 // classify is the class of a lasting error of Send: the message is too large, or its
@@ -200,16 +256,19 @@ func classify(err error) string {
 }
 
 // detached is called when the link ends. The broker then rolls back open transactions.
-func (p *producer) detached(err error) {
+func (p *producer) detached(on *conn, err error) {
+	on.lost(err)
+	p.mu.Lock()
+	p.doubts.down = true
+	var rest []flight
 	if p.tx != nil {
-		p.mu.Lock()
-		rest := p.tx.abandon()
-		p.mu.Unlock()
-		for _, token := range rest {
-			p.end(token, err, classTransaction)
-		}
+		rest = p.tx.abandon()
 	}
-	p.run.lostLink(err)
+	p.mu.Unlock()
+	for i := range rest {
+		p.end(on, &rest[i], err, classTransaction)
+	}
+	on.lostLink(err)
 }
 
 // flush commits the open transaction; the schedule has ended.

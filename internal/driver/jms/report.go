@@ -29,9 +29,10 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	r.over.Store(true)
 	for _, c := range r.consumers {
 		c.burst()
-		c.conn.Flush()
+		c.line.conn().Flush()
 	}
 	r.settle(ctx)
+	r.describeOutages(rep)
 	for _, fault := range r.disconnect(ctx) {
 		rep.Warn("subscription", "%v; remove it by hand", fault)
 	}
@@ -62,11 +63,18 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 func (r *run) rest(rep *takt.Report) {
 	rep.Bytes.Sent += r.wireSent.Swap(0)
 	rep.Bytes.Received += r.wireReceived.Swap(0)
-	for _, c := range r.conns {
-		sent, received := c.bytes() // the reader has ended
+	for _, l := range r.lines {
+		sent, received := l.conn().bytes() // the reader has ended
 		rep.Bytes.Sent += sent
 		rep.Bytes.Received += received
 	}
+}
+
+// describeOutages reports the times without a broker. Afterwards no message is sent again.
+func (r *run) describeOutages(rep *takt.Report) {
+	r.cancel()
+	r.tending.Wait()
+	r.outages.Describe(rep, r.o.sends && r.o.receives && r.attributeLost())
 }
 
 // settle waits until received messages are committed. If that takes too long, it waits only
@@ -123,6 +131,7 @@ func (r *run) describeCredit(rep *takt.Report) {
 
 // describeReceipt reports the received messages.
 func (r *run) describeReceipt(rep *takt.Report, c counts) {
+	expected, arrived := r.expected.Load(), r.arrived()
 	t := &r.tally
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,8 +142,7 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	if r.o.sends {
 		r.describeBacklog(rep)
 		rep.Extra["received"] = c.received
-		expected := r.expected.Load()
-		lost := expected - min(expected, t.ledger.Received)
+		lost := expected - min(expected, arrived)
 		rep.Extra["lost"] = lost
 		if lost > 0 {
 			rep.Warn("lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())

@@ -3,13 +3,14 @@ package jms
 import (
 	"bytes"
 	"context"
-	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -23,11 +24,12 @@ type run struct {
 	meter     *meter
 	started   time.Time
 	epoch     time.Duration // started as time since 1970
-	conns     []*conn
+	lines     []*line
 	producers []*producer
 	consumers []*consumer
 	next      int // index of the next producer; only for the pacer
 	credit    starvation
+	outages   *outage.Log
 
 	sink     takt.Sink
 	tally    tally
@@ -37,13 +39,19 @@ type run struct {
 	// Bytes on consumers' connections, in addition to operations of this process.
 	wireSent, wireReceived atomic.Int64
 
-	over  atomic.Bool   // no message is counted or accepted any more
-	moved chan struct{} // signals progress to drain
+	released atomic.Bool   // consumers have credit
+	flushing atomic.Bool   // no further message comes: open transactions are committed
+	over     atomic.Bool   // no message is counted or accepted any more
+	moved    chan struct{} // signals progress to drain
 
 	mu     sync.Mutex
 	broken error         // reason why the run cannot go on
 	broke  chan struct{} // closed when broken is set
 	closed bool
+
+	tending sync.WaitGroup     // of the lines
+	ctx     context.Context    // ends with the run, for tending
+	cancel  context.CancelFunc // ends ctx
 }
 
 // starvation is how long the broker granted no credit. Only the pacer uses it.
@@ -70,8 +78,8 @@ func (s *starvation) end(now time.Duration) {
 // conn is a connection and what its reader collected in a burst.
 type conn struct {
 	*amqp.Conn
-	run   *run
-	dirty bool // buffered frames wait for a flush; only for the pacer
+	run  *run
+	line *line
 
 	mu        sync.Mutex
 	consumers []*consumer
@@ -96,6 +104,8 @@ func (o *Options) newRun() *run {
 		credit: starvation{since: -1},
 	}
 	r.tally = newTally(o.sends)
+	r.outages = &outage.Log{Arrivals: r.arrivals(), Unordered: o.overtakes()}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.epoch = time.Duration(r.started.UnixNano())
 	return r
 }
@@ -152,10 +162,14 @@ func (r *run) give(sink takt.Sink) error {
 	return r.broken
 }
 
-// release grants credit to all consumers.
+// release grants credit to all consumers. From now on lost connections are made again.
 func (r *run) release() {
+	r.released.Store(true)
+	for _, l := range r.lines {
+		r.tending.Go(l.tend)
+	}
 	for _, c := range r.consumers {
-		c.rcv.Release()
+		c.release()
 	}
 }
 
@@ -179,15 +193,9 @@ func (r *run) fail(err error) {
 	}
 	sink := r.sink
 	r.mu.Unlock()
+	r.cancel()
 	if sink != nil && first && r.o.sends { // Receive returns the error itself
 		sink.End()
-	}
-}
-
-// lostLink is called when a link ends that this side did not end.
-func (r *run) lostLink(err error) {
-	if !errors.Is(err, amqp.ErrClosed) {
-		r.fail(err)
 	}
 }
 
@@ -228,6 +236,7 @@ func (c *conn) finish() {
 		}
 		r.meter.ack.mu.Unlock()
 		r.meter.completed.Add(uint64(len(c.acks)))
+		c.line.worked(slices.Min(c.acks))
 		c.acks = c.acks[:0]
 	}
 	if len(c.good) == 0 {
@@ -257,11 +266,12 @@ func (c *conn) bytes() (sent, received int64) {
 }
 
 func (r *run) flush(context.Context) error {
+	r.flushing.Store(true)
 	for _, p := range r.producers {
 		p.flush()
 	}
-	for _, c := range r.conns {
-		c.Flush()
+	for _, l := range r.lines {
+		l.flush()
 	}
 	return nil
 }
@@ -287,7 +297,7 @@ func (r *run) drained() bool {
 	if !r.o.receives {
 		return true
 	}
-	return r.tally.arrived() >= r.expected.Load() && r.committed()
+	return r.arrived() >= r.expected.Load() && r.committed()
 }
 
 // committed reports whether every consumer has committed its messages.

@@ -202,7 +202,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A broker that goes away ends the run, and every message has its fate.
+// Without --reconnect a broker that goes away ends the run, and every message has its fate.
 func TestBrokerDies(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Options)
@@ -214,6 +214,7 @@ func TestBrokerDies(t *testing.T) {
 		{func(o *Options) { o.Tx = true }, 0}, // it dies of a commit, when every message may have its answer
 	} {
 		o := served(t, amqptest.New(t, amqptest.Script{AtTransfer: dieAt(203)}), NewClient())
+		o.Reconnect = 0
 		c.change(o)
 		began := time.Now()
 		r := makeRun(t, o, func(e *engine.Options) { e.Duration, e.Drain = time.Minute, engine.DrainOf(30*time.Second) })

@@ -31,6 +31,7 @@ type Broker struct {
 	Protocol       string
 	ClientID       string
 	ConnectTimeout time.Duration
+	Reconnect      time.Duration // 0: a lost connection ends the run
 	QueuePrefix    string
 	TopicPrefix    string
 	CA             string // a PEM file
@@ -44,7 +45,7 @@ type Broker struct {
 const defaultURL = "tcp://localhost:61616"
 
 func newBroker() Broker {
-	return Broker{ConnectTimeout: 10 * time.Second, flag: "--url"}
+	return Broker{ConnectTimeout: 10 * time.Second, Reconnect: 5 * time.Minute, flag: "--url"}
 }
 
 // broker is a parsed URL.
@@ -54,16 +55,28 @@ type broker struct {
 	user, password string
 	ignored        []string // names of options for CORE only
 	scheme         string
+	others         []broker // further members of a list
 }
 
-// shown is the URL without user, password and options.
-func (b broker) shown() string { return b.scheme + "://" + b.addr }
+// members are the brokers of a list, of which any may do the work.
+func (b broker) members() []broker { return append([]broker{b}, b.others...) }
 
-func (b broker) secrets() []string {
-	if b.password == "" {
-		return nil
+// shown is the URL without user, password and options.
+func (b broker) shown() string {
+	var list []string
+	for _, m := range b.members() {
+		list = append(list, m.scheme+"://"+m.addr)
 	}
-	return []string{b.password}
+	return strings.Join(list, ",")
+}
+
+func (b broker) secrets() (list []string) {
+	for _, m := range b.members() {
+		if m.password != "" {
+			list = append(list, m.password)
+		}
+	}
+	return list
 }
 
 // validate reports all faults at once and reads the files that flags name.
@@ -71,6 +84,7 @@ func (b *Broker) validate() (faults value.Faults) {
 	faults.If(!strings.EqualFold(cmp.Or(b.Protocol, "AMQP"), "AMQP"),
 		"takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol)
 	faults.If(b.ConnectTimeout <= 0, "--connect-timeout must be above 0; a broker that never answers would hang the run")
+	faults.If(b.Reconnect < 0, "--reconnect is %v; give a time, or 0 to end the run when a connection is lost", b.Reconnect)
 	faults.If(b.User == "" && b.Password != "", "--password is given without --user; add the user")
 	url, err := b.url()
 	if err == nil {
@@ -121,38 +135,66 @@ func schemes() map[string]string {
 	return map[string]string{"tcp": "61616", "amqp": "5672", "amqps": "5671"}
 }
 
-// parse reads tcp://, amqp:// or amqps://HOST:PORT.
+// parse reads tcp://, amqp:// or amqps://HOST:PORT, or a list of them as JMS clients write it.
 func (b *Broker) parse(text string) error {
 	b.broker = broker{}
+	list, options := value.Addresses(text)
+	shared, err := url.ParseQuery(options)
+	if err != nil {
+		return value.About(fmt.Errorf("bad options %.60q in %s: %w", options, b.flag, err), b.flag)
+	}
+	for i, one := range list {
+		m, err := b.parseMember(strings.TrimSpace(one), shared)
+		switch {
+		case err != nil:
+			return value.About(err, b.flag)
+		case i == 0:
+			b.broker = m
+		case (m.tls != nil) != (b.broker.tls != nil):
+			return value.About(fmt.Errorf("%s has brokers with and without TLS; write all as amqps://, or none", b.flag), b.flag)
+		default:
+			b.broker.others = append(b.broker.others, m)
+		}
+	}
+	return nil
+}
+
+// parseMember reads one URL of a list, whose options are shared.
+func (b *Broker) parseMember(text string, shared url.Values) (broker, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return value.About(fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag), b.flag)
+		return broker{}, fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
 	}
 	port, known := schemes()[u.Scheme]
 	if !known || u.Hostname() == "" {
-		return value.About(fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted()), b.flag)
+		return broker{}, fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT, or a list: failover:(URL,URL)", b.flag, u.Redacted())
 	}
 	port = cmp.Or(u.Port(), port)
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return value.About(fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted()), b.flag)
+		return broker{}, fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted())
 	}
 	password, _ := u.User.Password()
-	b.broker = broker{
+	m := broker{
 		scheme: u.Scheme, addr: net.JoinHostPort(u.Hostname(), port), user: cmp.Or(b.User, u.User.Username()), password: cmp.Or(string(b.Password), password),
 	}
 	secure := u.Scheme == "amqps"
-	for name, value := range u.Query() {
-		if name == "sslEnabled" {
-			secure = secure || slices.Contains(value, "true")
-			continue
+	for _, options := range []url.Values{u.Query(), shared} {
+		for name, value := range options {
+			switch name {
+			case "sslEnabled":
+				secure = secure || slices.Contains(value, "true")
+			case "ha": // takt connects again in any case
+			default:
+				m.ignored = append(m.ignored, name)
+			}
 		}
-		b.broker.ignored = append(b.broker.ignored, name)
 	}
-	slices.Sort(b.broker.ignored)
+	slices.Sort(m.ignored)
+	m.ignored = slices.Compact(m.ignored)
 	if secure {
-		b.broker.tls = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: b.Insecure}
+		m.tls = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: b.Insecure}
 	}
-	return nil
+	return m, nil
 }
 
 func (b *Broker) readTLS() error {
@@ -174,10 +216,13 @@ func (b *Broker) readTLS() error {
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
 		return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
 	}
+	for i := range b.broker.others {
+		b.broker.others[i].tls = config
+	}
 	return nil
 }
 
-// dial connects to the broker; o has the other settings.
+// dial connects to one member; o has the other settings.
 func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
 	o.Addr, o.TLS, o.User, o.Password = b.addr, b.tls, b.user, b.password
 	c, err := amqp.Dial(ctx, o)

@@ -84,6 +84,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			if p, err = o.Start(sink, true); err != nil {
 				return nil, err
 			}
+			p.Receives(r.Arrivals, r.Has)
 			return p.Client(), o.Watch(p, o.grow(p, c))
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {

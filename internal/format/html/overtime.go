@@ -91,6 +91,7 @@ func (s *series) hero(r *takt.Report, stalls []stall) block {
 	if len(stalls) > 0 {
 		b.Legend = append(b.Legend, legend{"stall", "stall"})
 	}
+	b.Legend = append(b.Legend, s.markLegend()...)
 	for i, st := range statistics {
 		b.Tabs = append(b.Tabs, tab{ID: "hero-" + st.name, Name: st.name, Checked: st.name == usual, Picture: s.heroPicture(i, name, y, stalls)})
 	}
@@ -116,6 +117,7 @@ func (s *series) extremes() (low, high float64) {
 func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall) template.HTML {
 	d := s.drawing(heroHeight)
 	s.warm(d)
+	s.marks(d)
 	for _, v := range y.ticks(5) {
 		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
@@ -334,6 +336,7 @@ func lagBound(r *takt.Report) float64 {
 // frame adds the grid of a panel.
 func (s *series) frame(d *drawing, y scale, label func(float64) string) {
 	s.warm(d)
+	s.marks(d)
 	s.time(d)
 	ticks := y.ticks(2)
 	if len(ticks) < 2 { // 0 alone says nothing

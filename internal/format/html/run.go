@@ -53,7 +53,7 @@ func runPage(r *takt.Report) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Sections = slices.Concat(overTime(r, s), percentiles, contrast(r), replayed(r), causes(r), shards(r), failures(r), account(r), about(r))
+	d.Sections = slices.Concat(overTime(r, s), percentiles, contrast(r), replayed(r), causes(r), shards(r), outages(r), failures(r), account(r), about(r))
 	return d, nil
 }
 

@@ -27,6 +27,9 @@ type series struct {
 	warmup float64 // end of the warm-up
 	slow   float64 // response time in µs from which an operation was held up
 	heat   heat
+
+	outages []takt.Outage
+	faults  []takt.Fault
 }
 
 // second is an interval.
@@ -59,7 +62,7 @@ func seriesOf(r *takt.Report) (*series, error) {
 	if ok := r.Latency[takt.LatencyResponseOK]; ok.Count > 0 { // many timeouts would be the median
 		usual = ok.P50
 	}
-	s := &series{slow: max(slowFloor, slowTimes*usual)}
+	s := &series{slow: max(slowFloor, slowTimes*usual), outages: r.Outages, faults: r.Faults}
 	if len(r.Intervals) == 0 {
 		return s, nil
 	}

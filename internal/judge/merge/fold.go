@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -32,6 +33,8 @@ type Fold struct {
 	grids   map[float64]*grid       // by the length of an interval
 	status  map[string]uint64
 	errors  errorSums
+	outages []takt.Outage
+	faults  []takt.Fault
 	decoder hist.Decoder
 }
 
@@ -113,6 +116,7 @@ func (f *Fold) small(s shard) shard {
 		}
 	}
 	r.Command, r.Intervals, r.ServerSeconds, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil, nil, nil
+	r.Outages, r.Faults = nil, nil
 	s.Report = &r
 	return s
 }
@@ -144,6 +148,7 @@ func (f *Fold) sum(s shard, r *takt.Report) (faults []string) {
 		f.status[code] += n
 	}
 	f.errors.add(s.k, r.Errors)
+	f.outages, f.faults = append(f.outages, r.Outages...), append(f.faults, r.Faults...)
 	return faults
 }
 
@@ -202,6 +207,8 @@ func (f *Fold) Report() (*takt.Report, error) {
 	whole := together(list)
 	whole.ID, whole.Command = f.options.ID, f.command
 	whole.Status, whole.Errors = maps.Clone(f.status), f.errors.list()
+	whole.Outages, whole.Faults = outage.Merge(f.outages), byBegin(f.faults)
+	outage.Shorten(whole)
 	whole.IntervalS = longest(list)
 	var err error
 	if whole.Intervals, err = f.intervals(whole.IntervalS); err != nil {
@@ -217,6 +224,15 @@ func (f *Fold) Report() (*takt.Report, error) {
 	}
 	facts(list, missing, dense).Judge(whole)
 	return whole, nil
+}
+
+// byBegin sorts the commands of --fault of all shards.
+func byBegin(list []takt.Fault) []takt.Fault {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b takt.Fault) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Command, b.Command))
+	})
+	return list
 }
 
 // histograms are those of the latencies, by name.

@@ -99,6 +99,9 @@ func oddShards(t *testing.T, n int) []*takt.Report {
 		p.Extra = map[string]any{"mode": "a", "lost": float64(i), "host": fmt.Sprint("node", i)}
 		p.Attribution.Slices = []takt.Slice{{Below: 2, Operations: 1, Parts: takt.Parts{Late: rnd.Float64(), Target: rnd.Float64()}}}
 		p.Errors = append(p.Errors, takt.ErrorClass{Class: "odd", Count: 1, Sample: strings.Repeat("first of ", (i+1)%2) + fmt.Sprint(i), Body: "body"})
+		from, to, n := float64(i%3), float64(i%3)+rnd.Float64(), uint64(i)
+		p.Outages = []takt.Outage{{From: from, To: &to, FirstSuccess: &to, Parts: 1, First: fmt.Sprint("partition ", i), Failed: n, Lost: &n}}
+		p.Faults = []takt.Fault{{Command: fmt.Sprint("command ", i), From: from}}
 		for range 1 + i%2 {
 			p.Warnings = append(p.Warnings, takt.Warning{Code: "gc", Message: fmt.Sprintf("stopped for up to %dms", rnd.IntN(9)+1)}, takt.Warning{Code: "odd", Message: fmt.Sprint("of ", i)})
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -92,6 +93,19 @@ func Classify(err error) string {
 	}
 	return classOther
 }
+
+// Unreachable reports whether a record failed because its partition accepted no records, and not
+// because of the record.
+func Unreachable(err error) bool {
+	switch Classify(err) {
+	case classTimeout, classNotLeader, classReplicas, classRefused, classConnection:
+		return true
+	}
+	return false
+}
+
+// PartitionName is a partition's name in the outages of a report.
+func PartitionName(n int32) string { return "partition " + strconv.Itoa(int(n)) }
 
 // Lasts reports whether err is permanent for a consumer.
 func Lasts(err error) bool {

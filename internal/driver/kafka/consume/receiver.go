@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -320,6 +321,20 @@ func (r *Receiver) Lost(missing func(received uint64, has func(cluster.StreamKey
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return missing(r.ledger.Received, r.ledger.Has)
+}
+
+// Has reports whether a record of a stream arrived.
+func (r *Receiver) Has(stream cluster.StreamKey, number uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.Has(stream, number)
+}
+
+// Arrivals are the records so far that came twice, or after a later one.
+func (r *Receiver) Arrivals() outage.Arrivals {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return outage.Arrivals{Doubled: r.ledger.Duplicate, Reordered: r.ledger.Reordered}
 }
 
 // Describe adds the driver's part of the report.

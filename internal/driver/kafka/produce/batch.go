@@ -230,6 +230,7 @@ func (b *batch) fail(err error) {
 func (p *part) end(arrived time.Time, err error) {
 	b, n := p.batch, p.Len()
 	b.arrive(arrived)
+	b.worker.outcome(p.Partition(), n, b.began, err)
 	switch {
 	case b.worker.apart:
 		p.answered = p.answered[:0]

@@ -313,13 +313,14 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
 	}
 	p.meter = newMeter(o.Partitions)
+	p.outages.grow(o.Partitions)
 	o.narrator.follow(p.meter)
 	p.graphite = o.Graphite.start(p.meter, time.Duration(o.Interval)*time.Second)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i := range o.Workers {
 		w := newWorker(p, i)
 		var err error
-		if w.client, err = o.openClient(i); err != nil {
+		if w.client, err = o.openClient(i, p); err != nil {
 			_ = p.close() // the first error counts
 			return nil, err
 		}
@@ -332,7 +333,7 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 	return p, nil
 }
 
-func (o *Options) openClient(i int) (client, error) {
+func (o *Options) openClient(i int, p *Run) (client, error) {
 	switch {
 	case o.Noop:
 		return o.openNoop()
@@ -343,5 +344,5 @@ func (o *Options) openClient(i int) (client, error) {
 	case o.Client == cluster.ClientFranz:
 		return o.openFranz(i)
 	}
-	return o.openTakts()
+	return o.openTakts(p)
 }

@@ -10,8 +10,11 @@ import (
 
 // awaited is an acknowledged record, which may have been received.
 type awaited struct {
-	token uint64
-	acked time.Duration // instant of the acknowledgement since the run's start
+	token     uint64
+	acked     time.Duration // instant of the acknowledgement since the run's start
+	stream    uint16
+	partition int32
+	number    uint64
 }
 
 // giveUp fails operations whose record does not arrive, until the producer is closed. Without
@@ -25,22 +28,23 @@ func (p *Run) giveUp() {
 		case <-p.ctx.Done():
 			return
 		}
-		for _, token := range p.overdue(time.Since(p.start)) {
-			p.sink.Done(token, &takt.Result{Class: cluster.ClassLost, Err: p.errLost()})
+		for _, a := range p.overdue(time.Since(p.start)) {
+			p.missing(a)
+			p.sink.Done(a.token, &takt.Result{Class: cluster.ClassLost, Err: p.errLost()})
 		}
 	}
 }
 
-// overdue are the operations whose record should have arrived, or will not arrive any more.
-// They may include operations that already ended: an operation ends only once.
-func (p *Run) overdue(now time.Duration) (tokens []uint64) {
+// overdue are the records that should have arrived, or will not arrive any more. They may include
+// records that did arrive: an operation ends only once.
+func (p *Run) overdue(now time.Duration) (list []awaited) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
 	gone := p.gone.Load() != nil
 	for p.awaited.Len() > 0 && (gone || now-p.awaited.Head().acked >= p.timeout) {
-		tokens = append(tokens, p.awaited.Pop().token)
+		list = append(list, p.awaited.Pop())
 	}
-	return tokens
+	return list
 }
 
 func (p *Run) errLost() error {
@@ -69,7 +73,7 @@ func (p *Run) tally(records []record, now time.Duration) {
 	for i := range records {
 		r := &records[i]
 		if r.err == nil && !p.closing {
-			p.awaited.Push(awaited{r.token, now})
+			p.awaited.Push(awaited{r.token, now, r.stream, r.partition, r.number})
 		} else if len(p.failed) < maxFailed {
 			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
 		}

@@ -60,6 +60,8 @@ type Run struct {
 	await  func(ctx context.Context, written []uint64) stored // waits for the records to be stored; nil: nobody stores them
 	stored stored
 
+	outages outages
+
 	// Results of records if an operation ends with its receipt.
 	fateMu  sync.Mutex
 	awaited ring.Queue[awaited]
@@ -192,6 +194,7 @@ func (p *Run) Grow(ctx context.Context, partitions int32) bool {
 		}
 	}
 	p.meter.grow(partitions)
+	p.outages.grow(partitions)
 	p.partitions.Store(partitions)
 	return true
 }
@@ -237,6 +240,7 @@ func (p *Run) Describe(r *takt.Report) {
 		r.Warn("broke_off", "the run ended before its time: %v", *gone)
 	}
 	p.describeBacklog(r)
+	p.describeOutages(r)
 	p.describeStored(r)
 	p.traffic.DescribeTopic(r)
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {

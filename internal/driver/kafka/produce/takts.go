@@ -16,7 +16,7 @@ type takts struct {
 }
 
 // openTakts connects to all leaders.
-func (o *Options) openTakts() (client, error) {
+func (o *Options) openTakts(run *Run) (client, error) {
 	compress, err := o.compressor()
 	if err != nil {
 		return nil, err
@@ -32,6 +32,7 @@ func (o *Options) openTakts() (client, error) {
 		},
 		Compress: compress, Partitions: o.Partitions, MaxOpen: o.MaxOpen, ConnectTimeout: o.ConnectTimeout, Dial: o.DialBroker,
 		Leaders: func(ctx context.Context) (*kmsg.MetadataResponse, error) { return o.Metadata(ctx, leaders) },
+		Again:   run.again,
 	}
 	if o.Compression == "zstd" {
 		opt.Oldest = kafka.OldestZstd

@@ -203,6 +203,9 @@ func (w *worker) take() *batch {
 // ended frees the writer of b, all of whose records have their answer.
 func (w *worker) ended(b *batch) {
 	took := time.Since(b.began)
+	if w.library {
+		w.outcomes(b)
+	}
 	w.meter.batch(took)
 	if !w.oneWay {
 		w.sink.Record(cluster.PhaseBatch, took)
