@@ -71,6 +71,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	var c consume.Consumer
 	return &takt.Driver{
 		Phases: cluster.Phases(),
+		Lag:    r.Lag,
 		Probe: func(ctx context.Context) error {
 			if err := o.Probe(ctx); err != nil {
 				return err

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	cluster.Cluster
 	Group     string // "": partitions are assigned
+	Instance  string // static member of Group; "": dynamic
 	Partition string // a list of numbers; "": all
 	From      string // beginning, latest, or an instant
 	Committed bool
@@ -60,6 +61,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
+	fs.Var(value.Text(&o.Instance), "group-instance-id", "be the static member `NAME` of --group: a restart within the session timeout causes no rebalance")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
@@ -85,6 +87,7 @@ func (o *Options) Validate(args []string) []error {
 	faults := value.Faults(cluster.NoArguments(args))
 	faults.Add(o.Cluster.Validate()...)
 	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	faults.If(o.Instance != "" && o.Group == "", "--group-instance-id is given without --group; add the group")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
 	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
@@ -142,6 +145,9 @@ func (o *Options) Variables() map[string]any {
 	if o.Group != "" {
 		v["group"] = o.Group
 	}
+	if o.Instance != "" {
+		v["group_instance_id"] = o.Instance
+	}
 	if o.Partition != "" {
 		v["partition"] = o.Partition
 	}
@@ -163,6 +169,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
+		Lag:     r.Lag,
 		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			o.FindLag(ctx, r, rep)

@@ -94,6 +94,24 @@ type partition struct {
 	left      bool  // another member of the group reads the partition now
 }
 
+// lag is how many records this consumer has not read.
+func (p *partition) lag() int64 {
+	if p.left {
+		return 0
+	}
+	return p.end - p.next
+}
+
+// Lag is the sum over all partitions, as far as the answers to fetches say.
+func (r *Receiver) Lag() (sum int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.partitions {
+		sum += max(0, p.lag())
+	}
+	return sum
+}
+
 // NewReceiver returns a Receiver that counts its bytes with t. only is the run whose records count;
 // nil: all runs.
 func NewReceiver(t *cluster.Traffic, only *cluster.RunID) *Receiver {
@@ -343,10 +361,7 @@ func (r *Receiver) Describe(rep *takt.Report) {
 	defer r.mu.Unlock()
 	all, lag := map[string]any{}, int64(0)
 	for i, p := range r.partitions {
-		rest := p.end - p.next
-		if p.left {
-			rest = 0
-		}
+		rest := p.lag()
 		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": rest}
 		lag += rest
 	}
