@@ -145,7 +145,14 @@ func (b *batch) part(partition int32, room int) *part {
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
-	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), op.seq), w.tail)
+	room := size
+	if w.text.graves.has(op.seq) {
+		room = kafka.Null
+	}
+	value, tail := p.End(w.text.append(p.Begin(key, room, w.tail), size, op.seq), w.tail)
+	if room == kafka.Null {
+		value = nil
+	}
 	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
 	if w.stampAt > 0 {

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/taktload/takt/internal/payload"
@@ -11,6 +12,8 @@ import (
 type text struct {
 	random *payload.Random // nil: lines or fixed
 	bytes  int             // of a random message
+	sizes  *payload.Sizes  // distribution of bytes; nil: all are equal
+	graves graves          // records without a value
 	lines  *payload.Lines
 	fixed  []string
 	key    *payload.Template // nil: records have no key
@@ -19,17 +22,35 @@ type text struct {
 // size is how many bytes message seq has.
 func (t *text) size(seq uint64) int {
 	switch {
+	case t.graves.has(seq):
+		return 0
 	case t.lines != nil:
 		return len(t.lines.At(seq))
 	case len(t.fixed) > 0:
 		return len(t.fixed[seq%uint64(len(t.fixed))])
+	case t.sizes != nil:
+		return t.sizes.At(seq)
+	}
+	return t.bytes
+}
+
+// least is the smallest size of a random message.
+func (t *text) least() int {
+	switch {
+	case t.graves.any():
+		return 0
+	case t.sizes != nil:
+		return t.sizes.Least()
 	}
 	return t.bytes
 }
 
 // longest is the size of the largest message.
 func (t *text) longest() (n int) {
-	if t.random != nil {
+	switch {
+	case t.sizes != nil:
+		return t.sizes.Most()
+	case t.random != nil:
 		return t.bytes
 	}
 	count := len(t.fixed)
@@ -42,15 +63,17 @@ func (t *text) longest() (n int) {
 	return n
 }
 
-// append appends message seq to dst.
-func (t *text) append(dst []byte, seq uint64) []byte {
+// append appends message seq of size bytes to dst.
+func (t *text) append(dst []byte, size int, seq uint64) []byte {
 	switch {
+	case t.graves.has(seq):
+		return dst
 	case t.lines != nil:
 		return append(dst, t.lines.At(seq)...)
 	case len(t.fixed) > 0:
 		return append(dst, t.fixed[seq%uint64(len(t.fixed))]...)
 	}
-	return t.random.Append(dst, t.bytes, seq)
+	return t.random.Append(dst, size, seq)
 }
 
 // keyBytes is how many bytes a key has at most.
@@ -77,6 +100,13 @@ func (o *Options) readText(seed uint64) (*text, error) {
 	if t.lines == nil && len(t.fixed) == 0 {
 		t.random = payload.NewRandom(seed)
 	}
+	if o.Sizes != "" {
+		var err error
+		if t.sizes, err = payload.ParseSizes(o.Sizes, seed); err != nil {
+			return nil, value.About(fmt.Errorf("bad --message-size %w", err), "message-size")
+		}
+	}
+	t.graves = newGraves(o.Tombstones, seed)
 	if o.Key == "" {
 		return t, nil
 	}

@@ -18,7 +18,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seq, want := range []string{"first", "second line", "", "last", "first"} {
-		if got := string(lines.append(nil, uint64(seq))); got != want || lines.size(uint64(seq)) != len(want) {
+		if got := string(lines.append(nil, len(want), uint64(seq))); got != want || lines.size(uint64(seq)) != len(want) {
 			t.Errorf("message %d is %q, want %q", seq, got, want)
 		}
 	}
