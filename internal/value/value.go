@@ -188,7 +188,7 @@ func OwnedFile(p *string, advice string) Flag {
 		if text == "" {
 			return nil
 		}
-		return append(file(Reads)(text), Name{Private, advice})
+		return append(file(Reads)(text), Name{Private, advice}, Name{Anywhere, text})
 	}}
 }
 
