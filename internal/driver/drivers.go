@@ -138,6 +138,7 @@ func Table() []Row {
   takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
 			Legacy:    produce.SeedFlags(),
 			Aliases:   cluster.PropertiesAliases(),
+			Foreign:   foreignKafka(),
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
@@ -150,6 +151,7 @@ func Table() []Row {
 			Short:   "read records from a topic, and count what is lost, doubled or out of order",
 			Kind:    "kafka",
 			Aliases: cluster.PropertiesAliases(),
+			Foreign: foreignKafka(),
 			Example: `  takt kafka consume --topic orders --duration 30s
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
@@ -163,6 +165,7 @@ func Table() []Row {
 			Short:   "write and read records in one process: the time from due to received",
 			Kind:    "kafka",
 			Aliases: cluster.PropertiesAliases(),
+			Foreign: foreignKafka(),
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
