@@ -64,7 +64,7 @@ func (c *Cluster) ReadProperties() {
 	}
 	c.TLS.pem = r.PEM
 	if n := len(r.Ignored); n > 0 {
-		p.note("properties", "%d properties of %s have no effect here: %s; see https://github.com/taktload/takt/blob/main/docs/kafka.md#properties-of-javas-clients", n, p.File, few(r.Ignored))
+		p.note("properties", "properties of %s without effect here, %d: %s; see https://github.com/taktload/takt/blob/main/docs/kafka.md#properties-of-javas-clients", p.File, n, few(r.Ignored))
 	}
 	if r.Open {
 		p.note("secret_readable", "every user of this machine can read %s, which has a password or a key; run chmod 600 %s", p.File, p.File)

@@ -61,7 +61,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
-	fs.Var(value.Text(&o.Instance), "group-instance-id", "be the static member `NAME` of --group: a restart within the session timeout causes no rebalance")
+	fs.Var(value.Text(&o.Instance), "group-instance-id", "be the static member `NAME` of --group, whose partitions wait for its return")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")

@@ -147,6 +147,7 @@ func TestRead(t *testing.T) {
 			`fault F:1: acks: "2" is not 0, 1 or all|fault F:2: linger.ms: "-1" is not milliseconds|fault F:3: batch.size: "9999999999" is not bytes|fault F:4: fetch.max.wait.ms: "1.5" is not milliseconds`},
 		{"group.id=g\ngroup.instance.id=i\nauto.offset.reset=earliest\nisolation.level=read_committed\nfetch.min.bytes=7", nil,
 			"group=g|group-instance-id=i|from=beginning|read-committed=true|fetch-min-bytes=7"},
+		{"group.id=\nclient.id=", nil, ""},
 		{"group.id=g", map[string]string{"partition": "0"}, "ignored group.id"},
 		{"retries=3\nkey.serializer=x\ns3cret\nWrong Name=s3cret\n\x1b[31m=1", nil, "ignored retries key.serializer line 3 line 4 line 5"},
 		{"security.protocol=PLAINTEXT\nssl.truststore.location=x\n" + jaas, nil, "ignored ssl.truststore.location sasl.jaas.config"},

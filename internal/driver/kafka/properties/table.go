@@ -39,7 +39,7 @@ func (r *reader) tune() {
 			continue
 		}
 		p := r.get(w.property)
-		if p == nil || r.isGiven(w.flag) {
+		if p == nil || r.isGiven(w.flag) || w.form == "" && p.value == "" { // Java has no client ID and no group then
 			continue
 		}
 		value, ok := w.read(p.value)
