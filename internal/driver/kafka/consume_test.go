@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,23 @@ func TestConsume(t *testing.T) {
 				}
 				expect(t, r, allThere)
 			})
+		}
+	}
+}
+
+// A consumer that gets no answers to its fetches has a lag: each second has what the topic has.
+func TestLagWithoutFetches(t *testing.T) {
+	c := filled(t)
+	c.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		return nil, errors.New("not now"), true // the broker closes the connection
+	})
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		o := consumerOf(c)
+		o.Client = client
+		r := run(t, o, func(e *engine.Options) { e.Duration = 1200 * time.Millisecond })
+		if len(r.Intervals) == 0 || r.Intervals[0].Lag == nil || *r.Intervals[0].Lag != 300 {
+			t.Errorf("%s: intervals %+v", client, r.Intervals)
 		}
 	}
 }

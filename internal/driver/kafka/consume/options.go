@@ -198,6 +198,11 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		return err
 	}
 	defer unwatch()
+	unfollow, err := o.WatchEnds(r.read, o.Committed, r.raiseEnds)
+	if err != nil {
+		return err
+	}
+	defer unfollow()
 	err = r.receive(ctx, c, sink)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRead):

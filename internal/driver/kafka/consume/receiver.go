@@ -102,7 +102,7 @@ func (p *partition) lag() int64 {
 	return p.end - p.next
 }
 
-// Lag is the sum over all partitions, as far as the answers to fetches say.
+// Lag is the sum over all partitions, as far as their ends are known.
 func (r *Receiver) Lag() (sum int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,6 +292,17 @@ func (r *Receiver) setEnds(ends map[int32]int64) {
 	for number, end := range ends {
 		if p := r.partitions[number]; p != nil {
 			p.end = max(p.next, end)
+		}
+	}
+}
+
+// raiseEnds notes the ends of partitions during the run, of which answers to fetches may know more.
+func (r *Receiver) raiseEnds(ends map[int32]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, end := range ends {
+		if p := r.partitions[number]; p != nil {
+			p.end = max(p.end, end)
 		}
 	}
 }
