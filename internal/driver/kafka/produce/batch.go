@@ -145,13 +145,9 @@ func (b *batch) part(partition int32, room int) *part {
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
-	room := size
-	if w.text.graves.has(op.seq) {
-		room = kafka.Null
-	}
-	value, tail := p.End(w.text.append(p.Begin(key, room, w.tail), size, op.seq), w.tail)
-	if room == kafka.Null {
-		value = nil
+	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), size, op.seq), w.tail)
+	if size == kafka.Null {
+		value, size = nil, 0
 	}
 	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
@@ -182,7 +178,7 @@ func (b *batch) detail() {
 	p := b.parts[0]
 	for i := range b.ops {
 		op := &b.ops[i]
-		b.keep(p, op, p.first+uint64(i), b.worker.text.size(op.seq))
+		b.keep(p, op, p.first+uint64(i), max(0, b.worker.text.size(op.seq)))
 	}
 }
 

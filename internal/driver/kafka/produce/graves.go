@@ -20,5 +20,5 @@ func newGraves(share float64, seed uint64) graves {
 	return graves{limit, payload.NewChance(seed, "tombstones")}
 }
 
-func (g *graves) any() bool           { return g.limit > 0 }
-func (g *graves) has(seq uint64) bool { return g.limit > 0 && g.chance.At(seq) <= g.limit }
+// has reports whether record seq has no value, if limit is not 0.
+func (g *graves) has(seq uint64) bool { return g.chance.At(seq) <= g.limit }

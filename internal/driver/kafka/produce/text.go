@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 )
@@ -12,6 +13,7 @@ import (
 type text struct {
 	random *payload.Random // nil: lines or fixed
 	bytes  int             // of a random message
+	equal  bool            // all messages are random and of that size
 	sizes  *payload.Sizes  // distribution of bytes; nil: all are equal
 	graves graves          // records without a value
 	lines  *payload.Lines
@@ -19,11 +21,24 @@ type text struct {
 	key    *payload.Template // nil: records have no key
 }
 
-// size is how many bytes message seq has.
+// size is how many bytes message seq has; kafka.Null: it is a tombstone.
 func (t *text) size(seq uint64) int {
+	if t.equal { // this short function is inlined
+		return t.bytes
+	}
+	return t.drawn(seq)
+}
+
+func (t *text) drawn(seq uint64) int {
+	if t.graves.limit > 0 && t.graves.has(seq) {
+		return kafka.Null
+	}
+	return t.whole(seq)
+}
+
+// whole is the size of message seq if it is not a tombstone.
+func (t *text) whole(seq uint64) int {
 	switch {
-	case t.graves.has(seq):
-		return 0
 	case t.lines != nil:
 		return len(t.lines.At(seq))
 	case len(t.fixed) > 0:
@@ -37,7 +52,7 @@ func (t *text) size(seq uint64) int {
 // least is the smallest size of a random message.
 func (t *text) least() int {
 	switch {
-	case t.graves.any():
+	case t.graves.limit > 0:
 		return 0
 	case t.sizes != nil:
 		return t.sizes.Least()
@@ -58,15 +73,17 @@ func (t *text) longest() (n int) {
 		count = t.lines.Len()
 	}
 	for i := range count {
-		n = max(n, t.size(uint64(i)))
+		n = max(n, t.whole(uint64(i)))
 	}
 	return n
 }
 
-// append appends message seq of size bytes to dst.
+// append appends message seq, whose size is given, to dst.
 func (t *text) append(dst []byte, size int, seq uint64) []byte {
 	switch {
-	case t.graves.has(seq):
+	case t.equal:
+		return t.random.Append(dst, size, seq)
+	case size == kafka.Null:
 		return dst
 	case t.lines != nil:
 		return append(dst, t.lines.At(seq)...)
@@ -107,6 +124,7 @@ func (o *Options) readText(seed uint64) (*text, error) {
 		}
 	}
 	t.graves = newGraves(o.Tombstones, seed)
+	t.equal = t.random != nil && t.sizes == nil && t.graves.limit == 0
 	if o.Key == "" {
 		return t, nil
 	}

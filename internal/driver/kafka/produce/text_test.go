@@ -26,3 +26,16 @@ func TestMessages(t *testing.T) {
 		t.Errorf("the longest has %d bytes", lines.longest())
 	}
 }
+
+// The longest message counts also if it is a tombstone in the first turn.
+func TestLongestBesideTombstones(t *testing.T) {
+	o := New()
+	o.Messages, o.Key, o.Tombstones = []string{"a", "bb", "cccc", "ddd"}, "k", 1
+	all, err := o.readText(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.longest() != 4 || all.size(2) != -1 || len(all.append(nil, -1, 2)) != 0 {
+		t.Errorf("longest %d, size %d", all.longest(), all.size(2))
+	}
+}
