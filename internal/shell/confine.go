@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -98,9 +99,56 @@ func (o *Options) sandbox(program string) sandbox.Options {
 	return sandbox.Options{
 		Program: program, Home: o.Sandbox.Home, User: o.Sandbox.User, See: o.Sandbox.See, Memory: o.Sandbox.Memory, CPU: o.Sandbox.CPU,
 		Tasks: o.Sandbox.Tasks, Reserve: o.Sandbox.Reserve,
-		Hide: slices.DeleteFunc([]string{o.TokenFile, o.Team, o.Cert, o.Key, o.AuditLog, o.Unix, o.DumpDir, o.StateDir, o.Store}, func(path string) bool {
-			return path == "" || strings.Contains(path, "://")
-		}),
+		Hide: o.ownPaths(),
+	}
+}
+
+// ownPaths are the files and folders of the server.
+func (o *Options) ownPaths() []string {
+	all := append([]string{o.TokenFile, o.Team, o.Cert, o.Key, o.AuditLog, o.Unix, o.DumpDir, o.StateDir, o.Store}, o.Homes...)
+	return slices.DeleteFunc(all, func(path string) bool { return path == "" || strings.Contains(path, "://") })
+}
+
+// confinable refuses a folder that contains what belongs to the server. A sandbox can cover a file
+// there, but the code could rename the folder above the file, and put another one in its place.
+func (s *Server) confinable(folder string) error {
+	if !s.options.confines() {
+		return nil
+	}
+	for _, path := range append(s.options.ownPaths(), s.options.Sandbox.Home, s.host.Program) {
+		if path != "" && leadsThrough(path, folder) {
+			return fmt.Errorf("takt's own %s is in the folder %s, whose code could replace it; move it, set XDG_STATE_HOME, XDG_DATA_HOME and XDG_CACHE_HOME to folders elsewhere, or give --sandbox off", path, folder)
+		}
+	}
+	return nil
+}
+
+// confinables is confinable for all named folders.
+func (s *Server) confinables(all folders) error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := s.confinable(all[name]); err != nil {
+			faults = append(faults, fmt.Errorf("--apm-folder %s: %w", name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// leadsThrough reports whether a path is in a folder, or leads through it by links: whoever can
+// change the folder can change where the path leads.
+func leadsThrough(path, folder string) bool {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	folder = realPath(folder)
+	for ; ; path = filepath.Dir(path) {
+		if isBelow(realPath(path), folder) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
 	}
 }
 
