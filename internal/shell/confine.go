@@ -80,6 +80,9 @@ func (s *Server) openSandbox() error {
 		s.boxNotes = []string{fmt.Sprintf("checkouts are not confined, and their code has all rights of this user: %v; give --sandbox off to accept that, or leave out --apm-folder", err)}
 		return nil
 	}
+	if err := s.limited(s.box.Unlimited()); err != nil {
+		return err
+	}
 	folders := s.now().Folders
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
 		if _, err := os.Stat(folders[name]); err != nil {
@@ -91,6 +94,20 @@ func (s *Server) openSandbox() error {
 			s.boxNotes = append(s.boxNotes, fmt.Sprintf("the folder %s cannot be used: %v; or give --sandbox off", name, err))
 		}
 	}
+	return nil
+}
+
+// limited says that the sandbox lacks limits which somebody gave. A server that requires the sandbox
+// does not start without them.
+func (s *Server) limited(lacking []string) error {
+	if len(lacking) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the %s of the sandbox cannot be limited, because takt may not create control groups here; leave out --sandbox-memory and --sandbox-cpu, or run takt where it may", strings.Join(lacking, " and the "))
+	if s.options.Sandbox.Mode == sandboxRequire {
+		return errors.New(text)
+	}
+	s.boxNotes = append(s.boxNotes, text)
 	return nil
 }
 

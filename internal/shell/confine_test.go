@@ -56,3 +56,19 @@ func TestStateInFolder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Limits that cannot be set stop a server that requires the sandbox; another one says so.
+func TestLimited(t *testing.T) {
+	const want = "the memory and the CPU of the sandbox cannot be limited"
+	s := &Server{options: Options{Sandbox: Confinement{Mode: sandboxRequire}}}
+	if err := s.limited([]string{"memory", "CPU"}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Error(err)
+	}
+	s.options.Sandbox.Mode = sandboxAuto
+	if err := s.limited([]string{"memory", "CPU"}); err != nil || len(s.boxNotes) != 1 || !strings.HasPrefix(s.boxNotes[0], want) {
+		t.Error(err, s.boxNotes)
+	}
+	if err := s.limited(nil); err != nil || len(s.boxNotes) != 1 {
+		t.Error(err, s.boxNotes)
+	}
+}
