@@ -18,9 +18,11 @@ shows the output of its jobs. If you leave, they go on, unless you quit --cancel
 restart of the server, waiting jobs keep their turns; a job that ran is not run again.
 queue rm 7 removes the waiting job 7. queue clear removes the waiting jobs of this
 session, and the list of jobs that a restart interrupted; queue clear all also removes
-the waiting jobs of other sessions, and tells them. cancel stops a running job.`, maxWaiting)},
+the waiting jobs of other sessions, and tells them. Where a user has the role admin, only
+admins remove the jobs of other users. cancel stops a running job.`, maxWaiting)},
 		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
-			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
+			long: `cancel 7 stops or removes job 7, also that of another session, and tells that session who did
+it. Where a user has the role admin, only admins end the jobs of other users.`},
 		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always, typed: true},
 		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
 			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d\njobs for at most %d days, also after a restart, and at most %d MiB of each.", maxSaved, int(maxSavedAge.Hours()/24), maxLog>>20)},
@@ -64,14 +66,33 @@ func (c *session) answer(text string, err error) {
 }
 
 func (c *session) clearQueue(all bool) {
-	jobs, others, interrupted := c.server.queue.clear(c, all)
-	c.say(fmt.Sprintf("%d jobs are removed", jobs))
-	if others > 0 {
-		c.say(fmt.Sprintf("%d jobs of other sessions still wait; queue clear all removes them too", others))
+	n := c.server.queue.clear(c, all)
+	c.say(count(n.jobs, "job") + " removed")
+	if n.others > 0 {
+		c.say(fmt.Sprintf("%s of other sessions left; queue clear all removes %s too", count(n.others, "job"), itThem(n.others)))
 	}
-	if interrupted > 0 {
-		c.say(fmt.Sprintf("%d interrupted ones are forgotten", interrupted))
+	if n.kept > 0 {
+		c.say(fmt.Sprintf("%s of other users left; only admins may remove %s", count(n.kept, "job"), itThem(n.kept)))
 	}
+	if n.interrupted > 0 {
+		c.say(count(n.interrupted, "interrupted job") + " forgotten")
+	}
+}
+
+// count says how many of a thing there are: 1 job, 2 jobs.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// itThem is the pronoun for n things.
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 func (c *session) listQueue() {
