@@ -46,7 +46,7 @@ func TestAdmin(t *testing.T) {
 			}
 			var s webSaid
 			ann.do("POST", "/v1/lines", lineOf("queue clear all"), 200, &s)
-			if s.Output != "0 jobs removed\n2 jobs of other users left; only admins may remove them\n" {
+			if s.Output != "0 jobs removed\n3 jobs of other users left; only admins may remove them\n" {
 				t.Errorf("%q", s.Output)
 			}
 			bob.do("DELETE", "/v1/jobs/4", "", 202, nil)
