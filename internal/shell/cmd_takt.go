@@ -118,7 +118,7 @@ func runNow(c *session, args []string) (action, error) {
 // run runs a command that sends no load, and waits for it.
 func (c *session) run(args []string) {
 	call := c.call(args)
-	call.Out = c
+	call.Out = c.seenBy(c)
 	code, err := c.wait(call)
 	switch {
 	case err != nil:
@@ -139,8 +139,7 @@ func (c *session) wait(call Call) (code int, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, immediateTime)
 	defer cancel()
 	abort := make(chan struct{})
-	kill := time.AfterFunc(immediateTime+immediateGrace, func() { close(abort) })
-	defer kill.Stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(immediateGrace, func() { close(abort) }) })() // also when the server ends
 	if code = c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
 		return code, fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime)
 	}
@@ -158,7 +157,7 @@ const (
 func (c *session) task(args []string) task {
 	call, run := c.call(args), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		call.Out, call.Live = log, &log.live
+		call.Out, call.Live = c.seenBy(log), &log.live
 		return run(ctx, abort, call)
 	}
 }

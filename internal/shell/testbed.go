@@ -187,7 +187,7 @@ func describe(r apmserver.Revision) string {
 func (c *session) reportStore(cluster *apmserver.Documents) string {
 	switch {
 	case c.server.options.Store != "":
-		return withoutPassword(c.server.options.Store)
+		return c.seen(withoutPassword(c.server.options.Store))
 	case cluster != nil:
 		return cluster.Output().URL
 	}
