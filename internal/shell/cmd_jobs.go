@@ -99,6 +99,7 @@ func (c *session) listQueue() {
 	current, line, lost := c.server.queue.list()
 	if current == nil && len(line)+len(lost) == 0 {
 		c.say("the queue is empty")
+		c.sayShared()
 		c.warn()
 		return
 	}
@@ -115,7 +116,15 @@ func (c *session) listJobs(current *entry, line []entry, lost []view) {
 	for _, v := range lost {
 		c.say(lostLine(v))
 	}
+	c.sayShared()
 	c.warn()
+}
+
+// sayShared says that another server has the jobs of the folder, which a user may miss here.
+func (c *session) sayShared() {
+	if c.server.state.shared {
+		c.say("warning: another takt server of this user runs, and has the saved jobs: this server does not know them, and its own jobs end with it")
+	}
 }
 
 // lostLine describes a job that a restart has interrupted.

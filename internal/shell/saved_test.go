@@ -189,6 +189,15 @@ func TestSharedState(t *testing.T) {
 	other, server := serveWeb(t, home, second.run)
 	other.do("POST", "/v1/jobs", lineOf("http -n 9 http://127.0.0.1:1/"), 202, nil)
 	other.awaitJob(1, "done")
+	for _, line := range []string{"queue", "status"} { // users look for their jobs there
+		var s webSaid
+		if other.do("POST", "/v1/lines", lineOf(line), 200, &s); !strings.Contains(s.Output, "another takt server of this user runs, and has the saved jobs") {
+			t.Errorf("%s: %s", line, s.Output)
+		}
+		if w.do("POST", "/v1/lines", lineOf(line), 200, &s); strings.Contains(s.Output, "another takt server") {
+			t.Errorf("%s: %s", line, s.Output)
+		}
+	}
 	server.stop()
 	if second.all() != "http -n 9 http://127.0.0.1:1/" {
 		t.Errorf("%s", second.all())

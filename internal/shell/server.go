@@ -39,6 +39,7 @@ type Server struct {
 	audit     *audit              // nil: no audit log
 	box       *sandbox.Sandbox    // of checkouts; nil: none
 	boxNotes  []string            // what the sandbox lacks
+	patience  time.Duration       // how long the end of the server waits for sessions
 }
 
 // Listen returns a server whose sockets listen already. It does not repeat the checks of
@@ -46,8 +47,8 @@ type Server struct {
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
-		immediate: make(chan struct{}, maxImmediate),
-		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
+		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
+		peer: func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {
@@ -239,7 +240,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	<-ctx.Done()
 	s.closeListeners()
 	s.queue.close()
-	all.Wait()
+	s.await(&all)
 	ended := make(chan struct{})
 	go func() {
 		s.queue.jobs.Wait()
@@ -256,6 +257,20 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more without a token", n)}) // as in note, a loss stops nothing that reads
 	}
 	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
+}
+
+// await waits for the sessions, but not for ever: one that hangs in a call of the system must not keep
+// the server from its end.
+func (s *Server) await(all *sync.WaitGroup) {
+	ended := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(s.patience):
+	}
 }
 
 // accept serves connections until the listener is closed. When the process has no file
