@@ -111,6 +111,19 @@ func (s *Server) limited(lacking []string) error {
 	return nil
 }
 
+// folderNotes say which named folders cannot be used now. The owner may yet create them.
+func (s *Server) folderNotes() (notes []string) {
+	all := s.now().Folders
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, err := os.Stat(all[name]); err != nil {
+			notes = append(notes, fmt.Sprintf("the folder %s cannot be used: %v; create it, or correct --apm-folder", name, err))
+		} else if _, err := os.Stat(filepath.Join(all[name], ".git")); err != nil {
+			notes = append(notes, fmt.Sprintf("the folder %s is not a git clone: %s; apm use %s will refuse it", name, all[name], name))
+		}
+	}
+	return notes
+}
+
 // sandbox are the options of the sandbox. Whatever belongs to the server is hidden.
 func (o *Options) sandbox(program string) sandbox.Options {
 	return sandbox.Options{

@@ -72,3 +72,19 @@ func TestLimited(t *testing.T) {
 		t.Error(err, s.boxNotes)
 	}
 }
+
+// The owner learns at the start which folders cannot be used.
+func TestFolderNotes(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{"clone/.git", "plain"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Server{state: &state{}}
+	s.options.Addr, s.options.Folders = "127.0.0.1:0", folders{"a": filepath.Join(home, "none"), "b": filepath.Join(home, "plain"), "c": filepath.Join(home, "clone")}
+	notes := s.Notes()
+	if len(notes) != 2 || !strings.HasPrefix(notes[0], "the folder a cannot be used: ") || !strings.HasPrefix(notes[1], "the folder b is not a git clone: ") {
+		t.Errorf("%q", notes)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -48,7 +49,7 @@ func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
-		peer: func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
+		peer: func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), spaceOf) },
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {
@@ -214,7 +215,7 @@ func (s *Server) Addrs() (list []string) {
 
 // Notes are hints for whoever starts the server.
 func (s *Server) Notes() []string {
-	notes := append(s.options.Notes(), s.boxNotes...)
+	notes := slices.Concat(s.options.Notes(), s.boxNotes, s.folderNotes())
 	if s.state.shared {
 		notes = append(notes, "another server uses the folder "+s.state.dir+": the jobs of this one end with it; set XDG_STATE_HOME to another folder to keep them")
 	}
