@@ -136,7 +136,7 @@ func lostLine(v view) string {
 	case len(v.Reports) == 0:
 		return text + " (no report)"
 	}
-	return fmt.Sprintf("%s (its report: show %s)", text, v.Reports[len(v.Reports)-1])
+	return fmt.Sprintf("%s (its report: show %s; a run of less than a second has none)", text, v.Reports[len(v.Reports)-1])
 }
 
 func prepareCancel(_ *session, args []string) (action, error) {

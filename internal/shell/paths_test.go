@@ -26,3 +26,28 @@ func TestSeen(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// status hints at what the session may use.
+func TestFolderHint(t *testing.T) {
+	s := &Server{}
+	c := &session{server: s}
+	if got := c.folderHint(); got != "" {
+		t.Error(got)
+	}
+	s.options.Folders = folders{"main": "/src/apm", "old": "/src/old"}
+	if got := c.folderHint(); got != ", apm use main" {
+		t.Error(got)
+	}
+	c.own = true
+	if got := c.folderHint(); got != ", apm use <folder of a clone>" {
+		t.Error(got)
+	}
+}
+
+// takt's help names the command that lists all flags, as a session writes it.
+func TestHelpAll(t *testing.T) {
+	const text = "Flags:\n\ntakt kafka produce --help-all lists all 90 flags.\n"
+	if got := helpAll.ReplaceAllString(text, "help $1 all lists"); got != "Flags:\n\nhelp kafka produce all lists all 90 flags.\n" {
+		t.Error(got)
+	}
+}
