@@ -174,9 +174,12 @@ func (g *group) String() string {
 	return text
 }
 
-// sizeText is a size in the unit that somebody would give it in.
+// sizeText is a size in the unit that somebody gave it in: 200m are 200 MB.
 func sizeText(bytes int64) string {
-	if bytes < 1<<30 {
+	switch {
+	case bytes%1e6 == 0:
+		return fmt.Sprintf("%d MB", bytes/1e6)
+	case bytes < 1<<30:
 		return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20))
 	}
 	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))

@@ -195,6 +195,7 @@ func TestNoGroups(t *testing.T) {
 	for want, g := range map[string]*group{
 		"at most 1.5 GiB of memory":                    {memory: 3 << 29},
 		"at most 200 MiB of memory; at most 0.5 cores": {memory: 200 << 20, cpu: 0.5},
+		"at most 200 MB of memory":                     {memory: 200e6},
 	} {
 		if g.String() != want {
 			t.Error(g)
