@@ -58,7 +58,7 @@ func (l *line) dial(ctx context.Context) (*conn, error) {
 	}
 	var err error
 	c.Conn, err = l.broker.members()[l.member].dial(ctx, amqp.Options{
-		Container: l.container, SoleContainer: l.container != "", Eager: l.run.o.window.single, OnBurst: func() { <-ready; c.burst() },
+		Container: l.container, SoleContainer: l.container != "", Eager: l.run.o.eager(), OnBurst: func() { <-ready; c.burst() },
 	})
 	if err != nil {
 		return nil, err
