@@ -18,7 +18,8 @@ const cgroups = "/sys/fs/cgroup"
 // group limits the programs of a sandbox together, by control groups.
 type group struct {
 	parts  []part
-	memory int64 // limit in bytes; 0: not limited
+	memory int64   // limit in bytes; 0: not limited
+	cpu    float64 // limit in cores; 0: not limited
 }
 
 // part is a control group: one of version 2, or one of a controller of version 1.
@@ -52,8 +53,14 @@ func groupIn(mount, own string, memory int64, cpu float64, tasks int) *group {
 			continue
 		}
 		settings := settingsOf(f[1], memory, cpu, tasks)
-		if len(settings) > 0 && g.place(filepath.Join(mount, f[1]), f[2], settings) && (f[1] == "" || f[1] == "memory") {
+		if len(settings) == 0 || !g.place(filepath.Join(mount, f[1]), f[2], settings) {
+			continue
+		}
+		if f[1] == "" || f[1] == "memory" {
 			g.memory = memory
+		}
+		if f[1] == "" || strings.HasPrefix(f[1], "cpu") {
+			g.cpu = cpu
 		}
 	}
 	return g
@@ -157,8 +164,23 @@ func (g *group) remove() error {
 
 // String says what is limited.
 func (g *group) String() string {
-	if g.memory == 0 {
-		return "memory is not limited, because takt may not create control groups here"
+	text := "memory is not limited, because takt may not create control groups here"
+	if g.memory > 0 {
+		text = "at most " + sizeText(g.memory) + " of memory"
 	}
-	return fmt.Sprintf("at most %.3g GiB of memory", float64(g.memory)/(1<<30))
+	if g.cpu > 0 {
+		text += fmt.Sprintf("; at most %.4g cores", g.cpu)
+	}
+	return text
+}
+
+// sizeText is a size in the unit that somebody gave it in: 200m are 200 MB.
+func sizeText(bytes int64) string {
+	switch {
+	case bytes%1e6 == 0:
+		return fmt.Sprintf("%d MB", bytes/1e6)
+	case bytes < 1<<30:
+		return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))
 }

@@ -118,6 +118,17 @@ func (s *Sandbox) String() string {
 	return fmt.Sprintf("as %s, with files, processes and IPC of their own; the network is not confined; %s", who, s.group)
 }
 
+// Unlimited lists the limits that the options give, and that takt may not set here.
+func (s *Sandbox) Unlimited() (names []string) {
+	if s.options.Memory > 0 && s.group.memory == 0 {
+		names = append(names, "memory")
+	}
+	if s.options.CPU > 0 && s.group.cpu == 0 {
+		names = append(names, "CPU")
+	}
+	return names
+}
+
 // Check runs a program in the sandbox of that folder, which does nothing.
 func (s *Sandbox) Check(dir string) error {
 	cmd := exec.Command("true")

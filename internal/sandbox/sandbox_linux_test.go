@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -191,8 +192,61 @@ func TestNoGroups(t *testing.T) {
 	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
 		t.Error(left, err)
 	}
-	if g := (&group{memory: 3 << 29}); g.String() != "at most 1.5 GiB of memory" {
-		t.Error(g)
+	for want, g := range map[string]*group{
+		"at most 1.5 GiB of memory":                    {memory: 3 << 29},
+		"at most 200 MiB of memory; at most 0.5 cores": {memory: 200 << 20, cpu: 0.5},
+		"at most 200 MB of memory":                     {memory: 200e6},
+	} {
+		if g.String() != want {
+			t.Error(g)
+		}
+	}
+}
+
+// Limits that somebody gave, and that takt may not set, are named.
+func TestUnlimited(t *testing.T) {
+	none := &group{}
+	for _, c := range []struct {
+		o    Options
+		g    *group
+		want string
+	}{
+		{Options{}, none, ""},
+		{Options{Memory: 1}, none, "memory"},
+		{Options{Memory: 1, CPU: 1}, none, "memory CPU"},
+		{Options{Memory: 1, CPU: 1}, &group{memory: 1}, "CPU"},
+		{Options{Memory: 1, CPU: 1}, &group{memory: 1, cpu: 1}, ""},
+	} {
+		s := &Sandbox{options: c.o, group: c.g}
+		if got := strings.Join(s.Unlimited(), " "); got != c.want {
+			t.Errorf("%+v, %+v: %q", c.o, c.g, got)
+		}
+	}
+}
+
+// A group of the CPU limits the CPU, in each version.
+func TestGroupOfCPU(t *testing.T) {
+	for own, files := range map[string]string{
+		"3:cpu,cpuacct:/\n": "cpu,cpuacct cpu.cfs_period_us cpu.cfs_quota_us",
+		"0::/\n":            " memory.max pids.max cpu.max",
+	} {
+		dir := t.TempDir()
+		at, names, _ := strings.Cut(files, " ")
+		at = filepath.Join(dir, at, groupName+strconv.Itoa(os.Getpid()))
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name := range strings.FieldsSeq(names) {
+			if err := os.WriteFile(filepath.Join(at, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if g := groupIn(dir, own, 1<<20, 2, 10); g.cpu != 2 {
+			t.Errorf("%q: %s", own, g)
+		}
+		if g := groupIn(dir, own, 1<<20, 0, 10); g.cpu != 0 {
+			t.Errorf("%q without a limit: %s", own, g)
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ func New(Options) (*Sandbox, error) { return nil, errSystem }
 // Check implements the sandbox of Linux.
 func (s *Sandbox) Check(string) error { return errSystem }
 
+// Unlimited implements the sandbox of Linux.
+func (s *Sandbox) Unlimited() []string { return nil }
+
 // Confine implements the sandbox of Linux: nil confines nothing.
 func (s *Sandbox) Confine(*exec.Cmd, Folder) error {
 	if s == nil {

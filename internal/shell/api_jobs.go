@@ -182,7 +182,7 @@ func serveReport(c *session, w http.ResponseWriter, r *request) {
 	}
 	report, err := c.report(run)
 	if err != nil {
-		problemOf(http.StatusNotFound, err).write(w)
+		problemOf(http.StatusNotFound, c.seenError(err)).write(w)
 		return
 	}
 	writeBytes(w, http.StatusOK, kindJSON, report)

@@ -28,8 +28,24 @@ func problemOf(status int, err error) *problem {
 	if len(all) > 1 {
 		p.Errors = all
 	}
-	p.Cause, p.Remedy, _ = strings.Cut(all[0], "; ")
+	p.Cause, p.Remedy = causeAndRemedy(all[0])
 	return p
+}
+
+// causeAndRemedy splits an error at its semicolon. One between quotes belongs to what the user wrote.
+func causeAndRemedy(text string) (cause, remedy string) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case quoted && text[i] == '\\':
+			i++ // as strconv.Quote writes a quote
+		case text[i] == '"':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(text[i:], "; "):
+			return text[:i], text[i+2:]
+		}
+	}
+	return text, ""
 }
 
 func (p *problem) write(w http.ResponseWriter) {

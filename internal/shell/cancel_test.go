@@ -54,9 +54,9 @@ func TestRemovalOfAnother(t *testing.T) {
 	}
 	for _, step := range [][2]string{
 		{"cancel", "error: no job of this session is running; its job 4 waits: cancel 4 removes it\n"},
-		{"queue clear", "2 jobs are removed\n2 jobs of other sessions still wait; queue clear all removes them too\n"},
+		{"queue clear", "2 jobs removed\n2 jobs of other sessions left; queue clear all removes them too\n"},
 		{"cancel 2", "job 2 of local is removed, and that session is told who did it\n"},
-		{"queue clear all", "1 jobs are removed\n"},
+		{"queue clear all", "1 job removed\n"},
 		{"cancel 3", "error: no job 3 waits or runs; queue lists those that do\n"},
 	} {
 		other.send(step[0])

@@ -258,10 +258,10 @@ func prepareSwitch(args []string) (action, error) {
 		}
 		testbed, name := &c.user.testbed, c.nameOf(l)
 		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
-			r, err := now.server.Switch(ctx, s, log)
+			r, err := now.server.Switch(ctx, s, c.seenBy(log))
 			testbed.switched(now.server, r)
 			if err != nil {
-				fmt.Fprintln(log, "error:", err)
+				fmt.Fprintln(log, "error:", c.seenError(err))
 				return 1
 			}
 			fmt.Fprintf(log, "Using %s: %s, %s\n", name, r.Branch, describe(r))

@@ -18,9 +18,11 @@ shows the output of its jobs. If you leave, they go on, unless you quit --cancel
 restart of the server, waiting jobs keep their turns; a job that ran is not run again.
 queue rm 7 removes the waiting job 7. queue clear removes the waiting jobs of this
 session, and the list of jobs that a restart interrupted; queue clear all also removes
-the waiting jobs of other sessions, and tells them. cancel stops a running job.`, maxWaiting)},
+the waiting jobs of other sessions, and tells them. Where a user has the role admin, only
+admins remove the jobs of other users. cancel stops a running job.`, maxWaiting)},
 		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
-			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
+			long: `cancel 7 stops or removes job 7, also that of another session, and tells that session who did
+it. Where a user has the role admin, only admins end the jobs of other users.`},
 		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always, typed: true},
 		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
 			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d\njobs for at most %d days, also after a restart, and at most %d MiB of each.", maxSaved, int(maxSavedAge.Hours()/24), maxLog>>20)},
@@ -64,20 +66,40 @@ func (c *session) answer(text string, err error) {
 }
 
 func (c *session) clearQueue(all bool) {
-	jobs, others, interrupted := c.server.queue.clear(c, all)
-	c.say(fmt.Sprintf("%d jobs are removed", jobs))
-	if others > 0 {
-		c.say(fmt.Sprintf("%d jobs of other sessions still wait; queue clear all removes them too", others))
+	n := c.server.queue.clear(c, all)
+	c.say(count(n.jobs, "job") + " removed")
+	if n.others > 0 {
+		c.say(fmt.Sprintf("%s of other sessions left; queue clear all removes %s too", count(n.others, "job"), itThem(n.others)))
 	}
-	if interrupted > 0 {
-		c.say(fmt.Sprintf("%d interrupted ones are forgotten", interrupted))
+	if n.kept > 0 {
+		c.say(fmt.Sprintf("%s of other users left; only admins may remove %s", count(n.kept, "job"), itThem(n.kept)))
 	}
+	if n.interrupted > 0 {
+		c.say(count(n.interrupted, "interrupted job") + " forgotten")
+	}
+}
+
+// count says how many of a thing there are: 1 job, 2 jobs.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// itThem is the pronoun for n things.
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 func (c *session) listQueue() {
 	current, line, lost := c.server.queue.list()
 	if current == nil && len(line)+len(lost) == 0 {
 		c.say("the queue is empty")
+		c.sayShared()
 		c.warn()
 		return
 	}
@@ -94,7 +116,15 @@ func (c *session) listJobs(current *entry, line []entry, lost []view) {
 	for _, v := range lost {
 		c.say(lostLine(v))
 	}
+	c.sayShared()
 	c.warn()
+}
+
+// sayShared says that another server has the jobs of the folder, which a user may miss here.
+func (c *session) sayShared() {
+	if c.server.state.shared {
+		c.say("warning: another takt server of this user runs, and has the saved jobs: this server does not know them, and its own jobs end with it")
+	}
 }
 
 // lostLine describes a job that a restart has interrupted.
@@ -106,7 +136,7 @@ func lostLine(v view) string {
 	case len(v.Reports) == 0:
 		return text + " (no report)"
 	}
-	return fmt.Sprintf("%s (its report: show %s)", text, v.Reports[len(v.Reports)-1])
+	return fmt.Sprintf("%s (its report: show %s; a run of less than a second has none)", text, v.Reports[len(v.Reports)-1])
 }
 
 func prepareCancel(_ *session, args []string) (action, error) {

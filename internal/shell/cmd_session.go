@@ -66,7 +66,7 @@ func prepareHelp(c *session, args []string) (action, error) {
 		return action{now: (*session).listCommands}, nil
 	}
 	if args[0] == "apm-load" { // help apm explains the shell's own apm
-		return runNow(c, []string{"help", "apm"})
+		return helpNow(append([]string{"apm"}, args[1:]...)), nil
 	}
 	cmd, ok := find(args[0])
 	switch {
@@ -77,7 +77,7 @@ func prepareHelp(c *session, args []string) (action, error) {
 	case !ok:
 		return action{}, unknown(args[0])
 	case cmd.isTakt():
-		return runNow(c, append([]string{"help"}, args...))
+		return helpNow(args), nil
 	}
 	return action{now: func(c *session) {
 		c.say(strings.TrimSpace("usage: "+cmd.name+" "+cmd.args) + "\n" + cmd.short)

@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -110,15 +113,29 @@ func prepareTakt(c *session, args []string) (action, error) {
 	return a, nil
 }
 
-// runNow returns the action that runs a command line of takt beside the queue.
-func runNow(c *session, args []string) (action, error) {
-	return action{now: func(c *session) { c.run(args) }}, nil
+// helpAll matches how takt says that it has more flags.
+var helpAll = regexp.MustCompile(`(?m)^takt (.+) --help-all lists`)
+
+// helpNow returns the action that shows takt's help of a command, beside the queue.
+func helpNow(args []string) action {
+	return action{now: func(c *session) {
+		var text bytes.Buffer
+		c.runTo(append([]string{"help"}, args...), &text)
+		name := "$1"
+		if args[0] == "apm" {
+			name = "apm-load" // help apm is another text
+		}
+		c.write(helpAll.ReplaceAll(text.Bytes(), []byte("help "+name+" all lists")))
+	}}
 }
 
 // run runs a command that sends no load, and waits for it.
-func (c *session) run(args []string) {
+func (c *session) run(args []string) { c.runTo(args, c.seenBy(c)) }
+
+// runTo is run with another output.
+func (c *session) runTo(args []string, out io.Writer) {
 	call := c.call(args)
-	call.Out = c
+	call.Out = out
 	code, err := c.wait(call)
 	switch {
 	case err != nil:
@@ -139,8 +156,7 @@ func (c *session) wait(call Call) (code int, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, immediateTime)
 	defer cancel()
 	abort := make(chan struct{})
-	kill := time.AfterFunc(immediateTime+immediateGrace, func() { close(abort) })
-	defer kill.Stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(immediateGrace, func() { close(abort) }) })() // also when the server ends
 	if code = c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
 		return code, fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime)
 	}
@@ -158,7 +174,7 @@ const (
 func (c *session) task(args []string) task {
 	call, run := c.call(args), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		call.Out, call.Live = log, &log.live
+		call.Out, call.Live = c.seenBy(log), &log.live
 		return run(ctx, abort, call)
 	}
 }

@@ -55,6 +55,7 @@ type trial struct {
 	secret   string
 	load     []string // flags that takt apm gets as typed
 	plain    bool     // jobs do not see the secrets in the shell's environment
+	by       *session // sees what the test prints
 }
 
 // flagSet declares the options.
@@ -200,7 +201,7 @@ func (t *trial) task(c *session) (task, error) {
 	if err := l.CheckLimits(&apmserver.Options{MemoryLimit: t.memory, CPULimit: t.cpu}); err != nil {
 		return nil, fmt.Errorf("test: %w", err)
 	}
-	t.plain = !c.own
+	t.plain, t.by = !c.own, c
 	s, testbed := c.server, &c.user.testbed
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
 		testbed.change(func() { testbed.testing = true })
@@ -210,7 +211,7 @@ func (t *trial) task(c *session) (task, error) {
 				fmt.Fprintf(log, "test %d of %d\n", i+1, t.repeat)
 			}
 			if err := t.run(ctx, abort, s, now, log); err != nil {
-				fmt.Fprintln(log, "error:", err)
+				fmt.Fprintln(log, "error:", c.seenError(err))
 				return 1
 			}
 		}
@@ -225,7 +226,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 		flags = append(flags, "-E", f)
 	}
 	one := apmserver.Trial{
-		Server: now.server, Documents: now.cluster, Cooldown: t.cooldown, Least: s.options.Least, Out: log,
+		Server: now.server, Documents: now.cluster, Cooldown: t.cooldown, Least: s.options.Least, Out: t.by.seenBy(log),
 		Options: apmserver.Options{Flags: flags, MemoryLimit: t.memory, CPULimit: t.cpu, Secret: takt.Secret(t.secret), Log: now.log},
 		Variables: map[string]any{
 			"events": t.numbers[0], "spans": t.numbers[1], "frames": t.numbers[2], "workers": t.numbers[3], "duration_s": t.duration.Seconds(),
@@ -251,7 +252,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 // loadNow runs takt apm and returns its report.
 func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
 	var report bytes.Buffer
-	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Live: &log.live, Report: &report, Plain: t.plain}
+	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: t.by.seenBy(log), Live: &log.live, Report: &report, Plain: t.plain}
 	code := s.host.Run(ctx, abort, call)
 	r := &takt.Report{}
 	if err := json.Unmarshal(report.Bytes(), r); err != nil {
@@ -314,7 +315,7 @@ func (c *session) dump(name string, n [3]int) {
 		c.fail(err)
 		return
 	}
-	c.say(fmt.Sprintf("%d bytes written to disk: %s", len(body), filepath.Join(c.server.options.DumpDir, name)))
+	c.say(fmt.Sprintf("%d bytes written to disk: %s", len(body), c.seen(filepath.Join(c.server.options.DumpDir, name))))
 }
 
 // writeBelow writes a file below a folder, and follows no link out of the folder.
@@ -324,5 +325,8 @@ func writeBelow(dir, name string, content []byte) error {
 		return err
 	}
 	defer root.Close()
+	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() { // a pipe would wait for a reader
+		return fmt.Errorf("%s is not a regular file; give another name", name)
+	}
 	return root.WriteFile(name, content, 0o600)
 }

@@ -90,7 +90,7 @@ func (c *session) understand(line string) ([]action, error) {
 		c.refuse(namesOf(actions), err)
 		c.fail(err)
 	}
-	return actions, err
+	return actions, c.seenError(err)
 }
 
 // performAll runs the commands of a line in order.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,6 +80,9 @@ func (s *Server) openSandbox() error {
 		s.boxNotes = []string{fmt.Sprintf("checkouts are not confined, and their code has all rights of this user: %v; give --sandbox off to accept that, or leave out --apm-folder", err)}
 		return nil
 	}
+	if err := s.limited(s.box.Unlimited()); err != nil {
+		return err
+	}
 	folders := s.now().Folders
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
 		if _, err := os.Stat(folders[name]); err != nil {
@@ -93,14 +97,88 @@ func (s *Server) openSandbox() error {
 	return nil
 }
 
+// limited says that the sandbox lacks limits which somebody gave. A server that requires the sandbox
+// does not start without them.
+func (s *Server) limited(lacking []string) error {
+	if len(lacking) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the %s of the sandbox cannot be limited, because takt may not create control groups here; leave out --sandbox-memory and --sandbox-cpu, or run takt where it may", strings.Join(lacking, " and the "))
+	if s.options.Sandbox.Mode == sandboxRequire {
+		return errors.New(text)
+	}
+	s.boxNotes = append(s.boxNotes, text)
+	return nil
+}
+
+// folderNotes say which named folders cannot be used now. The owner may yet create them.
+func (s *Server) folderNotes() (notes []string) {
+	all := s.now().Folders
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, err := os.Stat(all[name]); err != nil {
+			notes = append(notes, fmt.Sprintf("the folder %s cannot be used: %v; create it, or correct --apm-folder", name, err))
+		} else if _, err := os.Stat(filepath.Join(all[name], ".git")); err != nil {
+			notes = append(notes, fmt.Sprintf("the folder %s is not a git clone: %s; apm use %s will refuse it", name, all[name], name))
+		}
+	}
+	return notes
+}
+
 // sandbox are the options of the sandbox. Whatever belongs to the server is hidden.
 func (o *Options) sandbox(program string) sandbox.Options {
 	return sandbox.Options{
 		Program: program, Home: o.Sandbox.Home, User: o.Sandbox.User, See: o.Sandbox.See, Memory: o.Sandbox.Memory, CPU: o.Sandbox.CPU,
 		Tasks: o.Sandbox.Tasks, Reserve: o.Sandbox.Reserve,
-		Hide: slices.DeleteFunc([]string{o.TokenFile, o.Team, o.Cert, o.Key, o.AuditLog, o.Unix, o.DumpDir, o.StateDir, o.Store}, func(path string) bool {
-			return path == "" || strings.Contains(path, "://")
-		}),
+		Hide: o.ownPaths(),
+	}
+}
+
+// ownPaths are the files and folders of the server.
+func (o *Options) ownPaths() []string {
+	all := append([]string{o.TokenFile, o.Team, o.Cert, o.Key, o.AuditLog, o.Unix, o.DumpDir, o.StateDir, o.Store}, o.Homes...)
+	return slices.DeleteFunc(all, func(path string) bool { return path == "" || strings.Contains(path, "://") })
+}
+
+// confinable refuses a folder that contains what belongs to the server. A sandbox can cover a file
+// there, but the code could rename the folder above the file, and put another one in its place.
+func (s *Server) confinable(folder string) error {
+	if !s.options.confines() {
+		return nil
+	}
+	for _, path := range append(s.options.ownPaths(), s.options.Sandbox.Home, s.host.Program) {
+		if path != "" && leadsThrough(path, folder) {
+			return fmt.Errorf("takt's own %s is in the folder %s, whose code could replace it; move it, set XDG_STATE_HOME, XDG_DATA_HOME and XDG_CACHE_HOME to folders elsewhere, or give --sandbox off", path, folder)
+		}
+	}
+	return nil
+}
+
+// confinables is confinable for all named folders.
+func (s *Server) confinables(all folders) error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := s.confinable(all[name]); err != nil {
+			faults = append(faults, fmt.Errorf("--apm-folder %s: %w", name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// leadsThrough reports whether a path is in a folder, or leads through it by links: whoever can
+// change the folder can change where the path leads.
+func leadsThrough(path, folder string) bool {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	folder = realPath(folder)
+	for ; ; path = filepath.Dir(path) {
+		if isBelow(realPath(path), folder) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ func (c *session) greet() (release func(), ok bool) {
 	}
 	c.recent.lines = c.user.history()
 	c.say("takt " + c.server.host.Version + ": type 'help' for help")
+	c.sayShared()
 	_ = c.conn.SetReadDeadline(time.Time{})
 	_ = c.note(eventSession, 0, "", "begins") // if this fails, allow refuses commands that change something
 	return func() {

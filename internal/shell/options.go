@@ -32,10 +32,11 @@ type Options struct {
 	Sandbox   Confinement
 	Variables []string // environment variables that make, git and apm-server see, in all sessions
 
-	DumpDir  string // folder of the files that sessions name
-	StateDir string // folder of definitions, histories and waiting jobs; "": they end with the server
-	Edit     bool   // sessions begin with the server's editing
-	Store    string // store of all runs; "": each user's choice
+	DumpDir  string   // folder of the files that sessions name
+	StateDir string   // folder of definitions, histories and waiting jobs; "": they end with the server
+	Edit     bool     // sessions begin with the server's editing
+	Store    string   // store of all runs; "": each user's choice
+	Homes    []string // takt's own folders: stores, state and caches of this user
 
 	Least time.Duration // shortest test whose report is stored; 0: 30 s
 }

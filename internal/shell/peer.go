@@ -26,9 +26,9 @@ const (
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
 // peerOf finds the user at the other end of a loopback connection, to which every user
-// of the machine can connect. proc is the folder /proc/self; plain says whether a process that is
-// not confined has the socket with that inode.
-func peerOf(conn net.Conn, proc fs.FS, plain func(inode string) bool) peer {
+// of the machine can connect. proc is the folder /proc/self; where says in whose user namespace the
+// socket with that inode is.
+func peerOf(conn net.Conn, proc fs.FS, where func(inode string) space) peer {
 	if conn.LocalAddr().Network() == "unix" {
 		return peerSelf // the socket has the mode 0600
 	}
@@ -47,7 +47,7 @@ func peerOf(conn net.Conn, proc fs.FS, plain func(inode string) bool) peer {
 			continue
 		}
 		known = true
-		if owner, found := ownerIn(string(text), remote, local, plain); found {
+		if owner, found := ownerIn(string(text), remote, local, where); found {
 			return owner
 		}
 	}
@@ -58,7 +58,7 @@ func peerOf(conn net.Conn, proc fs.FS, plain func(inode string) bool) peer {
 }
 
 // ownerIn looks in a table for the owner of the socket from one address to the other.
-func ownerIn(table string, from, to netip.AddrPort, plain func(inode string) bool) (owner peer, found bool) {
+func ownerIn(table string, from, to netip.AddrPort, where func(inode string) space) (owner peer, found bool) {
 	port := fmt.Sprintf(":%04X ", from.Port())
 	for line := range strings.Lines(table) {
 		if !strings.Contains(line, port) { // there may be 100 000 lines
@@ -70,7 +70,11 @@ func ownerIn(table string, from, to netip.AddrPort, plain func(inode string) boo
 			continue
 		}
 		// A socket that its process has closed has the inode 0 and the user 0: not root's.
-		if f[9] != "0" && (f[7] == "0" || f[7] == fmt.Sprint(os.Geteuid()) && plain(f[9])) {
+		// takt sees all processes of its own user, but not all of root: those in other containers,
+		// or if takt is not root. So root needs not be seen in takt's namespace.
+		switch user := f[7]; {
+		case f[9] == "0":
+		case user == "0" && where(f[9]) != spaceOther, user == fmt.Sprint(os.Geteuid()) && where(f[9]) == spaceOwn:
 			return peerSelf, true
 		}
 		return peerStranger, true
@@ -78,23 +82,36 @@ func ownerIn(table string, from, to netip.AddrPort, plain func(inode string) boo
 	return "", false
 }
 
-// plainSocket reports whether a process in takt's own user namespace has the socket. Without root,
-// confined programs have the number of takt's user, but another namespace.
-func plainSocket(inode string) bool {
+// space is where the process is that has a socket.
+type space int
+
+const (
+	spaceUnseen space = iota // no process that takt may look at has the socket
+	spaceOther               // in another user namespace than takt
+	spaceOwn
+)
+
+// spaceOf says in whose user namespace a process has the socket. Confined programs can have the
+// number of takt's user or of root, but in another namespace.
+func spaceOf(inode string) (in space) {
 	own, err := os.Readlink("/proc/self/ns/user")
 	if err != nil {
-		return true // this kernel has no user namespaces
+		return spaceOwn // this kernel has no user namespaces
 	}
 	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // the pattern is well-formed; the files of other users' processes are not listed
 	for _, path := range open {
 		if link, err := os.Readlink(path); err != nil || link != "socket:["+inode+"]" {
 			continue
 		}
-		if space, err := os.Readlink(filepath.Join(filepath.Dir(filepath.Dir(path)), "ns/user")); err == nil && space == own {
-			return true
+		switch theirs, err := os.Readlink(filepath.Join(filepath.Dir(filepath.Dir(path)), "ns/user")); {
+		case err != nil:
+		case theirs == own:
+			return spaceOwn
+		default:
+			in = spaceOther
 		}
 	}
-	return false
+	return in
 }
 
 // isAddress reports whether the text is the address as Linux writes it: 32-bit words in

@@ -41,6 +41,9 @@ func TestPeerOf(t *testing.T) {
 	}{
 		{"one's own", head + other + line(client, server, own, "80"), head, loopback, peerSelf},
 		{"of root", head + line(client, server, "0", "80"), head, loopback, peerSelf},
+		{"one's own in another namespace", head + line(client, server, own, "81"), head, loopback, peerStranger},
+		{"of root in another namespace", head + line(client, server, "0", "81"), head, loopback, peerStranger},
+		{"of root that takt does not see", head + line(client, server, "0", "82"), head, loopback, peerSelf},
 		{"of another", head + other + line(client, server, "54321", "80"), head, loopback, peerStranger},
 		{"closed", head + line(client, server, "0", "0"), head, loopback, peerStranger},
 		{"gone", head + other, head, loopback, peerStranger},
@@ -50,7 +53,7 @@ func TestPeerOf(t *testing.T) {
 		{"broken", head + line(client, server, own, "80")[:40] + "\nxyz\n", head, loopback, peerStranger},
 	} {
 		files := fstest.MapFS{"net/tcp": {Data: []byte(c.tcp)}, "net/tcp6": {Data: []byte(c.tcp6)}}
-		if got := peerOf(c.conn, files, func(string) bool { return true }); got != c.want {
+		if got := peerOf(c.conn, files, func(inode string) space { return map[string]space{"80": spaceOwn, "81": spaceOther}[inode] }); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -78,11 +81,11 @@ func TestPeerHere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := peerOf(conn, proc(), plainSocket); got != peerSelf {
+		if got := peerOf(conn, proc(), spaceOf); got != peerSelf {
 			t.Errorf("%s: a connection of this process is %s", address, got)
 		}
 		_ = client.Close()
-		if got := peerOf(conn, proc(), plainSocket); got != peerStranger {
+		if got := peerOf(conn, proc(), spaceOf); got != peerStranger {
 			t.Errorf("%s: a socket that nobody has is %s", address, got)
 		}
 		_ = conn.Close()

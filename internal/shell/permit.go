@@ -124,7 +124,11 @@ func isBelow(path, folder string) bool {
 // before they are queued: a choice restored from disk may be older than the server's flags.
 func (c *session) mayUse(l apmserver.Location) error {
 	switch o := c.server.now(); {
-	case c.own || l.Kind == apmserver.KindRemote: // loadable has checked the URLs
+	case l.Kind == apmserver.KindRemote: // loadable has checked the URLs
+		return nil
+	case c.own && l.Kind == apmserver.KindCheckout: // any folder
+		return c.server.confinable(l.Dir)
+	case c.own:
 		return nil
 	case l.Kind == apmserver.KindCheckout:
 		_, err := c.folder(l.Dir)

@@ -307,20 +307,31 @@ func (q *queue) forget(by *session, j *job) (answer string) {
 	return answer
 }
 
-// clear removes the waiting jobs of a session, or of all, and the list of interrupted
-// jobs. It returns how many jobs it removed, how many of other sessions are left, and how
-// many interrupted jobs it forgot.
-func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
+// cleared is what clear did.
+type cleared struct {
+	jobs        int // removed
+	others      int // left, as they are of other sessions
+	kept        int // left, as they are of other users, and the session may not end them
+	interrupted int // forgotten
+}
+
+// clear removes the waiting jobs of a session, or of all, and the list of interrupted jobs.
+func (q *queue) clear(by *session, all bool) (n cleared) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var left []*job
 	for _, j := range q.line {
-		if !all && !by.queuedIt(j) || by.mayEnd(j) != nil {
-			left = append(left, j)
+		switch {
+		case by.mayEnd(j) != nil:
+			n.kept++
+		case !all && !by.queuedIt(j):
+			n.others++
+		default:
+			q.forget(by, j)
+			n.jobs++
 			continue
 		}
-		q.forget(by, j)
-		jobs++
+		left = append(left, j)
 	}
 	var lost []*job
 	for _, j := range q.lost {
@@ -329,12 +340,12 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 			continue
 		}
 		q.past = append(q.past, j)
-		interrupted++
+		n.interrupted++
 	}
 	q.line, q.lost = left, lost
 	q.prune()
 	q.save()
-	return jobs, len(left), interrupted
+	return n
 }
 
 // find returns the job with that id, or nil if its log is no longer kept. An id of 0 is

@@ -194,6 +194,9 @@ func (s *Server) Reload() error {
 	if err := s.options.checkApart(r.Folders); err != nil {
 		return err
 	}
+	if err := s.confinables(r.Folders); err != nil {
+		return err
+	}
 	s.rights.Store(r)
 	return nil
 }

@@ -35,6 +35,8 @@ type savedJob struct {
 	view
 	Words []string `json:"words,omitempty"` // to run the job again; nil: it is not run again
 	Own   bool     `json:"own,omitempty"`   // the session was the owner's own
+	// Cleared says that queue clear removed the interrupted job from the list, or that the list was full.
+	Cleared bool `json:"cleared,omitempty"`
 }
 
 // jobsFile is the file of jobs, jobsFolder that of their output.
@@ -74,14 +76,23 @@ func (c *session) again(a action) ([]string, error) {
 // saving is the state of all jobs as it is saved. The lock is held.
 func (q *queue) saving() savedJobs {
 	s := savedJobs{Saved: time.Now().UTC(), Last: q.last}
-	all := slices.Concat(q.lost, q.line, q.past)
+	all := slices.Concat(q.lost, q.line)
 	if q.current != nil {
 		all = append([]*job{q.current}, all...)
 	}
 	for _, j := range all {
-		s.Jobs = append(s.Jobs, savedJob{view: q.seen(j), Words: j.words, Own: j.from != nil && j.from.own})
+		s.Jobs = append(s.Jobs, q.savedJob(j))
+	}
+	for _, j := range q.past {
+		one := q.savedJob(j)
+		one.Cleared = j.state == interrupted
+		s.Jobs = append(s.Jobs, one)
 	}
 	return s
+}
+
+func (q *queue) savedJob(j *job) savedJob {
+	return savedJob{view: q.seen(j), Words: j.words, Own: j.from != nil && j.from.own}
 }
 
 // job is the job of a saved one, without its session and its task.
@@ -121,13 +132,18 @@ func (s *Server) restore() {
 				q.lose(j, err.Error())
 			}
 		case interrupted:
-			q.lose(j, j.reason)
+			if !one.Cleared {
+				q.lose(j, j.reason)
+				continue
+			}
+			fallthrough
 		default:
 			q.past = append(q.past, j)
 		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	slices.SortFunc(q.lost, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
 	q.last = max(q.last, old.Last)
 	q.prune()
 	q.sweep()

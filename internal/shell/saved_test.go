@@ -116,6 +116,43 @@ func TestRestartWithLess(t *testing.T) {
 	}
 }
 
+// Interrupted jobs are listed in their order, until queue clear removes them: another restart does
+// not bring them back.
+func TestClearedStayCleared(t *testing.T) {
+	home := t.TempDir()
+	queue := func(w *web) string {
+		var s webSaid
+		w.do("POST", "/v1/lines", lineOf("queue"), 200, &s)
+		return s.Output
+	}
+	var w *web
+	var server *running
+	for range 2 { // the second time, an older interrupted job is there, and one that is not run again
+		w, server = serveWeb(t, home, held(nil))
+		w.do("POST", "/v1/jobs", lineOf("http -n 1 http://127.0.0.1:1/ ; http -n 2 --bearer tigerlily http://127.0.0.1:1/"), 202, nil)
+		server.stop()
+	}
+	w, server = serveWeb(t, home, held(nil))
+	var ids []string
+	for line := range strings.Lines(queue(w)) {
+		_, rest, _ := strings.Cut(line, "interrupted by a restart: job ")
+		id, _, _ := strings.Cut(rest, " ")
+		ids = append(ids, id)
+	}
+	if got := strings.Join(ids, " "); got != "1 2 3 4" {
+		t.Errorf("the order is %s", got)
+	}
+	w.do("POST", "/v1/lines", lineOf("queue clear"), 200, nil)
+	server.stop()
+	w, _ = serveWeb(t, home, held(nil))
+	if text := queue(w); text != "the queue is empty\n" {
+		t.Errorf("%s", text)
+	}
+	if j := w.awaitJob(1, "interrupted"); j.Reason == "" {
+		t.Errorf("%+v", j)
+	}
+}
+
 // Waiting jobs of a server that was down for days are not run.
 func TestRestartAfterDays(t *testing.T) {
 	home := t.TempDir()
@@ -152,6 +189,15 @@ func TestSharedState(t *testing.T) {
 	other, server := serveWeb(t, home, second.run)
 	other.do("POST", "/v1/jobs", lineOf("http -n 9 http://127.0.0.1:1/"), 202, nil)
 	other.awaitJob(1, "done")
+	for _, line := range []string{"queue", "status"} { // users look for their jobs there
+		var s webSaid
+		if other.do("POST", "/v1/lines", lineOf(line), 200, &s); !strings.Contains(s.Output, "another takt server of this user runs, and has the saved jobs") {
+			t.Errorf("%s: %s", line, s.Output)
+		}
+		if w.do("POST", "/v1/lines", lineOf(line), 200, &s); strings.Contains(s.Output, "another takt server") {
+			t.Errorf("%s: %s", line, s.Output)
+		}
+	}
 	server.stop()
 	if second.all() != "http -n 9 http://127.0.0.1:1/" {
 		t.Errorf("%s", second.all())

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -39,6 +40,7 @@ type Server struct {
 	audit     *audit              // nil: no audit log
 	box       *sandbox.Sandbox    // of checkouts; nil: none
 	boxNotes  []string            // what the sandbox lacks
+	patience  time.Duration       // how long the end of the server waits for sessions
 }
 
 // Listen returns a server whose sockets listen already. It does not repeat the checks of
@@ -46,8 +48,8 @@ type Server struct {
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
-		immediate: make(chan struct{}, maxImmediate),
-		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), plainSocket) },
+		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
+		peer: func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), spaceOf) },
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {
@@ -213,7 +215,7 @@ func (s *Server) Addrs() (list []string) {
 
 // Notes are hints for whoever starts the server.
 func (s *Server) Notes() []string {
-	notes := append(s.options.Notes(), s.boxNotes...)
+	notes := slices.Concat(s.options.Notes(), s.boxNotes, s.folderNotes())
 	if s.state.shared {
 		notes = append(notes, "another server uses the folder "+s.state.dir+": the jobs of this one end with it; set XDG_STATE_HOME to another folder to keep them")
 	}
@@ -239,7 +241,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	<-ctx.Done()
 	s.closeListeners()
 	s.queue.close()
-	all.Wait()
+	s.await(&all)
 	ended := make(chan struct{})
 	go func() {
 		s.queue.jobs.Wait()
@@ -256,6 +258,20 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more without a token", n)}) // as in note, a loss stops nothing that reads
 	}
 	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
+}
+
+// await waits for the sessions, but not for ever: one that hangs in a call of the system must not keep
+// the server from its end.
+func (s *Server) await(all *sync.WaitGroup) {
+	ended := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(s.patience):
+	}
 }
 
 // accept serves connections until the listener is closed. When the process has no file

@@ -315,6 +315,7 @@ func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 
 // fail writes an error, one line for each of several joined errors.
 func (c *session) fail(err error) {
+	err = c.seenError(err)
 	c.failed = true
 	c.sink.fail(err)
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -152,7 +152,7 @@ func (c *session) clusterStatus(d *apmserver.Documents) {
 
 func (c *session) serverStatus(s setting) {
 	if s.server == nil {
-		c.say("ApmServer: not configured (hint: apm use <url>, apm use <folder of a clone>)")
+		c.say("ApmServer: not configured (hint: apm use <url>" + c.folderHint() + ")")
 		return
 	}
 	l := s.server.Location()
@@ -171,6 +171,18 @@ func (c *session) serverStatus(s setting) {
 	c.say(fmt.Sprintf("Using %s: %s, %s", c.nameOf(l), s.revision.Branch, describe(s.revision)))
 }
 
+// folderHint says which folders the session may use.
+func (c *session) folderHint() string {
+	all := slices.Sorted(maps.Keys(c.server.now().Folders))
+	switch {
+	case c.own:
+		return ", apm use <folder of a clone>"
+	case len(all) > 0:
+		return ", apm use " + all[0]
+	}
+	return ""
+}
+
 // describe returns the subject of the commit, or its hash if the subject is unknown.
 func describe(r apmserver.Revision) string {
 	text := r.Subject
@@ -187,7 +199,7 @@ func describe(r apmserver.Revision) string {
 func (c *session) reportStore(cluster *apmserver.Documents) string {
 	switch {
 	case c.server.options.Store != "":
-		return withoutPassword(c.server.options.Store)
+		return c.seen(withoutPassword(c.server.options.Store))
 	case cluster != nil:
 		return cluster.Output().URL
 	}

@@ -15,6 +15,9 @@ var (
 	StateHome = homeDir{"XDG_STATE_HOME", ".local/state"}
 )
 
+// Homes are all kinds.
+func Homes() []homeDir { return []homeDir{CacheHome, DataHome, StateHome} }
+
 // UnderHome is the path of takt's file name in d. The specification says to ignore a variable
 // with a relative path. Windows names the home directory USERPROFILE.
 func (e Env) UnderHome(d homeDir, name string) (string, error) {

@@ -215,6 +215,9 @@ func (k *confined) below(name string) (string, error) {
 	if leadsOut(path, k.rules.Dir) {
 		return name, errors.New("a link leads out of the server's folder for sessions; give another name")
 	}
+	if info, err := os.Stat(path); err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeDevice|os.ModeIrregular) != 0 {
+		return name, errors.New("it is a pipe or a device, which takt would wait for; give the name of a file") // sessions cannot create one
+	}
 	return path, nil
 }
 

@@ -65,6 +65,9 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.Sandbox.Home, err = e.UnderHome(core.CacheHome, "sandbox"); err != nil {
 		return err
 	}
+	if o.Homes, err = e.homes(); err != nil {
+		return err
+	}
 	s, err := shell.Listen(o, Host(e.Env))
 	if err != nil {
 		return err
@@ -84,6 +87,18 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 		return core.ExitBy(signal, nil)
 	}
 	return err
+}
+
+// homes are the folders of takt: its store, its state with the spool, and its caches.
+func (e host) homes() (all []string, err error) {
+	for _, d := range core.Homes() {
+		path, err := e.UnderHome(d, "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, path)
+	}
+	return all, nil
 }
 
 // reloads lets SIGHUP read the files of the server again, until end. Without such files SIGHUP ends
