@@ -110,6 +110,8 @@ func FindingCells(f verify.Finding) []string {
 	switch {
 	case f.Least:
 		word += fmt.Sprintf(", needs at least %d", f.Needed)
+	case f.Unknown:
+		word += fmt.Sprintf(", may need more than %d", f.Needed)
 	case f.Needed > 0:
 		word += fmt.Sprintf(", needs about %d", f.Needed)
 	}

@@ -128,9 +128,10 @@ type Finding struct {
 	Confidence float64     `json:"confidence"` // of the interval from Low to High, after Holm
 	P          float64     `json:"p"`          // p-value of a change for the worse that equals the tolerance
 	Verdict    Word        `json:"verdict"`
-	Needed     int         `json:"needed,omitempty"` // pairs, or a duet's slices, that conclude in 19 of 20 cases; or about the runs of each side
-	Pairs      []float64   `json:"pairs,omitempty"`  // differences of the single pairs, in their order; as Difference
-	Least      bool        `json:"least,omitempty"`  // Needed is not a forecast, but the least number that can prove anything
+	Needed     int         `json:"needed,omitempty"`         // pairs, or a duet's slices, that are perhaps needed; or about the runs of each side
+	Pairs      []float64   `json:"pairs,omitempty"`          // differences of the single pairs, in their order; as Difference
+	Least      bool        `json:"least,omitempty"`          // Needed is not a forecast, but the least number that can prove anything
+	Unknown    bool        `json:"needed_unknown,omitempty"` // Needed is not a forecast: so few pairs cannot tell how many are needed, and it may be more
 }
 
 // Culprit says in which commit a metric became worse.
