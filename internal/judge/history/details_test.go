@@ -276,3 +276,43 @@ func TestChangesByDefinition(t *testing.T) {
 		t.Errorf("too few of one kind: %v", yes)
 	}
 }
+
+// A plain step is found however many series share the error probability, and whatever correlation so few
+// points suggest.
+func TestPlainStep(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var values []float64
+		for i := range 13 {
+			level := 9.7
+			if i >= 7 {
+				level = 27
+			}
+			values = append(values, math.Log(level+0.2*r.Float64()))
+		}
+		for _, level := range []float64{0.05, 0.01, 1e-4} {
+			if found := segment(values, level, mostCorrelated); !slices.Equal(found, []int{7}) {
+				t.Errorf("series %d at %v: changes at %v", seed, level, found)
+			}
+		}
+	}
+	if at, ok := plain([]float64{1, 1, 1, 1, 1, 1, 2, 2, 2}); ok {
+		t.Errorf("9 points show a plain step at %d", at)
+	}
+	if at, ok := plain([]float64{1, 1.2, 1, 1, 1, 1, 1, 1.7, 1.7, 1.7}); ok {
+		t.Errorf("2.5 ranges are a plain step at %d", at)
+	}
+}
+
+// Half of the points are no outliers, and equal values are not correlated.
+func TestScattered(t *testing.T) {
+	if spread, n := scattered([]float64{0, 0.01, -0.01, 0, 0.01, -0.01, 0, 1, 1, 1, 1, 1, 1}); n != 0 || spread < 0.6 {
+		t.Errorf("a spread of %v, and %d outliers", spread, n)
+	}
+	if spread, n := scattered([]float64{0, 0.01, -0.01, 0, 0.01, -0.01, 0, 1, 1}); n != 2 || spread > 0.02 {
+		t.Errorf("a spread of %v, and %d outliers", spread, n)
+	}
+	if rho := correlated(make([]float64, 20), 0.05); rho != 0 {
+		t.Errorf("equal values have the correlation %v", rho)
+	}
+}
