@@ -40,3 +40,17 @@ func TestMeant(t *testing.T) {
 		}
 	}
 }
+
+// Without the --, the flags of the load are read as those of verify: the fault is the missing --, not what
+// they mean there.
+func TestVerifyWithoutDashes(t *testing.T) {
+	words := strings.Fields("verify --git HEAD~1..HEAD --build true --run true http -n 100 http://127.0.0.1:1/")
+	env := core.Env{Settings: &core.Settings{}}
+	_, err := core.ParseFlags(env, newRoot(env), words)
+	if err == nil || !strings.Contains(err.Error(), `write -- before "http"`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := core.ParseFlags(env, newRoot(env), strings.Fields("verify branch=http")); err != nil {
+		t.Errorf("a filter: %v", err)
+	}
+}

@@ -43,7 +43,7 @@ func verdictLine(j verify.Judgement) string {
 	if j.Looks > 1 {
 		s += fmt.Sprintf(", one of %d looks", j.Looks)
 	}
-	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound {
+	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound && j.BisectEnded != verify.BisectNone {
 		s += "; bisection: " + string(j.BisectEnded)
 	}
 	return s

@@ -316,3 +316,44 @@ func TestScattered(t *testing.T) {
 		t.Errorf("equal values have the correlation %v", rho)
 	}
 }
+
+// Runs with a server that takt started have its metrics, too.
+func TestServerMetrics(t *testing.T) {
+	var runs []stored.Run
+	for i := range 3 {
+		r := runOf(i, 4000, 0)
+		r.Settings = stored.NewSettings(map[string]any{"server_run": "./server"}, "")
+		r.Figures.Names = append(slices.Clone(r.Figures.Names), "max_rss", "server_cpu")
+		r.Figures.Values = append(r.Figures.Values, 1e7, 0.2)
+		runs = append(runs, r)
+	}
+	h := collected(t, DefaultOptions(), runs...)
+	h.series(t, "max_rss")
+	h.series(t, "server_cpu")
+}
+
+// Two runs of uncommitted changes may be of different code, so they are no revision.
+func TestDirtyRunsAreLeftOut(t *testing.T) {
+	runs := levels(12, nil, nil)
+	dirty := runOf(12, 8000, 0)
+	dirty.Labels["revision"] += "-dirty"
+	h := collected(t, DefaultOptions(), append(runs, dirty)...)
+	if n := len(h.Groups[0].Revisions); n != 12 || !slices.ContainsFunc(h.Advice, func(s string) bool { return strings.Contains(s, "left out: 1 of uncommitted changes") }) {
+		t.Errorf("%d revisions, %q", n, h.Advice)
+	}
+	c := NewCollector(DefaultOptions())
+	c.Add(&dirty)
+	if _, err := c.History(); err == nil || !strings.Contains(err.Error(), "uncommitted changes") {
+		t.Errorf("only a dirty run: %v", err)
+	}
+}
+
+// A name that no revision has is told as such.
+func TestAcceptedUnknown(t *testing.T) {
+	o := DefaultOptions()
+	o.Accept = []string{"zzz", name(3)}
+	h := collected(t, o, levels(12, nil, nil)...)
+	if len(h.Advice) != 2 || !strings.HasPrefix(h.Advice[0], "--accept zzz: no revision zzz ") || !strings.Contains(h.Advice[1], "no change for the worse is there") {
+		t.Errorf("%q", h.Advice)
+	}
+}

@@ -77,6 +77,7 @@ type BisectEnd string
 // The reasons. Only after Found is the first worse commit of each regressed metric known.
 const (
 	BisectFound       BisectEnd = "found"
+	BisectNone        BisectEnd = "none"        // head is not proven worse, so there is nothing to search
 	BisectLimit       BisectEnd = "limit"       // of the pairs, or of the time; or no commit can say more
 	BisectDisturbed   BisectEnd = "disturbed"   // the machine disturbed every pair
 	BisectInterrupted BisectEnd = "interrupted" // by a signal
