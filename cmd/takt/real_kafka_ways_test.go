@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,19 +28,60 @@ import (
 // The tests of this file cover authentication, errors, and a broker that is killed.
 
 // secure returns the flags of each way to authenticate, with the listener that demands it.
-func (b broker) secure() map[string][]string {
+func (b broker) secure(t *testing.T) map[string][]string {
 	ways := map[string][]string{
 		"mtls": {"--brokers", b.addr(mtlsPort), "--tls", "--tls-ca-cert", b.pki("ca.pem"), "--tls-cert-file", b.pki("client.pem"), "--tls-key-file", b.pki("client.key")},
 	}
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		ways[mechanism] = []string{"--brokers", b.addr(saslPort), "--sasl", mechanism, "--sasl-user", "takt", "--sasl-password", "secret"}
 	}
+	ways["properties of mtls"] = []string{"--brokers", b.addr(mtlsPort), "--producer.config", properties(t, fmt.Sprintf(
+		"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location=%s\nssl.keystore.type=PEM\nssl.keystore.certificate.chain=%s\nssl.keystore.key=%s\n",
+		b.pki("ca.pem"), oneLine(t, b.pki("client.pem")), oneLine(t, b.pki("client.key"))))}
+	ways["properties of scram-sha-512"] = []string{"--brokers", b.addr(saslPort), "--command-config", properties(t,
+		"security.protocol=SASL_PLAINTEXT\r\nsasl.mechanism=SCRAM-SHA-512\r\nsasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\\r\n username=\"takt\" password=\"secret\";\r\n")}
 	return ways
+}
+
+// properties is a file with this text.
+func properties(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "client.properties")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// oneLine is a PEM file as the value of a property.
+func oneLine(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\n", " \\\n ")
+}
+
+// TestRealKafkaDistributions: the broker accepts records of all sizes and without a value, from each
+// client and with each codec.
+func TestRealKafkaDistributions(t *testing.T) {
+	b := kafka(t)
+	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
+		for _, codec := range []string{"none", "lz4", "zstd"} {
+			t.Run(client+"/"+codec, func(t *testing.T) {
+				all(t, b.produce(t, "--client", client, "--compression", codec, "-n", "2000", "--message-batch-size", "50",
+					"--message-size", "lognormal:300,2KiB", "--key", "user-{{zipf 100 1.1}}", "--tombstones", "10%"), 2000)
+				list, _ := b.read(t, 2000, kgo.ReadUncommitted())
+				whole(t, list, 2000)
+			})
+		}
+	}
 }
 
 func TestRealKafkaSecure(t *testing.T) {
 	b := kafka(t)
-	for name, way := range b.secure() {
+	for name, way := range b.secure(t) {
 		for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 			t.Run(name+"/"+client, func(t *testing.T) {
 				all(t, b.produce(t, append(way, "--client", client, "-n", "500")...), 500)

@@ -58,6 +58,9 @@ func (c *checker) interval(field string, iv takt.Interval) {
 	c.count(field+".failed", iv.Failed)
 	c.count(field+".dropped", iv.Dropped)
 	c.errors(field+".errors", iv)
+	if iv.Lag != nil && (*iv.Lag < 0 || *iv.Lag > maxCount) {
+		c.fault("%s.lag is %d, which cannot be", field, *iv.Lag)
+	}
 	c.within(field+".in_flight_max", float64(iv.InFlightMax), maxCount)
 	c.within(field+".schedule_lag_p99_us", iv.ScheduleLagP99, maxMicros)
 	h, err := c.reader.readInterval(iv.ServiceHDR)

@@ -1,11 +1,36 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/taktload/takt/internal/cli/core"
 )
+
+// Another name of a flag means the flag, on the command line and in a config file.
+func TestAliases(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "conf")
+	if err := os.WriteFile(conf, []byte("producer.config = /no/such/file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"produce", "consume", "e2e"} {
+		for _, args := range []string{"--properties /no/such/file", "--producer.config /no/such/file", "--consumer.config=/no/such/file", "--command-config /no/such/file", "--command.config /no/such/file", "--config " + conf} {
+			var said strings.Builder
+			env := core.Env{Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+			code := Main(env, append([]string{"kafka", command}, strings.Fields(args)...))
+			if code != core.ExitUsage || !strings.Contains(said.String(), "cannot read --properties: open /no/such/file") {
+				t.Errorf("%s %s: exit code %d, %s", command, args, code, said.String())
+			}
+		}
+	}
+	var help strings.Builder
+	Main(core.Env{Stdout: &help, Stderr: &help, Getenv: func(string) string { return "" }, Interrupt: t.Context()}, []string{"kafka", "produce", "--help-all"})
+	if !strings.Contains(help.String(), "--properties FILE") || strings.Contains(help.String(), "--producer.config FILE") {
+		t.Error(help.String())
+	}
+}
 
 // Every way of writing a flag that is right, and what is said of those that are not.
 func TestFlags(t *testing.T) {

@@ -51,6 +51,29 @@ func TestConfigOfSessions(t *testing.T) {
 	}
 }
 
+// Properties of Kafka's clients name files and machines of their own, and a sample of sizes is a file.
+func TestKafkaOfSessions(t *testing.T) {
+	env := core.Env{Getenv: func(string) string { return "" }}
+	only := func(host string) bool { return host == "127.0.0.1:1" }
+	for words, fault := range map[string]string{
+		"--properties mine":                 "a session gives the flags themselves",
+		"--producer.config mine":            "a session gives the flags themselves",
+		"--message-size file:/etc/passwd":   "--message-size file:/etc/passwd: sessions have files below",
+		"--message-size file:../x":          "sessions have files below",
+		"--message-size lognormal:300,2KiB": "",
+	} {
+		line := strings.Fields("kafka produce -n 1 --brokers 127.0.0.1:1 --topic t " + words)
+		_, err := ShellHost(env).Plan(line, shell.Rules{Dir: t.TempDir(), Allow: only})
+		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
+			t.Errorf("%s: %v, want %q", words, err, fault)
+		}
+	}
+	_, err := ShellHost(env).Plan(strings.Fields("kafka consume --properties mine"), shell.Rules{Dir: t.TempDir(), Allow: only, Own: true})
+	if err == nil || !strings.Contains(err.Error(), "--properties leads to targets that the server cannot check") {
+		t.Errorf("the owner's session: %v", err)
+	}
+}
+
 // Runs of a group, and filters, name no file outside of the folder of sessions.
 func TestGroupsOfSessions(t *testing.T) {
 	env := core.Env{Getenv: func(string) string { return "" }}

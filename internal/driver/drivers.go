@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/driver/kafka"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/driver/kafka/consume"
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/driver/replay"
@@ -83,9 +84,10 @@ type Row struct {
 	Use, Short, Example string // as cobra shows them
 	Kind                string // Report.Kind
 	Foreign             []Foreign
-	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
-	Narration           string   // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
-	Narrates            bool     // … and without one
+	Legacy              []string          // long flags that may have one dash, as a predecessor wrote them
+	Aliases             map[string]string // other names of flags, which help does not show
+	Narration           string            // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
+	Narrates            bool              // … and without one
 	New                 func(stdin io.Reader) Load
 }
 
@@ -135,6 +137,8 @@ func Table() []Row {
   takt kafka produce --required-acks all --transactions 1000 -n 100000 --create-topic
   takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
 			Legacy:    produce.SeedFlags(),
+			Aliases:   cluster.PropertiesAliases(),
+			Foreign:   foreignKafka(),
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
@@ -142,10 +146,12 @@ func Table() []Row {
 			},
 		},
 		{
-			Group: "kafka",
-			Use:   "consume [flags]",
-			Short: "read records from a topic, and count what is lost, doubled or out of order",
-			Kind:  "kafka",
+			Group:   "kafka",
+			Use:     "consume [flags]",
+			Short:   "read records from a topic, and count what is lost, doubled or out of order",
+			Kind:    "kafka",
+			Aliases: cluster.PropertiesAliases(),
+			Foreign: foreignKafka(),
 			Example: `  takt kafka consume --topic orders --duration 30s
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
@@ -158,6 +164,8 @@ func Table() []Row {
 			Use:     "e2e [flags]",
 			Short:   "write and read records in one process: the time from due to received",
 			Kind:    "kafka",
+			Aliases: cluster.PropertiesAliases(),
+			Foreign: foreignKafka(),
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()

@@ -50,3 +50,19 @@ func foreignHTTP() []Foreign {
 		{[]string{"gomaxprocs"}, true, "the number of cores is --cpus N"},
 	}
 }
+
+// foreignKafka are flags of Kafka's own tools.
+func foreignKafka() []Foreign {
+	return []Foreign{
+		{[]string{"bootstrap-server", "bootstrap-servers", "broker-list"}, true, "the brokers are --brokers LIST"},
+		{[]string{"num-records"}, true, "the number of records is -n N"},
+		{[]string{"record-size"}, true, "the size is --message-size BYTES, or a distribution"},
+		{[]string{"throughput"}, true, "the rate is --rate N/s; -1 is no rate"},
+		{[]string{"producer-props", "producer-property", "consumer-property"}, true, "properties are in a file, --properties FILE, or are flags such as --required-acks and --linger"},
+		{[]string{"payload-file"}, true, "the lines of a file are --data FILE"},
+		{[]string{"from-beginning"}, false, "takt kafka consume reads from the beginning; another place is --from latest, or --from TIME"},
+		{[]string{"from-latest"}, false, "the end of the log is --from latest"},
+		{[]string{"transaction-duration-ms", "transactional-id"}, true, "transactions are --transactions N, in records"},
+		{[]string{"isolation-level"}, true, "only committed records are --read-committed"},
+	}
+}

@@ -59,6 +59,10 @@ func (r *run) swap(t record.Tick) {
 		before := r.rec.Before()
 		s.All = &before
 	}
+	if lag := r.plan.Driver.Lag; lag != nil {
+		unread := lag()
+		t.Lag = &unread
+	}
 	iv := r.rec.Swap(t)
 	if r.plan.OnErrors != nil {
 		r.plan.OnErrors(r.rec.Errors())

@@ -82,11 +82,14 @@ func (b *Batch) Len() int { return b.count }
 // Size is how many bytes a sealed batch has.
 func (b *Batch) Size() int { return Overhead + len(b.body) }
 
-// Begin begins a record with that key, nil for none, a value of so many bytes, and
+// Null is the size of a value that is null, as of a tombstone.
+const Null = -1
+
+// Begin begins a record with that key, nil for none, a value of so many bytes or Null, and
 // headers as AppendHeaders makes them. The caller appends the value to what Begin
 // returns, and hands that to End.
 func (b *Batch) Begin(key []byte, value int, headers []byte) []byte {
-	size := 2 + varintLen(b.count) + bytesLen(key) + varintLen(value) + value + len(headers)
+	size := 2 + varintLen(b.count) + bytesLen(key) + varintLen(value) + max(0, value) + len(headers)
 	dst := binary.AppendVarint(b.plain, int64(size))
 	dst = append(dst, 0, 0) // attributes; the time is the batch's own
 	dst = binary.AppendVarint(dst, int64(b.count))

@@ -142,6 +142,9 @@ func (s *State) soFar() *takt.Report {
 		Rate:      takt.Rate{Achieved: perSecond(t.OK+t.Failed, s.measured)},
 		Latency:   map[string]takt.Latency{takt.LatencyResponse: s.response.Figures(), takt.LatencyService: s.service.Figures()},
 	}
+	if t.Lag != nil {
+		r.Extra = map[string]any{"lag": *t.Lag}
+	}
 	if intended := perSecond(t.Scheduled, s.measured); !s.head.Closed {
 		r.Rate.Intended = &intended
 	}

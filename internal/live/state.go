@@ -60,7 +60,7 @@ func (s *State) Add(snap Snapshot) {
 		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
 	}
 	s.last = iv.T
-	s.judgedSoFar = nil
+	s.judgedSoFar, s.total.Lag = nil, iv.Lag
 	if snap.Errors != nil {
 		s.errors = snap.Errors
 	}

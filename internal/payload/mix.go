@@ -36,6 +36,18 @@ func (d draw) at(seq uint64) (high, low uint64) {
 	return mix(d.high + seq*gamma), mix(d.low + seq*gamma)
 }
 
+// Chance gives 64 random bits for every operation.
+type Chance struct{ draw draw }
+
+// NewChance derives the generator of that name.
+func NewChance(seed uint64, name string) Chance { return Chance{newDraw(seed, name, 0)} }
+
+// At are the bits of operation seq.
+func (c Chance) At(seq uint64) uint64 {
+	high, _ := c.draw.at(seq)
+	return high
+}
+
 // below gives floor(x·n ÷ 2¹²⁸) of the 128-bit number x = high, low: a number in
 // [0, n). Every one stands for 2¹²⁸ ÷ n values of x, rounded up or down, so their
 // probabilities differ by less than n ÷ 2¹²⁸ of each other, 2⁻⁶⁴ at most. No

@@ -23,6 +23,7 @@ func kinds() []kind {
 		{".Seq", []string{`{{.Seq}}`}, plain(func(draw) part { return number{} })},
 		{"uuid", []string{`{{uuid}}`}, plain(func(d draw) part { return uuid{d} })},
 		{"randInt", []string{`{{randInt 1 100}}`}, makeRandInt},
+		{"zipf", []string{`{{zipf 1000}}`, `{{zipf 1000 1.2}}`}, makeZipf},
 		{"randString", []string{`{{randString 16}}`}, makeRandString},
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},

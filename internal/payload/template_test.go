@@ -91,7 +91,7 @@ func TestClock(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	const (
-		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{randString 16}} {{now}} {{unixMilli}} ` +
+		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} ` +
 			`{{file "ids.txt"}} {{file "users.csv" 2}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`

@@ -85,6 +85,7 @@ func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
 		Dropped:     a.Dropped + b.Dropped,
 		Errors:      takt.PlusErrors(takt.PlusErrors(nil, a.Errors), b.Errors), // outputs may still hold a
 		InFlightMax: max(a.InFlightMax, b.InFlightMax),
+		Lag:         b.Lag,
 		// There is no lag histogram per interval, so the worse p99 is used.
 		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
 	}

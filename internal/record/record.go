@@ -207,6 +207,7 @@ type Tick struct {
 	At          time.Duration
 	Scheduled   uint64 // operations due so far, in the whole run
 	InFlightMax int    // in this interval
+	Lag         *int64 // unread messages of a consumer; nil: nobody consumes
 	// The following fields are for a journal only.
 	Over        bool          // the run is over: no operation is open
 	Taken       *Steps        // operations taken since the last tick, by due; nil: no journal
@@ -232,7 +233,7 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	iv.T = t.At.Seconds()
 	iv.Warmup = t.At <= r.cfg.Warmup
 	iv.Scheduled = t.Scheduled - r.scheduled
-	iv.InFlightMax = t.InFlightMax
+	iv.InFlightMax, iv.Lag = t.InFlightMax, t.Lag
 	r.scheduled = t.Scheduled
 	r.interval.reset()
 	r.history.add(iv)

@@ -181,6 +181,17 @@ func Owned(p *string, advice string) Flag {
 	}}
 }
 
+// OwnedFile is a file that takt reads and that only the owner of a server may name, since it names
+// other files and machines. advice says so to the others.
+func OwnedFile(p *string, advice string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return append(file(Reads)(text), Name{Private, advice}, Name{Anywhere, text})
+	}}
+}
+
 // OwnedList is Owned for a flag that may be given several times.
 func OwnedList(p *[]string, advice string) Flag { return list{p, true, Owned(nil, advice).Names} }
 

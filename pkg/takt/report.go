@@ -173,8 +173,9 @@ type Interval struct {
 	ResponseP99    float64           `json:"response_p99_us"`
 	ResponseMax    float64           `json:"response_max_us"`
 	ScheduleLagP99 float64           `json:"schedule_lag_p99_us"`
-	HDR            string            `json:"hdr"`         // response time, as in Latency
-	ServiceHDR     string            `json:"service_hdr"` // service time
+	Lag            *int64            `json:"lag,omitempty"` // messages that a consumer had not read at the end of the interval; nil: nobody consumes
+	HDR            string            `json:"hdr"`           // response time, as in Latency
+	ServiceHDR     string            `json:"service_hdr"`   // service time
 }
 
 // ServerSecond is a part of a run as the server under test saw it, one second long while the run

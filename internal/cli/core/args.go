@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -360,6 +361,16 @@ func editDistance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+// Alias gives flags of a command other names, by the other name.
+func Alias(cmd *cobra.Command, names map[string]string) {
+	if len(names) == 0 {
+		return
+	}
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(names[name], name))
+	})
 }
 
 // AddFlags adds flags to a command, in the order of their declaration.

@@ -64,6 +64,7 @@ func (c *configFile) sort(lines []configLine) map[string][]Setting {
 		if f == nil {
 			continue
 		}
+		l.name = f.Name // the file may have another name of the flag
 		if !IsRepeatable(f) {
 			mine[l.name] = nil
 			where := configLine{section: l.section, name: l.name}

@@ -94,6 +94,7 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 		l.driver.AddFlags(fs)
 		l.addFlags(fs)
 	})
+	core.Alias(c, row.Aliases)
 	for _, name := range l.unused() {
 		c.Flags().Lookup(name).Hidden = true
 	}

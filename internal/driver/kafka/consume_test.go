@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/driver/kafka/consume"
 	"github.com/taktload/takt/internal/driver/kafka/produce"
@@ -63,6 +65,76 @@ func TestConsume(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A consumer that gets no answers to its fetches has a lag: each second has what the topic has.
+func TestLagWithoutFetches(t *testing.T) {
+	c := filled(t)
+	c.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		return nil, errors.New("not now"), true // the broker closes the connection
+	})
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		o := consumerOf(c)
+		o.Client = client
+		r := run(t, o, func(e *engine.Options) { e.Duration = 1200 * time.Millisecond })
+		if len(r.Intervals) == 0 || r.Intervals[0].Lag == nil || *r.Intervals[0].Lag != 300 {
+			t.Errorf("%s: intervals %+v", client, r.Intervals)
+		}
+	}
+}
+
+// Each second of a consumer has its lag.
+func TestLagOfSeconds(t *testing.T) {
+	c := filled(t)
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		o := consumerOf(c)
+		o.Client = client
+		p := plan(t, o, func(e *engine.Options) { e.Duration = 1500 * time.Millisecond })
+		r := drivertest.Make(t, p)
+		if len(r.Intervals) == 0 || r.Intervals[0].Lag == nil || *r.Intervals[0].Lag != 0 {
+			t.Errorf("%s: intervals %+v", client, r.Intervals)
+		}
+	}
+}
+
+// A static member that comes back has its partitions at once, and goes on where it was.
+func TestStaticMember(t *testing.T) {
+	c := filled(t)
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		for _, n := range []uint64{100, 200} {
+			o := consumerOf(c)
+			o.Client, o.Group, o.Instance = client, "static "+client, "one"
+			if r := run(t, o, count(n)); r.Counts.OK != n || r.Variables["group_instance_id"] != nil && r.Variables["group_instance_id"] != "one" {
+				t.Errorf("%s: counts %+v, errors %+v", client, r.Counts, r.Errors)
+			}
+		}
+		if g := instances(t, c, "static "+client); len(g) != 1 || g[0] != "one" {
+			t.Errorf("%s: the group has the static members %v", client, g)
+		}
+	}
+}
+
+// instances are the static members of a group.
+func instances(t *testing.T, c *kfake.Cluster, group string) (names []string) {
+	t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{group}
+	resp, err := req.RequestWith(t.Context(), cl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range resp.Groups[0].Members {
+		if m.InstanceID != nil {
+			names = append(names, *m.InstanceID)
+		}
+	}
+	return names
 }
 
 // A run that has what it wants counts no more, and commits no more: the next one of its

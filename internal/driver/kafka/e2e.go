@@ -71,6 +71,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	var c consume.Consumer
 	return &takt.Driver{
 		Phases: cluster.Phases(),
+		Lag:    r.Lag,
 		Probe: func(ctx context.Context) error {
 			if err := o.Probe(ctx); err != nil {
 				return err
@@ -93,6 +94,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			p.Describe(rep)
+			o.Properties.Describe(rep)
 			o.consume.FindLag(ctx, r, rep)
 			r.Describe(rep)
 			rep.Extra["lost"] = r.Lost(p.Lost)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -141,6 +142,21 @@ func TestLedgerOfUncertainRecords(t *testing.T) {
 		l := r.Ledger
 		if l.Acknowledged != r.Counts.OK || l.Uncertain != r.Counts.Sent-r.Counts.OK || l.Uncertain == 0 || l.Surplus != 0 {
 			t.Errorf("%+v, counts %+v", l, r.Counts)
+		}
+	})
+}
+
+// Of a record that is too large it is certain that no broker has it.
+func TestLedgerOfRefusedRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := produce.New()
+		c := virtual(t, &o.Cluster)
+		defer c.Close()
+		o.BatchSize = 10
+		c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.MessageTooLarge, Count: 3})
+		r := run(t, o, requests(200))
+		if l := r.Ledger; r.Counts.Failed == 0 || l.Uncertain != 0 || l.Acknowledged != r.Counts.OK || !l.Balanced() {
+			t.Errorf("%+v, counts %+v, errors %+v", l, r.Counts, r.Errors)
 		}
 	})
 }

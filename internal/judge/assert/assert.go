@@ -19,6 +19,7 @@ import (
 //	errors<0.1%                                      (failed + unfinished) ÷ (ok + failed + unfinished)
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
+//	lag<1000                                         messages that a consumer has not read
 //
 // A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
 // schedule_lag, transfer and the phases of the driver.
@@ -112,7 +113,7 @@ func (a *Assertion) parseNumber(s string) error {
 	}
 	a.Bound = v
 	switch suffix := s[len(digits):]; {
-	case suffix == "%":
+	case suffix == "%" && a.Metric != "lag":
 		a.Unit = takt.UnitPercent
 	case suffix == "/s" && a.Metric == "rate":
 		a.Unit = takt.UnitPerSecond
@@ -134,6 +135,8 @@ func (a *Assertion) example() string {
 		return "a percentage, as in errors<1%"
 	case a.Metric == "rate":
 		return "rate>=99% (of the intended rate) or rate>=990/s"
+	case a.Metric == "lag":
+		return "a number of messages, as in lag<1000"
 	default:
 		return "a count or a share of the scheduled operations, as in ok>=1000 or dropped<1%"
 	}

@@ -147,6 +147,8 @@ func TestParseRefuses(t *testing.T) {
 		"ok>=-1":        "a count",
 		"dropped<5ms":   "a count",
 		"dropped<5%s/s": "a count",
+		"lag<5%":        "lag<1000",
+		"lag<5ms":       "lag<1000",
 	} {
 		if _, err := assert.ParseAssertion(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -196,6 +198,28 @@ func TestOneWay(t *testing.T) {
 		if (o.Result == takt.Pass) != passes || !passes && !strings.Contains(o.Reason, "nobody acknowledged the operations") || a.NeedsAnswer() == passes {
 			t.Errorf("%v, needs an answer: %v", o, a.NeedsAnswer())
 		}
+	}
+}
+
+// A report has its lag as a driver writes it, or as a file has it; without a consumer nothing passes.
+func TestLag(t *testing.T) {
+	a, err := assert.ParseAssertion("lag<1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := int64(1000)
+	for want, r := range map[string]*takt.Report{
+		"PASS lag<1000 (lag was 999)":           {Extra: map[string]any{"lag": int64(999)}},
+		"FAIL lag<1000 (lag was 1000)":          {Extra: map[string]any{"lag": 1000.0}},
+		"FAIL lag<1000 (nothing was consumed, ": {},
+		"FAIL lag<1000 (lag was 1000)\n":        assert.OfInterval(takt.Interval{Lag: &late}, 1),
+	} {
+		if got := a.Check(r).String(); !strings.HasPrefix(got, strings.TrimSuffix(want, "\n")) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if err := a.InInterval(true); err != nil {
+		t.Error(err)
 	}
 }
 

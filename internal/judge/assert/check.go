@@ -82,6 +82,8 @@ func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
 		return stored.Share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "no operation ended")
 	case a.Metric == "rate":
 		return achieved(r.Rate, a.Unit)
+	case a.Metric == "lag":
+		return stored.LagOf(r)
 	}
 	n := map[string]uint64{"ok": c.OK, "failed": c.Failed, "dropped": c.Dropped, "unfinished": c.Unfinished}[a.Metric]
 	if a.Unit == takt.UnitPercent {

@@ -9,13 +9,16 @@ import (
 
 // OfInterval turns one interval into a report, so that an assertion can be checked on it alone. The
 // report contains what an interval contains: counts without unfinished operations, the rate,
-// response time, service time, and the p99 of schedule lag.
+// response time, service time, the p99 of schedule lag, and a consumer's lag.
 func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 	ended := iv.OK + iv.Failed
 	r := &takt.Report{
 		DurationS: seconds,
 		Counts:    takt.Counts{Scheduled: iv.Scheduled, Sent: ended, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped},
 		Latency:   map[string]takt.Latency{},
+	}
+	if iv.Lag != nil {
+		r.Extra = map[string]any{"lag": *iv.Lag}
 	}
 	if seconds > 0 {
 		intended := float64(iv.Scheduled) / seconds

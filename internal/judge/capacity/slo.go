@@ -52,6 +52,8 @@ func breaksUnderLoad(a assert.Assertion) error {
 		upper = strings.HasPrefix(a.Op, ">")
 	}
 	switch {
+	case a.Metric == "lag":
+		return fmt.Errorf("SLO %q: a search sends load and consumes nothing, so there is no lag; use latencies, errors or rate", a.Text)
 	case !upper:
 		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound for latencies and failures, or a lower bound for rate and ok", a.Text)
 	case a.Unit == takt.UnitPerSecond:

@@ -17,7 +17,7 @@ func Statistics() []string {
 
 // totals lists the figures of a run that are not latencies and that assertions accept.
 func totals() []string {
-	return []string{"errors", "rate", "ok", "failed", "dropped", "unfinished"}
+	return []string{"errors", "rate", "ok", "failed", "dropped", "unfinished", "lag"}
 }
 
 // AssertionMetrics lists the metrics that assertions accept without a prefix.
@@ -36,6 +36,18 @@ func SplitName(name string) (of, metric string) {
 		return "", ""
 	}
 	return of, metric
+}
+
+// LagOf returns the messages that a consumer had not read, or the reason why that is missing. A
+// report that was read from a file has it as a float64.
+func LagOf(r *takt.Report) (v float64, missing string) {
+	switch n := r.Extra["lag"].(type) {
+	case int64:
+		return float64(n), ""
+	case float64:
+		return n, ""
+	}
+	return 0, "nothing was consumed, so there is no lag; takt kafka consume and e2e have it"
 }
 
 // Share is part ÷ whole in percent; missing is none if whole is 0.

@@ -3,12 +3,9 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -31,6 +28,8 @@ type Cluster struct {
 	ConnectTimeout time.Duration
 	TLS            TLS
 	SASL           SASL
+	ClientID       string // takt's name in the brokers' logs and quotas
+	Properties     Properties
 
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
 	Traffic *Traffic    // counts of one run
@@ -44,6 +43,9 @@ type TLS struct {
 	Cert     string
 	Key      string
 	Insecure bool
+	AnyHost  bool // do not compare the names in certificates with hosts
+
+	pem map[string][]byte // texts in place of the files of flags
 }
 
 // The names of Cluster.Client.
@@ -57,13 +59,14 @@ const (
 // New returns the settings with their defaults.
 func New(client string) Cluster {
 	return Cluster{
-		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second,
+		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second, ClientID: "takt",
 		Dial: (&net.Dialer{}).DialContext, Traffic: &Traffic{},
 	}
 }
 
 // AddFlags declares the flags on fs; clients are the words of --client.
 func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
+	c.Properties.flags = fs
 	value.Declare(fs, value.GroupBroker, func(fs *pflag.FlagSet) { c.addClusterFlags(fs, clients) }, "brokers", "topic")
 	value.Declare(fs, value.GroupSecurity, c.addSecurityFlags)
 }
@@ -73,6 +76,8 @@ func (c *Cluster) addClusterFlags(fs *pflag.FlagSet, clients []string) {
 	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
 	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
 	fs.Var(value.Text(&c.APIVersion), "api-version", "use the protocol of Kafka `VERSION` at most, such as 2.8.0; without it what the brokers offer")
+	fs.Var(value.Text(&c.ClientID), "client-id", "`NAME` of takt in the brokers' logs and quotas")
+	c.addPropertiesFlag(fs)
 	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "time limit for finding the brokers and the topic, `TIME`")
 }
 
@@ -81,16 +86,19 @@ func (c *Cluster) addSecurityFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&c.TLS.CA), "tls-ca-cert", "verify the brokers' certificates with the authorities in this PEM `FILE`")
 	fs.Var(value.InFile(&c.TLS.Cert), "tls-cert-file", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&c.TLS.Key), "tls-key-file", "key of the client certificate, PEM `FILE`")
+	fs.BoolVar(&c.TLS.AnyHost, "tls-any-host", false, "verify the brokers' certificates, but not the host names in them")
 	fs.BoolVar(&c.TLS.Insecure, "tls-insecure-skip-verify", false, "do not verify the brokers' certificates")
 	c.SASL.addFlags(fs)
 }
 
 // Validate reports every fault at once and reads the files that flags name.
 func (c *Cluster) Validate() (faults value.Faults) {
+	faults.Add(c.Properties.faults...)
 	for _, b := range c.Addresses() {
 		_, _, err := net.SplitHostPort(b)
 		faults.If(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
+	faults.If(c.ClientID == "", "--client-id is empty; name takt, or leave the flag out")
 	faults.If(c.Topic == "", "--topic is empty; name the topic")
 	faults.If(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
 	if c.APIVersion != "" {
@@ -143,31 +151,20 @@ func (c *Cluster) readTLS() error {
 	t := c.TLS
 	c.config = nil
 	if !t.On {
-		if t.CA+t.Cert+t.Key != "" || t.Insecure {
+		if t.CA+t.Cert+t.Key != "" || t.Insecure || t.AnyHost {
 			return value.Faultf("flags of TLS are given without --tls; add it")
 		}
 		return nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
-		}
+	if err := t.trust(config); err != nil {
+		return err
 	}
-	if t.Key != "" && t.Cert == "" {
-		return value.Faultf("--tls-key-file is given without --tls-cert-file; add the certificate")
+	if err := t.identify(config); err != nil {
+		return err
 	}
-	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
-		if err != nil {
-			return value.Faultf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
+	if t.AnyHost && !t.Insecure {
+		anyHost(config)
 	}
 	c.config = config
 	return nil
@@ -187,13 +184,10 @@ func (c *Cluster) Variables() map[string]any {
 // CloseTime is the time limit for clients to end after the drain.
 const CloseTime = time.Second
 
-// ClientID is takt's name in the brokers' logs and quotas.
-const ClientID = "takt"
-
 // Franz are the options that every franz-go client has.
 func (c *Cluster) Franz() []kgo.Opt {
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(c.Addresses()...), kgo.ClientID(ClientID), kgo.Dialer(c.DialBroker),
+		kgo.SeedBrokers(c.Addresses()...), kgo.ClientID(c.ClientID), kgo.Dialer(c.DialBroker),
 		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(),
 	}
 	if c.APIVersion != "" {
@@ -224,7 +218,7 @@ func (c *Cluster) DialBroker(ctx context.Context, network, addr string) (net.Con
 // Sarama is the configuration that every sarama client has.
 func (c *Cluster) Sarama() *sarama.Config {
 	s := sarama.NewConfig()
-	s.ClientID = "takt"
+	s.ClientID = c.ClientID
 	s.Version = sarama.V2_8_0_0 // the newest that every feature used here was tested with
 	if v, err := sarama.ParseKafkaVersion(c.APIVersion); err == nil {
 		s.Version = v

@@ -39,6 +39,9 @@ func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	if o.Group != "" {
 		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()),
 			kgo.MetadataMaxAge(cluster.WatchEvery), kgo.AdjustFetchOffsetsFn(f.assigned), kgo.OnPartitionsRevoked(f.revoked), kgo.OnPartitionsLost(f.lost))
+		if o.Instance != "" {
+			opts = append(opts, kgo.InstanceID(o.Instance))
+		}
 	} else {
 		at := map[int32]kgo.Offset{}
 		for p, offset := range o.offsets {

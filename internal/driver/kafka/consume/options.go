@@ -24,6 +24,7 @@ import (
 type Options struct {
 	cluster.Cluster
 	Group     string // "": partitions are assigned
+	Instance  string // static member of Group; "": dynamic
 	Partition string // a list of numbers; "": all
 	From      string // beginning, latest, or an instant
 	Committed bool
@@ -60,6 +61,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
+	fs.Var(value.Text(&o.Instance), "group-instance-id", "be the static member `NAME` of --group, whose partitions wait for its return")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
@@ -72,8 +74,8 @@ func (o *Options) AddFetchFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
-// Shape has nothing to fill in.
-func (o *Options) Shape(*engine.Options) {}
+// Shape reads --properties, and has nothing else to fill in.
+func (o *Options) Shape(*engine.Options) { o.ReadProperties() }
 
 // Unused is driver.Load.Unused.
 func (o *Options) Unused() (flags []string, why string) {
@@ -85,6 +87,7 @@ func (o *Options) Validate(args []string) []error {
 	faults := value.Faults(cluster.NoArguments(args))
 	faults.Add(o.Cluster.Validate()...)
 	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	faults.If(o.Instance != "" && o.Group == "", "--group-instance-id is given without --group; add the group")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
 	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
@@ -142,6 +145,9 @@ func (o *Options) Variables() map[string]any {
 	if o.Group != "" {
 		v["group"] = o.Group
 	}
+	if o.Instance != "" {
+		v["group_instance_id"] = o.Instance
+	}
 	if o.Partition != "" {
 		v["partition"] = o.Partition
 	}
@@ -163,10 +169,12 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
+		Lag:     r.Lag,
 		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			o.FindLag(ctx, r, rep)
 			r.Describe(rep)
+			o.Properties.Describe(rep)
 			o.Traffic.DescribeTopic(rep)
 			return nil
 		},
@@ -190,6 +198,11 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		return err
 	}
 	defer unwatch()
+	unfollow, err := o.WatchEnds(r.read, o.Committed, r.raiseEnds)
+	if err != nil {
+		return err
+	}
+	defer unfollow()
 	err = r.receive(ctx, c, sink)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRead):

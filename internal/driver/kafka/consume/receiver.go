@@ -94,6 +94,24 @@ type partition struct {
 	left      bool  // another member of the group reads the partition now
 }
 
+// lag is how many records this consumer has not read.
+func (p *partition) lag() int64 {
+	if p.left {
+		return 0
+	}
+	return p.end - p.next
+}
+
+// Lag is the sum over all partitions, as far as their ends are known.
+func (r *Receiver) Lag() (sum int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.partitions {
+		sum += max(0, p.lag())
+	}
+	return sum
+}
+
 // NewReceiver returns a Receiver that counts its bytes with t. only is the run whose records count;
 // nil: all runs.
 func NewReceiver(t *cluster.Traffic, only *cluster.RunID) *Receiver {
@@ -278,6 +296,17 @@ func (r *Receiver) setEnds(ends map[int32]int64) {
 	}
 }
 
+// raiseEnds notes the ends of partitions during the run, of which answers to fetches may know more.
+func (r *Receiver) raiseEnds(ends map[int32]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, end := range ends {
+		if p := r.partitions[number]; p != nil {
+			p.end = max(p.end, end)
+		}
+	}
+}
+
 // receive is takt.Driver.Receive of consumers.
 func (r *Receiver) receive(ctx context.Context, c Consumer, sink takt.Sink) error {
 	pool := sync.Pool{New: func() any { return new([maxBatch]takt.Result) }}
@@ -343,10 +372,7 @@ func (r *Receiver) Describe(rep *takt.Report) {
 	defer r.mu.Unlock()
 	all, lag := map[string]any{}, int64(0)
 	for i, p := range r.partitions {
-		rest := p.end - p.next
-		if p.left {
-			rest = 0
-		}
+		rest := p.lag()
 		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": rest}
 		lag += rest
 	}

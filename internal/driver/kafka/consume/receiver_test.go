@@ -34,7 +34,7 @@ func TestLag(t *testing.T) {
 		rep := &takt.Report{Extra: map[string]any{}}
 		r.Describe(rep)
 		one := rep.Extra["partitions_received"].(map[string]any)["1"].(map[string]any)
-		if received, lag := one["received"].(uint64), one["lag"].(int64); received != c.received || lag != c.lag || rep.Extra["lag"] != lag {
+		if received, lag := one["received"].(uint64), one["lag"].(int64); received != c.received || lag != c.lag || rep.Extra["lag"] != lag || r.Lag() != lag {
 			t.Errorf("%d received, lag %d, want %d and %d", received, lag, c.received, c.lag)
 		}
 	}

@@ -21,6 +21,7 @@ func (o *Options) saramaConsumerConfig() *sarama.Config {
 	if o.At == cluster.OffsetLatest {
 		c.Offsets.Initial = sarama.OffsetNewest
 	}
+	c.Group.InstanceId = o.Instance
 	if o.Committed {
 		c.IsolationLevel = sarama.ReadCommitted
 	}

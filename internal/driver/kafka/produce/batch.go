@@ -145,7 +145,10 @@ func (b *batch) part(partition int32, room int) *part {
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
-	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), op.seq), w.tail)
+	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), size, op.seq), w.tail)
+	if size == kafka.Null {
+		value, size = nil, 0
+	}
 	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
 	if w.stampAt > 0 {
@@ -175,7 +178,7 @@ func (b *batch) detail() {
 	p := b.parts[0]
 	for i := range b.ops {
 		op := &b.ops[i]
-		b.keep(p, op, p.first+uint64(i), b.worker.text.size(op.seq))
+		b.keep(p, op, p.first+uint64(i), max(0, b.worker.text.size(op.seq)))
 	}
 }
 

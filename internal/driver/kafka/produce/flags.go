@@ -38,7 +38,7 @@ func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addMessageFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Size(&o.MessageSize), "message-size", "`BYTES` of a random message")
+	fs.Var(sizeFlag{value.Size(&o.MessageSize), &o.Sizes}, "message-size", "`BYTES` of a random message, or a distribution: 100..64KiB, lognormal:MEAN,P99, zipf:MIN..MAX,EXPONENT, file:PATH")
 	fs.Var(value.List(&o.Messages), "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
 	fs.Var(value.InFile(&o.Data), "data", "send the lines of this `FILE` in turn")
 	fs.Var(value.Choice(&o.Compression, compressions...), "compression", "compress batches by `"+strings.Join(compressions, "|")+"`")
@@ -69,7 +69,8 @@ func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addRecordFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
+	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}} or user-{{zipf 1000 1.1}}; it chooses the partition")
+	fs.Var(value.Share(&o.Tombstones), "tombstones", "send `SHARE` of the records, such as 5%, with a key and no value: a compacted topic deletes their keys")
 	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")

@@ -34,7 +34,11 @@ func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()
 	n := &narrator{out: w, topic: o.Topic, every: float64(o.Interval), silent: !o.EmitErrors}
 	o.narrator = n
 	fmt.Fprintf(w, "\nStarting %d client workers, %d writers per worker\n", o.Workers, o.Writers)
-	fmt.Fprintf(w, "Message size %d bytes, %d message limit per batch\n", o.MessageSize, o.BatchSize)
+	size := fmt.Sprintf("%d bytes", o.MessageSize)
+	if o.Sizes != "" {
+		size = o.Sizes
+	}
+	fmt.Fprintf(w, "Message size %s, %d message limit per batch\n", size, o.BatchSize)
 	fmt.Fprintf(w, "Compression: %s, RequiredAcks: %s\n", o.Compression, o.Acks)
 	return n.interval, n.end
 }

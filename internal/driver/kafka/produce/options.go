@@ -26,6 +26,7 @@ import (
 type Options struct {
 	cluster.Cluster
 	MessageSize int
+	Sizes       string // distribution of sizes, as payload.ParseSizes reads it; "": all have MessageSize
 	BatchSize   int    // records in a batch
 	ProduceRate uint64 // records/s in all; unlimited: --rate applies
 	Compression string
@@ -41,6 +42,7 @@ type Options struct {
 	Graphite    Graphite
 
 	Key         string
+	Tombstones  float64 // share of records without a value
 	Headers     Headers
 	Plain       bool // no stamps
 	BatchBytes  int
@@ -125,6 +127,8 @@ func (o *Options) checkNumbers(faults *value.Faults) {
 // checkWays checks the flags against the abilities of the client.
 func (o *Options) checkWays(faults *value.Faults) {
 	faults.If(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
+	faults.If(o.Sizes != "" && (len(o.Messages) > 0 || o.Data != ""), "--message-size %s is a distribution of random messages, but --messages-data or --data gives the messages; drop one of the two", o.Sizes)
+	faults.If(o.Tombstones > 0 && o.Key == "", "--tombstones is given without --key; a record without key and value deletes nothing, so add a key")
 	faults.If((o.Idempotence || o.Transaction > 0) && o.Acks != AcksAll, "--idempotence and --transactions need --required-acks all; add it")
 	faults.If(o.Transaction > 0 && o.Client != cluster.ClientFranz, "--transactions are there with --client franz only; drop one of the two")
 }
@@ -139,6 +143,7 @@ func (o *Options) Unused() (flags []string, why string) { return engine.LoopFlag
 // a batch in flight; with a rate, room for one second of records.
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
+	o.ReadProperties()
 	if o.Client == cluster.ClientTakt && (o.Idempotence || o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
 		o.Client = cluster.ClientFranz
 	}
@@ -187,8 +192,19 @@ func (o *Options) Variables() map[string]any {
 		v["data"] = o.Data
 	case len(o.Messages) > 0:
 		v["messages"] = len(o.Messages)
+	case o.Sizes != "":
+		v["message_sizes"] = o.Sizes
 	default:
 		v["message_bytes"] = o.MessageSize
+	}
+	if o.Key != "" {
+		v["key"] = o.Key
+	}
+	if o.Tombstones > 0 {
+		v["tombstones"] = o.Tombstones
+	}
+	if o.Sizes != "" || o.Tombstones > 0 || o.text != nil && o.text.key != nil && o.text.key.Random() {
+		v["seed"] = o.seed
 	}
 	if o.Noop {
 		v["client"] = "noop"
@@ -225,7 +241,7 @@ func (o *Options) tail() (tail []byte, stampAt int) {
 }
 
 func (o *Options) inValue() bool {
-	return o.text.random != nil && o.MessageSize >= cluster.StampBytes && !o.Plain
+	return o.text.random != nil && o.text.least() >= cluster.StampBytes && !o.Plain
 }
 
 // Open makes the driver of one run.
@@ -245,6 +261,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)
+			o.Properties.Describe(r)
 			return nil
 		},
 	}

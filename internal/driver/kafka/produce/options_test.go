@@ -39,6 +39,12 @@ func TestFaults(t *testing.T) {
 		want string // of one of the faults
 	}{
 		{"--message-size -1", `"-1" is not a size`},
+		{"--message-size 5..1", "smaller size first"},
+		{"--message-size lognormal:5", "bad --message-size"},
+		{"--message-size 1..5 --data x", "is a distribution of random messages"},
+		{"--tombstones 5%", "without --key"},
+		{"--tombstones 101% --key k", "at most 100%"},
+		{"--key {{zipf}}", "write {{zipf 1000}}"},
 		{"--message-batch-size 0", "--message-batch-size is 0"},
 		{"--workers 0", "--workers is 0"},
 		{"--writers-per-worker 0", "--writers-per-worker is 0"},

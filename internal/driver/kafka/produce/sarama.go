@@ -27,6 +27,9 @@ func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.Pro
 	for i := range b.records {
 		c, m := &b.contents[i], &s.all[i]
 		*m = sarama.ProducerMessage{Topic: topic, Partition: b.records[i].partition, Value: sarama.ByteEncoder(c.value), Timestamp: b.began, Metadata: place{b, i}}
+		if c.value == nil {
+			m.Value = nil // a tombstone
+		}
 		if c.key != nil {
 			m.Key = sarama.ByteEncoder(c.key)
 		}

@@ -87,6 +87,7 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 		l.Acknowledged, l.Missing, l.Uncertain = 0, 0, written // missing ones have failed
 	} else if sent := rep.Counts.Sent + rep.WarmupCounts.Sent; sent > written {
 		l.Uncertain = sent - written
+		l.Uncertain -= min(refused(rep.Errors), l.Uncertain)
 	}
 	switch {
 	case s.err != nil, shared(rep.Schedule.Shard):
@@ -96,6 +97,16 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 		l.Stored, l.Surplus = &s.gained, s.gained-min(s.gained, l.Acknowledged+l.Uncertain)
 	}
 	return l
+}
+
+// refused is the number of failed records of which it is certain that no broker has them.
+func refused(list []takt.ErrorClass) (n uint64) {
+	for _, e := range list {
+		if e.Class == cluster.ClassTooLarge || e.Class == cluster.ClassAuth {
+			n += e.Count
+		}
+	}
+	return n
 }
 
 // shared reports whether other shards write to the topic.

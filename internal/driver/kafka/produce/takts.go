@@ -6,7 +6,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/kafka"
 )
 
@@ -29,7 +28,7 @@ func (o *Options) openTakts(run *Run) (client, error) {
 	_, acks := acksOf(o.Acks)
 	opt := kafka.Options{
 		Protocol: kafka.Protocol{
-			ClientID: cluster.ClientID, Topic: o.Topic, Acks: int16(acks), Timeout: o.Timeout, Oldest: kafka.Oldest, Newest: o.NewestProduce(), SASL: o.SASL.FranzMechanism(),
+			ClientID: o.ClientID, Topic: o.Topic, Acks: int16(acks), Timeout: o.Timeout, Oldest: kafka.Oldest, Newest: o.NewestProduce(), SASL: o.SASL.FranzMechanism(),
 		},
 		Compress: compress, Partitions: o.Partitions, MaxOpen: o.MaxOpen, ConnectTimeout: o.ConnectTimeout, Dial: o.DialBroker,
 		Leaders: func(ctx context.Context) (*kmsg.MetadataResponse, error) { return o.Metadata(ctx, leaders) },

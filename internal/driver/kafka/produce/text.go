@@ -1,8 +1,10 @@
 package produce
 
 import (
+	"fmt"
 	"os"
 
+	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 )
@@ -11,25 +13,59 @@ import (
 type text struct {
 	random *payload.Random // nil: lines or fixed
 	bytes  int             // of a random message
+	equal  bool            // all messages are random and of that size
+	sizes  *payload.Sizes  // distribution of bytes; nil: all are equal
+	graves graves          // records without a value
 	lines  *payload.Lines
 	fixed  []string
 	key    *payload.Template // nil: records have no key
 }
 
-// size is how many bytes message seq has.
+// size is how many bytes message seq has; kafka.Null: it is a tombstone.
 func (t *text) size(seq uint64) int {
+	if t.equal { // this short function is inlined
+		return t.bytes
+	}
+	return t.drawn(seq)
+}
+
+func (t *text) drawn(seq uint64) int {
+	if t.graves.limit > 0 && t.graves.has(seq) {
+		return kafka.Null
+	}
+	return t.whole(seq)
+}
+
+// whole is the size of message seq if it is not a tombstone.
+func (t *text) whole(seq uint64) int {
 	switch {
 	case t.lines != nil:
 		return len(t.lines.At(seq))
 	case len(t.fixed) > 0:
 		return len(t.fixed[seq%uint64(len(t.fixed))])
+	case t.sizes != nil:
+		return t.sizes.At(seq)
+	}
+	return t.bytes
+}
+
+// least is the smallest size of a random message.
+func (t *text) least() int {
+	switch {
+	case t.graves.limit > 0:
+		return 0
+	case t.sizes != nil:
+		return t.sizes.Least()
 	}
 	return t.bytes
 }
 
 // longest is the size of the largest message.
 func (t *text) longest() (n int) {
-	if t.random != nil {
+	switch {
+	case t.sizes != nil:
+		return t.sizes.Most()
+	case t.random != nil:
 		return t.bytes
 	}
 	count := len(t.fixed)
@@ -37,20 +73,24 @@ func (t *text) longest() (n int) {
 		count = t.lines.Len()
 	}
 	for i := range count {
-		n = max(n, t.size(uint64(i)))
+		n = max(n, t.whole(uint64(i)))
 	}
 	return n
 }
 
-// append appends message seq to dst.
-func (t *text) append(dst []byte, seq uint64) []byte {
+// append appends message seq, whose size is given, to dst.
+func (t *text) append(dst []byte, size int, seq uint64) []byte {
 	switch {
+	case t.equal:
+		return t.random.Append(dst, size, seq)
+	case size == kafka.Null:
+		return dst
 	case t.lines != nil:
 		return append(dst, t.lines.At(seq)...)
 	case len(t.fixed) > 0:
 		return append(dst, t.fixed[seq%uint64(len(t.fixed))]...)
 	}
-	return t.random.Append(dst, t.bytes, seq)
+	return t.random.Append(dst, size, seq)
 }
 
 // keyBytes is how many bytes a key has at most.
@@ -77,6 +117,14 @@ func (o *Options) readText(seed uint64) (*text, error) {
 	if t.lines == nil && len(t.fixed) == 0 {
 		t.random = payload.NewRandom(seed)
 	}
+	if o.Sizes != "" {
+		var err error
+		if t.sizes, err = payload.ParseSizes(o.Sizes, seed); err != nil {
+			return nil, value.About(fmt.Errorf("bad --message-size %w", err), "message-size")
+		}
+	}
+	t.graves = newGraves(o.Tombstones, seed)
+	t.equal = t.random != nil && t.sizes == nil && t.graves.limit == 0
 	if o.Key == "" {
 		return t, nil
 	}
