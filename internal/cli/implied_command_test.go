@@ -45,12 +45,9 @@ func TestMeant(t *testing.T) {
 // they mean there.
 func TestVerifyWithoutDashes(t *testing.T) {
 	words := strings.Fields("verify --git HEAD~1..HEAD --build true --run true http -n 100 http://127.0.0.1:1/")
-	env := core.Env{Settings: &core.Settings{}}
-	_, err := core.ParseFlags(env, newRoot(env), words)
-	if err == nil || !strings.Contains(err.Error(), `write -- before "http"`) {
-		t.Errorf("%v", err)
-	}
-	if _, err := core.ParseFlags(env, newRoot(env), strings.Fields("verify branch=http")); err != nil {
-		t.Errorf("a filter: %v", err)
+	var said strings.Builder
+	env := core.Env{Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+	if code := Main(env, words); code != core.ExitUsage || !strings.Contains(said.String(), `write -- before "http"`) {
+		t.Errorf("exit code %d: %s", code, said.String())
 	}
 }
