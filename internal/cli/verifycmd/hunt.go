@@ -69,6 +69,12 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 	return h.conclude(err, regressed, j)
 }
 
+// noSearch says that a bisection has nothing to search.
+func noSearch(j *verify.Judgement) {
+	j.BisectEnded = verify.BisectNone
+	j.Advice = append(j.Advice, "no search for a commit: head is not proven worse")
+}
+
 // all searches for the commit of each metric, and ends with the first error.
 func (h *hunt) all(regressed []verify.Finding, j *verify.Judgement) error {
 	o := h.verifyCommand.options

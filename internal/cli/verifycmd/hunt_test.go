@@ -112,3 +112,12 @@ func TestConclude(t *testing.T) {
 		}
 	}
 }
+
+// A judgement without a regression says that there was no search.
+func TestNoSearch(t *testing.T) {
+	j := verify.Judgement{Verdict: verify.Inconclusive, Advice: []string{"before"}}
+	noSearch(&j)
+	if j.BisectEnded != "none" || len(j.Advice) != 2 || !strings.HasPrefix(j.Advice[1], "no search for a commit: ") {
+		t.Errorf("%+v", j)
+	}
+}

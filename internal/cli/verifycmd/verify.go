@@ -205,8 +205,7 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	if v.git.bisect && j.Verdict == verify.Regressed {
 		err = v.hunt(ctx, &j)
 	} else if v.git.bisect {
-		j.BisectEnded = verify.BisectNone
-		j.Advice = append(j.Advice, "no search for a commit: head is not proven worse")
+		noSearch(&j)
 	}
 	return j, err
 }
