@@ -164,7 +164,7 @@ func (r *run) awaitCounted(ctx context.Context, all map[destination]books) (l ta
 			return l, false, err
 		}
 		late := l.Delivered != nil && r.o.receives && *l.Delivered < r.meter.received.Load()
-		if l.Missing == 0 && !late || !time.Now().Before(until) || !pause(ctx, countedEvery) {
+		if l.Missing == 0 && !late || !time.Now().Before(until) || !amqp.Pause(ctx, countedEvery) {
 			return l, after.restarted(r.before), nil
 		}
 	}
