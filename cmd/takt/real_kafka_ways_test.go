@@ -220,8 +220,10 @@ func (b broker) nothingLost(t *testing.T, r *takt.Report, rows []row, idempotent
 	t.Helper()
 	list, _ := b.read(t, int(r.Counts.OK)+1, kgo.ReadUncommitted())
 	list = runOf(list, r)
-	if l := r.Ledger; l.Stored == nil || *l.Stored != uint64(len(list)) || l.Acknowledged != r.Counts.OK || l.Missing > 0 {
-		t.Errorf("ledger %+v, the topic has %d records of the run", l, len(list))
+	// Records that are unfinished are still written while takt looks at the topic.
+	l, there := r.Ledger, uint64(len(list))
+	if l.Stored == nil || *l.Stored > there || l.Acknowledged < r.Counts.OK || !l.Balanced() || r.Counts.Unfinished == 0 && (*l.Stored != there || l.Acknowledged != r.Counts.OK) {
+		t.Errorf("ledger %+v, the topic has %d records of the run", l, there)
 	}
 	start := slices.MinFunc(list, func(a, b found) int { return cmp.Compare(a.due, b.due) }).due
 	copies := map[int64]int{} // by due instant

@@ -19,6 +19,7 @@ type Message struct {
 	MessageID   string // message id, followed by Template.Number if Numbered
 	Numbered    bool
 	To          string
+	ReplyTo     string
 	ContentType string
 	GroupID     string
 	Stamped     bool // with a creation time: Template.Created

@@ -35,16 +35,16 @@ const (
 // suspect ends the attempt to connect, with fail, if the port uses the other way. The attempt
 // is over when ctx ends.
 func (o *Options) suspect(ctx context.Context, fail context.CancelCauseFunc) {
-	if !pause(ctx, silenceTime) {
+	if !Pause(ctx, silenceTime) {
 		return
 	}
-	if err := o.tryOtherWay(ctx); err != nil && pause(ctx, graceTime) {
+	if err := o.tryOtherWay(ctx); err != nil && Pause(ctx, graceTime) {
 		fail(err)
 	}
 }
 
-// pause waits for d, and reports false if ctx ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits for d, and reports false if ctx ended meanwhile.
+func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

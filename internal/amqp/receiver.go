@@ -35,6 +35,7 @@ type Receiver struct {
 
 	// Guarded by Conn.mu.
 	credit, count uint32
+	address       string // of the node, as the broker says
 
 	// Only the reader uses the following fields.
 	pending  bool     // the receiver is in Conn.pending
@@ -78,7 +79,7 @@ func (s *Session) Unsubscribe(ctx context.Context, name string) error {
 
 // begin handles the broker's answer: messages may come; under mu.
 func (r *Receiver) begin(a *wire.Attach) {
-	r.count = a.First
+	r.count, r.address = a.First, a.Source.Address
 	if r.over() == nil && r.opt.OnDelivery != nil && !r.opt.Held {
 		r.open()
 	}

@@ -70,7 +70,9 @@ func (t *Template) properties(m *Message) {
 	}
 	l.Skip(1) // user id
 	l.StringSet(m.To)
-	l.Skip(3) // subject, reply to, correlation id
+	l.Skip(1) // subject
+	l.StringSet(m.ReplyTo)
+	l.Skip(1) // correlation id
 	l.SymbolSet(m.ContentType)
 	l.Skip(1) // content encoding
 	t.Expiry = appendTime(&l, m.Expires)

@@ -172,11 +172,14 @@ func below(n float64, count uint64) bool { return n < float64(count)*(1-rounding
 // ledger checks what the broker says of the messages.
 func (c *checker) ledger() {
 	l := c.r.Ledger
-	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus} {
+	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus, "expired": l.Expired, "dead": l.Dead} {
 		c.within("ledger."+field, float64(n), maxCount)
 	}
 	if l.Missing > l.Acknowledged {
 		c.fault("ledger.missing is %d, more than the %d acknowledged messages", l.Missing, l.Acknowledged)
+	}
+	if l.Delivered != nil {
+		c.within("ledger.delivered", float64(*l.Delivered), maxCount)
 	}
 	if l.Stored == nil {
 		return

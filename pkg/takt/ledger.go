@@ -9,10 +9,18 @@ type Ledger struct {
 	Stored       *uint64 `json:"stored"`       // gained by the broker; nil: unknown, or others may have written them
 	Missing      uint64  `json:"missing"`      // acknowledged and not stored, at least
 	Surplus      uint64  `json:"surplus"`      // stored beyond Acknowledged + Uncertain: doubled, or written by others
+
+	// Of queues only. They include messages of others.
+	Delivered *uint64 `json:"delivered,omitempty"` // acknowledged by consumers; nil: unknown
+	Expired   uint64  `json:"expired,omitempty"`   // removed because their time to live was over
+	Dead      uint64  `json:"dead,omitempty"`      // removed because no consumer accepted them
 }
 
-// Balanced reports whether the broker has what it acknowledged, and nothing else.
-func (l Ledger) Balanced() bool { return l.Missing == 0 && l.Surplus == 0 }
+// Balanced reports whether the broker stored what it acknowledged, and nothing else, and removed
+// nothing that no consumer accepted.
+func (l Ledger) Balanced() bool {
+	return l.Missing == 0 && l.Surplus == 0 && l.Expired == 0 && l.Dead == 0
+}
 
 // Plus is the ledger of two shards of one run. Each saw what the other one wrote, so nothing of
 // the whole says what the broker gained.
@@ -29,5 +37,7 @@ func (l Ledger) Plus(o Ledger) Ledger {
 		Uncertain:    l.Uncertain + o.Uncertain,
 		Missing:      l.Missing + o.Missing,
 		Surplus:      l.Surplus + o.Surplus,
+		Expired:      max(l.Expired, o.Expired), // of the same queues
+		Dead:         max(l.Dead, o.Dead),
 	}
 }

@@ -26,6 +26,7 @@ type Broker struct {
 	port    net.Listener // of Serve
 	queues  map[string][][]byte
 	clients []*Conn
+	made    int      // nodes that clients asked for
 	seen    []string // performatives that came, with their fields
 }
 
@@ -41,8 +42,12 @@ type Script struct {
 	MaxMessage uint64            // bytes; 0: no limit
 	Mute       bool              // no frames are sent after open
 	Properties map[string]string // additional properties of its open
-	Refuse     *wire.Error       // error with which every attach is refused
+	Refuse     *wire.Error       // error with which attaches are refused
+	Refused    string            // address of the attaches that are refused; "": all
 
+	// Answer answers a message to an address that names another one for the answer; nil: such
+	// messages are like others.
+	Answer func(address string, q Question) (ok bool, text string)
 	// Open changes the open; nil: the open stays.
 	Open func(o *wire.Open)
 	// Outcome is the outcome of a link's n-th message, from 1; nil: all are accepted.

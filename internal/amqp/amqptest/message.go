@@ -75,6 +75,9 @@ func (c *Conn) take(l *link, t *transferred, message []byte) {
 		is, why, settled = c.script.Outcome(int(l.taken))
 	}
 	store := func() { c.Push(l.address, message) }
+	if is == wire.IsAccepted && c.answer(l.address, message) {
+		store = func() {}
+	}
 	switch {
 	case is != wire.IsAccepted:
 	case t.state.Txn != nil:

@@ -32,6 +32,9 @@ func (s *session) attached(f *wire.Fields) {
 	}
 	switch {
 	case a.ByReceiver && a.Source != nil:
+		if a.Source.Dynamic {
+			a.Source.Address = s.c.temporary()
+		}
 		l.address = a.Source.Address
 		s.c.note("attach receiver " + l.address + " " + strings.Join(a.Source.Capabilities, ",") + " " + a.Source.Selector)
 	case !a.ByReceiver && a.Target != nil:
@@ -40,7 +43,7 @@ func (s *session) attached(f *wire.Fields) {
 	default:
 		s.c.note("attach nothing " + a.Name)
 	}
-	if s.c.script.Refuse != nil {
+	if s.c.script.Refuse != nil && (s.c.script.Refused == "" || s.c.script.Refused == l.address) {
 		answer.Source, answer.Target = nil, nil
 		s.c.out = wire.AppendFrame(s.c.out, s.channel, &answer)
 		s.c.out = wire.AppendFrame(s.c.out, s.channel, &wire.Detach{Handle: answer.Handle, Closed: true, Err: s.c.script.Refuse})

@@ -6,6 +6,7 @@ type Terminus struct {
 	Coordinator  bool
 	Address      string
 	Durable      uint32
+	Dynamic      bool // the broker makes the node, and answers with its address
 	Expiry       string
 	Distribution string // distribution mode of a source: copy or move
 	Selector     string // selector of a source
@@ -35,7 +36,9 @@ func (t *Terminus) append(b []byte, is uint64) []byte {
 	l.StringSet(t.Address)
 	l.UintSet(t.Durable)
 	l.SymbolSet(t.Expiry)
-	l.Skip(3) // timeout, dynamic and its properties
+	l.Skip(1) // timeout
+	l.Bool(t.Dynamic)
+	l.Skip(1) // properties of a dynamic node
 	if is == isSource {
 		l.SymbolSet(t.Distribution)
 		t.filter(&l)
@@ -81,7 +84,9 @@ func readTerminus(f *Fields) *Terminus {
 
 func (t *Terminus) Read(l *Fields, is uint64) {
 	t.Address, t.Durable, t.Expiry = l.Text(), l.Uint(0), l.Text()
-	l.Skip(3)
+	l.Skip(1)
+	t.Dynamic = l.Bool()
+	l.Skip(1)
 	if is == isSource {
 		t.Distribution = l.Text()
 		t.Selector = readSelector(l.Next())

@@ -18,6 +18,8 @@ func TestOutcomeOfTheLedger(t *testing.T) {
 		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Uncertain: 5}, ExitOK},
 		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Missing: 1}, ExitInvalid},
 		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Surplus: 1}, ExitInvalid},
+		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Expired: 1}, ExitInvalid},
+		{true, takt.Ledger{Source: "ends", Acknowledged: 10, Dead: 1}, ExitInvalid},
 		{false, takt.Ledger{Source: "ends", Acknowledged: 10, Missing: 1}, ExitOK},
 	} {
 		r := &takt.Report{Verdict: takt.Valid, Counts: takt.Counts{Scheduled: 10, OK: 10}, Ledger: c.ledger}

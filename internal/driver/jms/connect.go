@@ -20,9 +20,13 @@ func (r *run) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.o.sends {
-		return r.connectProducers(ctx)
+	if !r.o.sends {
+		return nil
 	}
+	if err := r.connectProducers(ctx); err != nil {
+		return err
+	}
+	r.readBefore(ctx)
 	return nil
 }
 

@@ -78,3 +78,9 @@ func all(t *testing.T, r *takt.Report, n uint64) {
 		t.Errorf("counts %+v, want %d, all good; errors %v", r.Counts, n, r.Errors)
 	}
 }
+
+// makeRunTo makes a run with a destination.
+func makeRunTo(t *testing.T, o *Options, destination string) *takt.Report {
+	t.Helper()
+	return drivertest.Make(t, plan(t, o, nil, destination))
+}

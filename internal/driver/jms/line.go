@@ -58,7 +58,7 @@ func (l *line) dial(ctx context.Context) (*conn, error) {
 	}
 	var err error
 	c.Conn, err = l.broker.members()[l.member].dial(ctx, amqp.Options{
-		Container: l.container, SoleContainer: l.container != "", Eager: l.run.o.window.single, OnBurst: func() { <-ready; c.burst() },
+		Container: l.container, SoleContainer: l.container != "", Eager: l.run.o.eager(), OnBurst: func() { <-ready; c.burst() },
 	})
 	if err != nil {
 		return nil, err
@@ -161,21 +161,10 @@ func (l *line) restore(lost error) error {
 			return err
 		}
 		l.member = (l.member + 1) % len(l.broker.members())
-		if !pause(ctx, wait-rand.N(wait/2)) {
+		if !amqp.Pause(ctx, wait-rand.N(wait/2)) {
 			return fmt.Errorf("the connection was lost (%w), and no broker answered for %v (%w); raise --reconnect to wait longer", lost, r.o.Reconnect, err)
 		}
 		wait = min(2*wait, lastWait)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -191,3 +191,20 @@ func TestSources(t *testing.T) {
 		}
 	}
 }
+
+// Only who sends one message at a time, and receives none, spins for its acknowledgement.
+func TestEager(t *testing.T) {
+	for _, c := range []struct {
+		o       *Options
+		pending int
+		want    bool
+	}{{NewProducer(), 1, true}, {NewProducer(), 2, false}, {NewClient(), 1, false}, {NewConsumer(), 1, false}} {
+		c.o.MaxPending = c.pending
+		e := engine.Defaults()
+		c.o.Defaults(&e)
+		c.o.Shape(&e)
+		if got := c.o.eager(); got != c.want {
+			t.Errorf("sends %v, receives %v, %d pending: %v", c.o.sends, c.o.receives, c.pending, got)
+		}
+	}
+}

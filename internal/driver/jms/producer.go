@@ -3,6 +3,7 @@ package jms
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
@@ -22,12 +23,14 @@ const (
 
 // producer sends to one destination. Its messages are numbered in the order of sending.
 type producer struct {
-	run    *run
-	line   *line
-	dest   destination
-	stream int
-	copies uint64 // number of copies of each message for consumers of this process
-	most   int    // largest number of pending messages
+	run     *run
+	line    *line
+	dest    destination
+	stream  int
+	acked   atomic.Uint64 // number of acknowledged messages
+	refused atomic.Uint64 // number of messages that the broker certainly does not have
+	copies  uint64        // number of copies of each message for consumers of this process
+	most    int           // largest number of pending messages
 
 	mu      sync.Mutex
 	conn    *conn
@@ -215,6 +218,7 @@ func (p *producer) free(i uint32) flight {
 // end ends an operation; in the goroutine of the reader of on.
 func (p *producer) end(on *conn, f *flight, err error, class string) {
 	if err == nil {
+		p.acked.Add(1)
 		on.good = append(on.good, f.token)
 		if !p.run.over.Load() { // the operation is unfinished by now, and nobody waits for its message
 			p.run.expected.Add(p.copies)
@@ -230,6 +234,9 @@ func (p *producer) failed(f *flight, err error, class string) {
 		p.line.part.Failed(1) // if it is out
 	}
 	p.noteFailed(f.number)
+	if class != classInDoubt {
+		p.refused.Add(1)
+	}
 	p.run.open.Add(-1)
 	p.run.sink.Done(f.token, &takt.Result{Class: class, Err: err})
 }

@@ -33,6 +33,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	}
 	r.settle(ctx)
 	r.describeOutages(rep)
+	r.describeLedger(ctx, rep)
 	for _, fault := range r.disconnect(ctx) {
 		rep.Warn("subscription", "%v; remove it by hand", fault)
 	}

@@ -30,6 +30,7 @@ type run struct {
 	next      int // index of the next producer; only for the pacer
 	credit    starvation
 	outages   *outage.Log
+	before    *reading // the broker's counters before the run; nil: unknown
 
 	sink     takt.Sink
 	tally    tally

@@ -31,10 +31,13 @@ func ledger(l takt.Ledger) string {
 	} else {
 		s += "stored unknown"
 	}
+	if l.Delivered != nil {
+		s += fmt.Sprintf(", %d delivered", *l.Delivered)
+	}
 	for _, v := range []struct {
 		n    uint64
 		name string
-	}{{l.Missing, "missing"}, {l.Surplus, "surplus"}} {
+	}{{l.Missing, "missing"}, {l.Surplus, "surplus"}, {l.Expired, "expired"}, {l.Dead, "dead"}} {
 		if v.n > 0 {
 			s += fmt.Sprintf(", %d %s", v.n, v.name)
 		}
