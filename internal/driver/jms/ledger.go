@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/pkg/takt"
 )
 
