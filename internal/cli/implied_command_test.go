@@ -40,3 +40,14 @@ func TestMeant(t *testing.T) {
 		}
 	}
 }
+
+// Without the --, the flags of the load are read as those of verify: the fault is the missing --, not what
+// they mean there.
+func TestVerifyWithoutDashes(t *testing.T) {
+	words := strings.Fields("verify --git HEAD~1..HEAD --build true --run true http -n 100 http://127.0.0.1:1/")
+	var said strings.Builder
+	env := core.Env{Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+	if code := Main(env, words); code != core.ExitUsage || !strings.Contains(said.String(), `write -- before "http"`) {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
+}

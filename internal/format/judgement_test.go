@@ -214,3 +214,20 @@ func TestUnknownJudgementFormat(t *testing.T) {
 		t.Errorf("contrast as junit: %v", err)
 	}
 }
+
+// A regressed metric names the commit that a bisection found.
+func TestJUnitNamesTheCommit(t *testing.T) {
+	suspect := verify.Suspect{Commit: verify.Commit{Hash: "0123456789abcdef", Subject: "a <slow> loop"}}
+	for found, want := range map[bool]string{
+		true:  "; first worse commit: 0123456789 (a &lt;slow&gt; loop)",
+		false: "; first worse commit not found, likely: 0123456789 (a &lt;slow&gt; loop)",
+	} {
+		j := verify.Judgement{
+			Comparisons: []verify.Comparison{{Findings: []verify.Finding{{Metric: "p50", Verdict: verify.Regressed}, {Metric: "p99", Verdict: verify.Regressed}}}},
+			Bisect:      []verify.Culprit{{Metric: "p50", Found: found, Commits: []verify.Suspect{suspect}}},
+		}
+		if got := judgementAs(t, j, "junit", false); strings.Count(got, want) != 1 {
+			t.Errorf("%s\nwant %s once", got, want)
+		}
+	}
+}

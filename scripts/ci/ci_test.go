@@ -506,6 +506,9 @@ func TestGitLab(t *testing.T) {
 	if o.code != 4 || !strings.Contains(o.out, "**regressed**: p99") || !strings.Contains(o.out, "| metric |") {
 		t.Errorf("exit code %d:\n%s%s", o.code, o.out, o.errs)
 	}
+	if !strings.Contains(o.out, "two | three") || !strings.Contains(o.summaryFile, `two \| three`) {
+		t.Errorf("a log has no escapes of Markdown, and the summary has them:\n%s\n%s", o.out, o.summaryFile)
+	}
 	if o.summaryFile == "" || o.summary != "" {
 		t.Error("GitLab has a summary in the results only")
 	}

@@ -45,7 +45,7 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		cmd.Args = p.withOrigins(cmd.Args)
 		env.Settings.Given, env.Settings.Legacy = p.Given, p.old
 	}
-	if err := forgottenDashes(root, cmd, args[depth:]); err != nil && len(p.Faults) > 0 {
+	if err := forgottenDashes(root, cmd, args[depth:]); err != nil && (len(p.Faults) > 0 || cmd.Name() == "verify" && forgottenDashes(root, cmd, p.Positional) != nil) { // no filter is a command
 		return nil, Usage(cmd, []error{err})
 	}
 	if len(p.Faults) > 0 {

@@ -27,9 +27,23 @@ func (c *cores) choose() (err error) {
 			return value.Faultf("--server-cpus auto needs 4 CPUs and 2 cores that takt may use, on Linux; leave it out")
 		}
 	default:
-		c.servers, err = proc.ParseCPUs(c.text)
+		if c.servers, err = proc.ParseCPUs(c.text); err == nil {
+			err = missing(c.servers, slices.Concat(proc.Cores()...))
+		}
 	}
 	return value.Bad("server-cpus", c.text, err)
+}
+
+// missing is the fault of CPUs that takt may not use, so that its servers may not either. allowed nil: not
+// known.
+func missing(wanted, allowed []int) error {
+	for _, cpu := range wanted {
+		if allowed != nil && !slices.Contains(allowed, cpu) {
+			slices.Sort(allowed)
+			return fmt.Errorf("there is no CPU %d that takt may use; give some of %s", cpu, proc.CPUList(allowed))
+		}
+	}
+	return nil
 }
 
 // divide keeps takt off the CPUs of the servers, and says so.

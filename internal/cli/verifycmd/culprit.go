@@ -39,14 +39,15 @@ func (h *hunt) culprit(metric string, s *bisect.Search, pairs int) verify.Culpri
 const mostNamed = 5
 
 // sentence says what a search has found. ended: it ended early, for another reason than its limits.
-func sentence(c verify.Culprit, ended bool) string {
+// limit says how to lift the limit.
+func sentence(c verify.Culprit, ended bool, limit string) string {
 	last := c.Commits[len(c.Commits)-1]
 	switch {
 	case !c.Found:
 		if ended {
 			return fmt.Sprintf("%s: ended after %s; the first worse commit is one of %s, with a probability of %s: %s", c.Metric, pairsOf(c.Pairs), commitsOf(len(c.Commits)), surely(c.Chance), likeliest(c.Commits))
 		}
-		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; raise --bisect-pairs, or make longer runs", c.Metric, pairsOf(c.Pairs), likeliest(c.Commits))
+		return fmt.Sprintf("%s: the first worse commit was not found with %s; most likely: %s; %s, or make longer runs", c.Metric, pairsOf(c.Pairs), likeliest(c.Commits), limit)
 	case len(c.Commits) > 1:
 		var list []string
 		for _, s := range c.Commits[:len(c.Commits)-1] {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 )
@@ -58,10 +59,21 @@ func (c *commits) addBisectFlags(fs *pflag.FlagSet) {
 
 func (c *commits) on() bool { return c.commits != "" }
 
+// meant is the load with the command http, if it begins with a URL, as a line of takt does.
+func (c *commits) meant(command []string) []string {
+	if !c.on() || len(command) == 0 || !core.IsURL(strings.ReplaceAll(command[0], service.PortMark, "1")) {
+		return command
+	}
+	return append([]string{"http"}, command...)
+}
+
 // validate checks the flags of --git. TAKT_GIT with a folder is a setting of the load commands.
 func (c *commits) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	if info, err := os.Stat(c.commits); c.on() && !v.env.Typed("git") && err == nil && info.IsDir() {
 		c.commits = ""
+	}
+	if !c.on() && v.env.Typed("git") {
+		return value.Faults{value.Faultf("--git is empty; give BASE..HEAD, and if it comes from a variable, set it")}
 	}
 	if !c.on() {
 		return c.idle(v)

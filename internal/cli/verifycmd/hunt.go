@@ -27,7 +27,8 @@ type hunt struct {
 	failed  *commitSide       // the side whose run failed
 	skipped map[int]string    // why a commit could not be compared
 	pairs   []probed
-	invalid int // disturbed pairs one after the other
+	budget  bool // the rest of the budget was too short for another pair
+	invalid int  // disturbed pairs one after the other
 }
 
 // probed is a pair of runs of a commit.
@@ -68,6 +69,12 @@ func (v *verifyCommand) hunt(ctx context.Context, j *verify.Judgement) error {
 	return h.conclude(err, regressed, j)
 }
 
+// noSearch says that a bisection has nothing to search.
+func noSearch(j *verify.Judgement) {
+	j.BisectEnded = verify.BisectNone
+	j.Advice = append(j.Advice, "no search for a commit: head is not proven worse")
+}
+
 // all searches for the commit of each metric, and ends with the first error.
 func (h *hunt) all(regressed []verify.Finding, j *verify.Judgement) error {
 	o := h.verifyCommand.options
@@ -106,7 +113,7 @@ func (h *hunt) conclude(err error, regressed []verify.Finding, j *verify.Judgeme
 	signal := core.SignalOf(h.ctx)
 	var notes []string
 	for _, c := range j.Bisect {
-		notes = append(notes, sentence(c, err != nil))
+		notes = append(notes, sentence(c, err != nil, h.limit()))
 	}
 	if rest := metricsOf(regressed[len(j.Bisect):]); rest != "" {
 		notes = append(notes, rest+": not searched")
@@ -130,6 +137,14 @@ func (h *hunt) conclude(err error, regressed []verify.Finding, j *verify.Judgeme
 	}
 	j.Advice = append(notes, j.Advice...)
 	return err
+}
+
+// limit says how to lift the limit that ended the search.
+func (h *hunt) limit() string {
+	if h.budget {
+		return "the budget is used up; raise --budget"
+	}
+	return "raise --bisect-pairs"
 }
 
 func (h *hunt) tell(format string, args ...any) {
@@ -169,7 +184,10 @@ func (h *hunt) find(metric string, s *bisect.Search, earlier []verify.Culprit) (
 	before, confidence := len(h.pairs), h.verifyCommand.options.Confidence
 	var err error
 	for err == nil {
-		if _, _, chance := s.Found(); chance >= confidence || len(h.pairs) >= h.verifyCommand.git.most || h.over() {
+		if _, _, chance := s.Found(); chance >= confidence || len(h.pairs) >= h.verifyCommand.git.most {
+			break
+		}
+		if h.budget = h.over(); h.budget {
 			break
 		}
 		at, ok := s.Next()

@@ -49,7 +49,7 @@ func TestSentence(t *testing.T) {
 			true,
 		},
 	} {
-		if got := sentence(test.culprit, test.ended); got != test.want {
+		if got := sentence(test.culprit, test.ended, "raise --bisect-pairs"); got != test.want {
 			t.Errorf("%s\nwant %s", got, test.want)
 		}
 	}
@@ -98,7 +98,11 @@ func TestConclude(t *testing.T) {
 		if test.err == nil {
 			list = list[:1]
 		}
+		h.budget = test.end == verify.BisectLimit
 		err := h.conclude(test.err, list, &j)
+		if limit := strings.Join(j.Advice, ""); h.budget && (!strings.Contains(limit, "the budget is used up; raise --budget,") || strings.Contains(limit, "--bisect-pairs")) {
+			t.Errorf("the budget ended the search: %s", limit)
+		}
 		var exit *core.ExitError
 		if code := 0; j.BisectEnded != test.end || errors.As(err, &exit) && exit.Code != test.code || (err == nil) != (test.code == code) {
 			t.Errorf("%s: %v", j.BisectEnded, err)
@@ -106,5 +110,14 @@ func TestConclude(t *testing.T) {
 		if !slices.EqualFunc(j.Advice, test.advice, strings.HasPrefix) {
 			t.Errorf("%s: %q", test.end, j.Advice)
 		}
+	}
+}
+
+// A judgement without a regression says that there was no search.
+func TestNoSearch(t *testing.T) {
+	j := verify.Judgement{Verdict: verify.Inconclusive, Advice: []string{"before"}}
+	noSearch(&j)
+	if j.BisectEnded != "none" || len(j.Advice) != 2 || !strings.HasPrefix(j.Advice[1], "no search for a commit: ") {
+		t.Errorf("%+v", j)
 	}
 }

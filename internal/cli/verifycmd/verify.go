@@ -93,6 +93,7 @@ func (v *verifyCommand) addBudgetFlag(fs *pflag.FlagSet) {
 }
 
 func (v *verifyCommand) validate(args []string) (faults []error) {
+	args = v.git.meant(args)
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
 	faults = append(faults, v.git.validate(v, args)...)
@@ -151,6 +152,7 @@ func (v *verifyCommand) idle() (faults []error) {
 }
 
 func (v *verifyCommand) run(ctx context.Context, args []string) error {
+	args = v.git.meant(args)
 	defer v.outputs.discard()
 	if err := v.outputs.open(v.env); err != nil {
 		return core.ExitWith(core.ExitUsage, err)
@@ -202,6 +204,8 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	v.servers.note(&j)
 	if v.git.bisect && j.Verdict == verify.Regressed {
 		err = v.hunt(ctx, &j)
+	} else if v.git.bisect {
+		noSearch(&j)
 	}
 	return j, err
 }

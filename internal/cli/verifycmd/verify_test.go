@@ -2,7 +2,9 @@ package verifycmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/taktload/takt/internal/cli/core"
@@ -43,5 +45,46 @@ func TestVerdictOfFaults(t *testing.T) {
 		if code := (core.Env{Stderr: io.Discard}).Exit(verdictOf(test.err)); code != test.code {
 			t.Errorf("%v: exit code %d, want %d", test.err, code, test.code)
 		}
+	}
+}
+
+// CPUs that takt may not use are a fault before anything is built.
+func TestMissingCPUs(t *testing.T) {
+	for _, test := range []struct {
+		wanted, allowed []int
+		want            string
+	}{
+		{[]int{1, 7}, []int{1, 0}, "there is no CPU 7 that takt may use; give some of 0-1"},
+		{[]int{0, 1}, []int{0, 1}, "<nil>"},
+		{[]int{7}, nil, "<nil>"},
+	} {
+		if got := fmt.Sprint(missing(test.wanted, test.allowed)); got != test.want {
+			t.Errorf("%v of %v: %s, want %s", test.wanted, test.allowed, got, test.want)
+		}
+	}
+}
+
+// A load that begins with a URL is that of takt http, also with a placeholder as its port.
+func TestLoadWithoutCommand(t *testing.T) {
+	git := &commits{commits: "a..b"}
+	for line, want := range map[string]string{
+		"http://127.0.0.1:{{.Port}}/ -n 1":      "http http://127.0.0.1:{{.Port}}/ -n 1",
+		"http http://127.0.0.1:{{.Port}}/ -n 1": "http http://127.0.0.1:{{.Port}}/ -n 1",
+		"":                                      "",
+	} {
+		if got := strings.Join(git.meant(strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if got := (&commits{}).meant([]string{"http://a/"}); len(got) != 1 {
+		t.Errorf("without --git: %q", got)
+	}
+}
+
+// An empty --git is told, and does not compare stored runs.
+func TestEmptyGit(t *testing.T) {
+	v := &verifyCommand{env: core.Env{Settings: &core.Settings{Given: []core.Setting{{Name: "git", Origin: core.Origin{Kind: core.FromFlag}}}}}}
+	if faults := v.git.validate(v, nil); len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "--git is empty; ") {
+		t.Errorf("%v", faults)
 	}
 }

@@ -43,7 +43,7 @@ func verdictLine(j verify.Judgement) string {
 	if j.Looks > 1 {
 		s += fmt.Sprintf(", one of %d looks", j.Looks)
 	}
-	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound {
+	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound && j.BisectEnded != verify.BisectNone {
 		s += "; bisection: " + string(j.BisectEnded)
 	}
 	return s
@@ -110,6 +110,8 @@ func FindingCells(f verify.Finding) []string {
 	switch {
 	case f.Least:
 		word += fmt.Sprintf(", needs at least %d", f.Needed)
+	case f.Unknown:
+		word += fmt.Sprintf(", may need more than %d", f.Needed)
 	case f.Needed > 0:
 		word += fmt.Sprintf(", needs about %d", f.Needed)
 	}

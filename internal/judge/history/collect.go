@@ -32,6 +32,7 @@ type Collector struct {
 	lifted   map[string]bool   // names of Options.Lift that some run has
 	unfit    int
 	without  int
+	dirty    int // runs of uncommitted changes: two of them may be of different code
 }
 
 // NewCollector returns a collector without runs.
@@ -67,19 +68,26 @@ func (c *Collector) Add(r *stored.Run) {
 	case name == "":
 		c.without++
 		return
+	case stored.IsDirty(name):
+		c.dirty++
+		return
 	}
 	key := c.key(r)
 	g := c.groups[key]
 	if g == nil {
-		g = &group{sample: *r, metrics: c.metrics(r.Kind), revisions: map[string]*revision{}}
+		g = &group{sample: *r, metrics: c.metrics(r), revisions: map[string]*revision{}}
 		c.groups[key] = g
 	}
 	g.add(name, r)
 }
 
-// metrics are those to judge of a kind of runs, each once.
-func (c *Collector) metrics(kind string) (once []string) {
-	list := stored.KindOf(kind).Gated
+// metrics are those to judge of runs like r, each once: those that verify judges, with the metrics of the
+// server if takt started it.
+func (c *Collector) metrics(r *stored.Run) (once []string) {
+	list := slices.Clone(stored.KindOf(r.Kind).Gated)
+	if _, started := r.Settings.Variables["server_run"]; started {
+		list = append(list, "max_rss", "server_cpu")
+	}
 	if len(c.options.Metrics) > 0 {
 		list = append(slices.Clone(c.options.Metrics), "errors")
 	}

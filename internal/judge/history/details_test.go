@@ -276,3 +276,84 @@ func TestChangesByDefinition(t *testing.T) {
 		t.Errorf("too few of one kind: %v", yes)
 	}
 }
+
+// A plain step is found however many series share the error probability, and whatever correlation so few
+// points suggest.
+func TestPlainStep(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var values []float64
+		for i := range 13 {
+			level := 9.7
+			if i >= 7 {
+				level = 27
+			}
+			values = append(values, math.Log(level+0.2*r.Float64()))
+		}
+		for _, level := range []float64{0.05, 0.01, 1e-4} {
+			if found := segment(values, level, mostCorrelated); !slices.Equal(found, []int{7}) {
+				t.Errorf("series %d at %v: changes at %v", seed, level, found)
+			}
+		}
+	}
+	if at, ok := plain([]float64{1, 1, 1, 1, 1, 1, 2, 2, 2}); ok {
+		t.Errorf("9 points show a plain step at %d", at)
+	}
+	if at, ok := plain([]float64{1, 1.2, 1, 1, 1, 1, 1, 1.7, 1.7, 1.7}); ok {
+		t.Errorf("2.5 ranges are a plain step at %d", at)
+	}
+}
+
+// Half of the points are no outliers, and equal values are not correlated.
+func TestScattered(t *testing.T) {
+	if spread, n := scattered([]float64{0, 0.01, -0.01, 0, 0.01, -0.01, 0, 1, 1, 1, 1, 1, 1}); n != 0 || spread < 0.6 {
+		t.Errorf("a spread of %v, and %d outliers", spread, n)
+	}
+	if spread, n := scattered([]float64{0, 0.01, -0.01, 0, 0.01, -0.01, 0, 1, 1}); n != 2 || spread > 0.02 {
+		t.Errorf("a spread of %v, and %d outliers", spread, n)
+	}
+	if rho := correlated(make([]float64, 20), 0.05); rho != 0 {
+		t.Errorf("equal values have the correlation %v", rho)
+	}
+}
+
+// Runs with a server that takt started have its metrics, too.
+func TestServerMetrics(t *testing.T) {
+	var runs []stored.Run
+	for i := range 3 {
+		r := runOf(i, 4000, 0)
+		r.Settings = stored.NewSettings(map[string]any{"server_run": "./server"}, "")
+		r.Figures.Names = append(slices.Clone(r.Figures.Names), "max_rss", "server_cpu")
+		r.Figures.Values = append(r.Figures.Values, 1e7, 0.2)
+		runs = append(runs, r)
+	}
+	h := collected(t, DefaultOptions(), runs...)
+	h.series(t, "max_rss")
+	h.series(t, "server_cpu")
+}
+
+// Two runs of uncommitted changes may be of different code, so they are no revision.
+func TestDirtyRunsAreLeftOut(t *testing.T) {
+	runs := levels(12, nil, nil)
+	dirty := runOf(12, 8000, 0)
+	dirty.Labels["revision"] += "-dirty"
+	h := collected(t, DefaultOptions(), append(runs, dirty)...)
+	if n := len(h.Groups[0].Revisions); n != 12 || !slices.ContainsFunc(h.Advice, func(s string) bool { return strings.Contains(s, "left out: 1 of uncommitted changes") }) {
+		t.Errorf("%d revisions, %q", n, h.Advice)
+	}
+	c := NewCollector(DefaultOptions())
+	c.Add(&dirty)
+	if _, err := c.History(); err == nil || !strings.Contains(err.Error(), "uncommitted changes") {
+		t.Errorf("only a dirty run: %v", err)
+	}
+}
+
+// A name that no revision has is told as such.
+func TestAcceptedUnknown(t *testing.T) {
+	o := DefaultOptions()
+	o.Accept = []string{"zzz", name(3)}
+	h := collected(t, o, levels(12, nil, nil)...)
+	if len(h.Advice) != 2 || !strings.HasPrefix(h.Advice[0], "--accept zzz: no revision zzz ") || !strings.Contains(h.Advice[1], "no change for the worse is there") {
+		t.Errorf("%q", h.Advice)
+	}
+}

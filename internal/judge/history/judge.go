@@ -26,6 +26,9 @@ func (c *Collector) History() (History, error) {
 		}
 	}
 	h.Advice = append(h.advice(o), h.Advice...)
+	if c.dirty > 0 {
+		h.Advice = append(h.Advice, fmt.Sprintf("left out: %d of uncommitted changes, whose revision ends with -dirty", c.dirty))
+	}
 	return h, nil
 }
 
@@ -41,6 +44,8 @@ func (c *Collector) nothing() error {
 		return nil
 	case c.unfit > 0:
 		return &UnfitError{c.unfit}
+	case c.dirty > 0:
+		return errors.New("all selected runs with a label revision are of uncommitted changes, and their revision does not tell which; commit the changes and make the runs again")
 	case c.without > 0:
 		return errors.New("none of the selected runs has a label revision; select others, or make runs with --git . or --label revision=NAME")
 	}
@@ -100,11 +105,22 @@ func (c *Collector) scattered(shown, single []*group) string {
 // advice says what was found that is not about one series.
 func (h *History) advice(o Options) (list []string) {
 	for _, name := range o.Accept {
-		if name != "" && !h.has(name) {
+		switch {
+		case name == "" || h.has(name):
+		case !h.knows(name):
+			list = append(list, fmt.Sprintf("--accept %s: no revision %s is among the chosen runs; correct the name, or remove the setting if the revision is older", name, name))
+		default:
 			list = append(list, fmt.Sprintf("--accept %s: no change for the worse is there; remove the setting if the change is older than the chosen runs", name))
 		}
 	}
 	return list
+}
+
+// knows reports whether a revision has that name.
+func (h *History) knows(name string) bool {
+	return slices.ContainsFunc(h.Groups, func(g Group) bool {
+		return slices.ContainsFunc(g.Revisions, func(r Revision) bool { return stored.SameRevision(r.Name, name) })
+	})
 }
 
 // has reports whether a change was accepted by that name.

@@ -8,6 +8,7 @@ import (
 
 const (
 	farOut       = 4      // spreads from the level, beyond which a point is an outlier
+	fewOutliers  = 2      // of any series; of a long one, a fifth
 	found4of5    = 0.8416 // normal quantile of 80 %
 	mostForecast = 100_000
 )
@@ -16,21 +17,33 @@ const (
 func (s *Series) noise(values []float64, found []int, rho, level, size float64) Noise {
 	residuals, last := residualsOf(values, found), 0
 	eachLevel(found, len(values), func(from, to int) { last = to - from })
-	spread := spreadOf(residuals, 0)
-	n := Noise{Spread: spread, Correlation: rho}
+	spread, outliers := scattered(residuals)
+	n := Noise{Spread: spread, Correlation: rho, Outliers: outliers}
 	if !s.Absolute {
 		n.Spread = math.Expm1(spread)
-	}
-	for _, v := range residuals {
-		if math.Abs(v) > farOut*spread {
-			n.Outliers++
-		}
 	}
 	f := forecast{size: size, spread: spread * math.Sqrt(stretch(rho)), level: level}
 	n.Needed = f.needed()
 	n.Missing = max(0, n.Needed-len(values))
 	n.Delay = f.delay(last)
 	return n
+}
+
+// scattered is the spread of residuals, and the number of outliers. More outliers than few beside the
+// others are none: they belong to the spread.
+func scattered(residuals []float64) (spread float64, outliers int) {
+	spread = spreadOf(residuals, 0)
+	squares := 0.0
+	for _, v := range residuals {
+		squares += v * v
+		if math.Abs(v) > farOut*spread {
+			outliers++
+		}
+	}
+	if outliers <= max(fewOutliers, len(residuals)/5) {
+		return spread, outliers
+	}
+	return math.Sqrt(squares / float64(len(residuals))), 0
 }
 
 // forecast says when a change of a size shows in noise of a spread.

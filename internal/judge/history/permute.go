@@ -135,7 +135,7 @@ func variogram(values []float64, lag int) float64 {
 	return sum / float64(len(values)-lag)
 }
 
-// normalScores are the normal quantiles of the ranks, with which the shuffler orders values, too: the
+// normalScores are the normal quantiles of the ranks, equal for equal values, with which the shuffler orders values, too: the
 // correlation does not depend on the distribution of the noise (van der Waerden, 1952).
 func normalScores(values []float64) []float64 {
 	order := make([]int, len(values))
@@ -144,8 +144,15 @@ func normalScores(values []float64) []float64 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	list := make([]float64, len(values))
-	for rank, at := range order {
-		list[at] = stats.NormalQuantile((float64(rank) + 1) / float64(len(values)+1))
+	for rank := 0; rank < len(order); {
+		end := rank + 1
+		for end < len(order) && values[order[end]] == values[order[rank]] {
+			end++
+		}
+		score := stats.NormalQuantile(float64(rank+1+end) / 2 / float64(len(values)+1))
+		for ; rank < end; rank++ {
+			list[order[rank]] = score
+		}
 	}
 	return list
 }

@@ -32,14 +32,40 @@ func (s *segmented) within(from, to int) {
 		return
 	}
 	level := s.level * float64(to-from) / float64(len(s.values))
-	best, ok := changes(part, s.rho, level)
+	at, ok := plain(s.values[from:to])
 	if !ok {
-		return
+		var best split
+		if best, ok = changes(part, s.rho, level); !ok {
+			return
+		}
+		at = best.at
 	}
-	at := from + best.at
+	at += from
 	s.found = append(s.found, at)
 	s.within(from, at)
 	s.within(at, to)
+}
+
+const (
+	fewestPlain = 10 // points that can show a plain step
+	plainGap    = 3  // ranges of a side, between the sides of a plain step
+)
+
+// plain finds a step between two sides that are at least plainGap times as far apart as the points of
+// either. Few points have few orders, and a correlation that is known from few points is assumed large, so
+// a test by orders alone would miss such a step.
+func plain(values []float64) (at int, ok bool) {
+	if len(values) < fewestPlain {
+		return 0, false
+	}
+	at, ok = bestSplit(values)
+	if !ok {
+		return 0, false
+	}
+	a, b := values[:at], values[at:]
+	wide := max(slices.Max(a)-slices.Min(a), slices.Max(b)-slices.Min(b))
+	gap := max(slices.Min(b)-slices.Max(a), slices.Min(a)-slices.Max(b))
+	return at, gap > 0 && gap >= plainGap*wide
 }
 
 // settle moves each change to the best place between its neighbours, because the first changes were

@@ -46,6 +46,10 @@ func BeginsHash(s string) bool {
 	return len(digits) >= shortHash && len(digits) < wholeHash && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
+// IsDirty reports whether a revision is of a working tree with uncommitted changes. Two runs of it may be of
+// different code.
+func IsDirty(revision string) bool { return strings.HasSuffix(revision, "-dirty") }
+
 // SameRevision compares a label with an operand, which may be the start of a hash. A label without
 // letters is a date or a number, and its start would be another date or number.
 func SameRevision(label, operand string) bool {

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/stored"
@@ -50,7 +51,7 @@ func fill(c *Comparison, gates []gate, have int, alpha float64) (clearly []strin
 			continue
 		}
 		need := g.need(have, c.Method, alpha)
-		f.Needed, f.Least = max(have+1, need.n), need.least // have did not suffice
+		f.Needed, f.Least, f.Unknown = max(have+1, need.n), need.least, need.unknown // have did not suffice
 		if need.clear {
 			clearly = append(clearly, f.Metric)
 		}
@@ -96,13 +97,16 @@ func moreRuns(k int, name string) string {
 
 func morePairs(c *Comparison) string {
 	names, n := namesOf(c, func(f Finding) bool { return f.Needed > 0 }), neededOf(c)
+	if unknownOf(c) {
+		return fmt.Sprintf("%s: these pairs cannot tell how many are needed, and it may be more than %d; quieten the machine, make longer runs, or raise the tolerance; --pairs auto --max-pairs %d gives up early if it is in vain", names, n, n)
+	}
 	if n >= mostNeeded {
 		return names + ": not even 999 pairs would be enough, because they vary too much or the change is too near the tolerance; quieten the machine, make longer runs, or raise the tolerance"
 	}
 	if leastOf(c) == n {
 		return fmt.Sprintf("%s: repeat with --pairs %d", names, n)
 	}
-	return fmt.Sprintf("%s: %d pairs are enough in 19 of 20 cases; repeat with --pairs %d, or with --pairs auto --max-pairs %d, which ends earlier when it can", names, n, n, n)
+	return fmt.Sprintf("%s: perhaps %d pairs are needed; repeat with --pairs %d, or with --pairs auto --max-pairs %d, which ends earlier when it can", names, n, n, n)
 }
 
 // neededOf is the largest Needed of the findings of c.
@@ -112,6 +116,11 @@ func neededOf(c *Comparison) int {
 		n = max(n, f.Needed)
 	}
 	return n
+}
+
+// unknownOf reports whether it cannot be told how many pairs or slices some finding of c needs.
+func unknownOf(c *Comparison) bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Unknown })
 }
 
 // namesOf lists the metrics of the findings for which such is true.

@@ -96,3 +96,22 @@ func TestOpposedSigns(t *testing.T) {
 		}
 	}
 }
+
+// Runs of uncommitted changes are not the head of a history, and are named.
+func TestDirtyRunsAreNoHead(t *testing.T) {
+	base, head := slower(6, 0, 0.1, -0.05)
+	for i := range base {
+		base[i].Labels = map[string]string{stored.LabelRevision: "a"}
+		head[i].Labels = map[string]string{stored.LabelRevision: "b"}
+	}
+	dirty := ran("dirty", func(map[string]float64) {})
+	dirty.Labels = map[string]string{stored.LabelRevision: "b-dirty"}
+	dirty.StartedAt = head[5].StartedAt.AddDate(1, 0, 0)
+	j, err := History(append(append(base, head...), dirty), DefaultOptions())
+	if err != nil || j.Head.Name == "b-dirty" || !strings.Contains(strings.Join(j.Advice, "\n"), "dirty: it is of uncommitted changes, which --head dirty judges") {
+		t.Errorf("head %s, %q, %v", j.Head.Name, j.Advice, err)
+	}
+	if _, err := History([]stored.Run{dirty}, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "uncommitted changes") {
+		t.Errorf("only a dirty run: %v", err)
+	}
+}

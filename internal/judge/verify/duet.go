@@ -247,7 +247,8 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	for i := range gates {
 		g := &gates[i]
 		if g.Verdict == Inconclusive && !g.muddled {
-			g.Needed = max(len(all)+1, d.need(*g, len(all)).n)
+			need := d.need(*g, len(all))
+			g.Needed, g.Unknown = max(len(all)+1, need.n), need.unknown
 		}
 		c.Findings, words = append(c.Findings, g.show()), append(words, g.Verdict)
 	}

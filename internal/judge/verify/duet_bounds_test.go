@@ -238,12 +238,12 @@ func TestDuetNeeds(t *testing.T) {
 	}{
 		"nothing varies":          {apart("p50", 0.1, 0), need{n: 9, likely: 9}},
 		"nothing is known":        {apart("p50", 0.1, math.NaN()), need{n: mostNeeded, likely: mostNeeded}},
-		"endless":                 {apart("p50", 0.1, math.Inf(1)), need{n: mostNeeded, likely: mostNeeded}},
+		"endless":                 {apart("p50", 0.1, math.Inf(1)), need{n: mostNeeded, likely: mostNeeded, unknown: true}},
 		"at the tolerance":        {apart("p50", 0, 0), need{n: mostNeeded, likely: mostNeeded}},
 		"far":                     {apart("p50", 10, 0.1), need{n: 9, likely: 9}},
 		"near":                    {apart("p50", 0.1, 0.2), need{n: power(0.2/(0.1-0.025), surePower), likely: power(2, needPower)}},
 		"below":                   {apart("p50", -0.1, 0.2), need{n: power(0.2/(0.1-0.025), surePower), likely: power(2, needPower)}},
-		"less than an error away": {apart("p50", 0.01, 0.2), need{n: power(4, surePower), likely: power(4, needPower)}},
+		"less than an error away": {apart("p50", 0.01, 0.2), need{n: power(4, surePower), likely: power(4, needPower), unknown: true}},
 	} {
 		if got := d.need(c.g, 16); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -279,8 +279,9 @@ func TestDuetSaysWhatItNeeds(t *testing.T) {
 		{8, apart("p50", 0.1, 0), "9s of load is needed"},
 		{9, apart("p50", 0.1, 0), "18s of load is needed"},
 		{17, apart("p50", 0.1, 0), "18s of load is needed"},
-		{16, apart("p50", 0.1, 0.12), "likely 36s of load is needed; 47s is enough in 19 of 20 cases"},
-		{16, apart("p50", 0.1, 0.14), "likely 40s of load is needed; 1m6s is enough in 19 of 20 cases, more than --budget"},
+		{16, apart("p50", 0.1, 0.12), "likely 36s of load is needed, perhaps 47s"},
+		{16, apart("p50", 0.1, 0.14), "likely 40s of load is needed, perhaps 1m6s, more than --budget"},
+		{16, apart("p50", 0.01, 0.2), "16s of load cannot tell how much is needed; it may be more than 5m45s"},
 		{36, apart("p50", 0.1, 0), "37s of load is needed, more than --budget"},
 		{35, apart("p50", 0.1, 0), "36s of load is needed"},
 		{16, apart("p50", 0.1, math.NaN()), "not even 16m39s of load would be enough"},
@@ -351,11 +352,15 @@ func TestDuetAdviceBounds(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.counts, got, c.want)
 		}
 	}
-	for needed, want := range map[int][]string{0: {}, 20: {"p50: 20s of load is enough in 19 of 20 cases; repeat with --budget 20s"}, mostNeeded: {"p50: no reasonable time would be enough, because"}} {
+	for needed, want := range map[int][]string{0: {}, 20: {"p50: perhaps 20s of load is needed; repeat with --budget 20s"}, mostNeeded: {"p50: no reasonable time would be enough, because"}} {
 		got := duetOf(9).advice(&Comparison{Verdict: Inconclusive, Findings: []Finding{{Metric: "p50", Verdict: Inconclusive, Needed: needed}, {Metric: "p99", Verdict: OK}}})
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%d needed: %q, want %q", needed, got, want)
 		}
+	}
+	blind := duetOf(9).advice(&Comparison{Findings: []Finding{{Metric: "p50", Needed: 95, Unknown: true}}})
+	if want := []string{"p50: this load cannot tell how much is needed, and it may be more than 1m35s; quieten"}; !slices.EqualFunc(blind, want, strings.HasPrefix) {
+		t.Errorf("%q, want %q", blind, want)
 	}
 	got := duetOf(9).advice(&Comparison{Verdict: Regressed, Findings: []Finding{{Metric: "p50", Verdict: Regressed}, {Metric: "p99", Verdict: OK}}})
 	if !slices.Equal(got, []string{"base outperforms head: p50"}) {

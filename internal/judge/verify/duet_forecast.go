@@ -9,8 +9,8 @@ import (
 	"github.com/taktload/takt/internal/judge/stats"
 )
 
-// need is how many slices a conclusion about a metric requires: the number that is enough in 19 of 20
-// duets, and the number that is likely if the difference stays. The error probability is that of one
+// need is how many slices a conclusion about a metric requires: the number that allows for a difference
+// that looks larger than it is, and the number that is likely if the difference stays. The error probability is that of one
 // metric at one of duetLooks looks, even if this plan has fewer looks: a repeated duet with a larger
 // budget has all of them.
 func (d *Duet) need(g gate, have int) need {
@@ -25,7 +25,8 @@ func (d *Duet) need(g gate, have int) need {
 		ratio := g.sd / distance
 		return max(least, byPower(ratio*ratio, alpha, 2, power))
 	}
-	return need{n: slices(cautious(off, se), surePower), likely: slices(max(off, se), needPower)}
+	distance, unknown := cautious(off, se)
+	return need{n: slices(distance, surePower), likely: slices(max(off, se), needPower), unknown: unknown && have >= fewSlices}
 }
 
 // needed is how many slices a verdict requires. ok requires every metric; regressed requires only the
@@ -34,12 +35,13 @@ func (d *Duet) needed(gates []gate, have int) (all need) {
 	var first need
 	for _, g := range gates {
 		n := d.need(g, have)
-		all.n, all.likely = max(all.n, n.n), max(all.likely, n.likely)
+		all.n, all.likely, all.unknown = max(all.n, n.n), max(all.likely, n.likely), all.unknown || n.unknown
 		if g.s.Estimate() > g.bound && (first.n == 0 || n.n < first.n) {
 			first = n
 		}
 	}
 	if first.n > 0 {
+		all.unknown = first.unknown
 		all.n, all.likely = min(all.n, first.n), min(all.likely, first.likely)
 	}
 	return all
@@ -58,6 +60,8 @@ func (d *Duet) forecast(gates []gate, have int) string {
 	most := d.Looks[len(d.Looks)-1]
 	var text string
 	switch {
+	case need.unknown:
+		return fmt.Sprintf("%v of load cannot tell how much is needed; it may be more than %v", d.load(have), d.load(max(need.n, have+1)))
 	case likely >= mostNeeded:
 		return fmt.Sprintf("not even %v of load would be enough", d.load(mostNeeded))
 	case n >= mostNeeded:
@@ -65,7 +69,7 @@ func (d *Duet) forecast(gates []gate, have int) string {
 	case n == likely:
 		text = fmt.Sprintf("%v of load is needed", d.load(n))
 	default:
-		text = fmt.Sprintf("likely %v of load is needed; %v is enough in 19 of 20 cases", d.load(likely), d.load(n))
+		text = fmt.Sprintf("likely %v of load is needed, perhaps %v", d.load(likely), d.load(n))
 	}
 	if likely > most {
 		text += ", more than --budget"
@@ -137,10 +141,13 @@ func (d *Duet) advice(c *Comparison) []string {
 	}
 	if n := neededOf(c); n > 0 {
 		names := namesOf(c, func(f Finding) bool { return f.Needed > 0 })
-		if n >= mostNeeded {
+		switch {
+		case unknownOf(c):
+			list = append(list, fmt.Sprintf("%s: this load cannot tell how much is needed, and it may be more than %v; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance", names, d.load(n)))
+		case n >= mostNeeded:
 			list = append(list, names+": no reasonable time would be enough, because the slices vary too much or the change is too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
-		} else {
-			list = append(list, fmt.Sprintf("%s: %v of load is enough in 19 of 20 cases; repeat with --budget %v", names, d.load(n), d.load(n)))
+		default:
+			list = append(list, fmt.Sprintf("%s: perhaps %v of load is needed; repeat with --budget %v, which ends earlier when it can", names, d.load(n), d.load(n)))
 		}
 	}
 	return append(list, d.counts.advice()...)

@@ -110,10 +110,13 @@ func TestPairsSayWhatTheyNeed(t *testing.T) {
 		"far":                      {[]gate{apart("p50", 9, 0.1)}, 12, "about 13 pairs are needed"},
 		"these were not enough":    {[]gate{apart("p50", 9, 0.1)}, 13, "about 20 pairs are needed"},
 		"more than the plan":       {[]gate{apart("p50", 9, 0.1)}, 30, "about 31 pairs are needed"},
-		"the largest":              {[]gate{apart("p50", -9, 0.1), apart("p99", -0.1, 0.15)}, 13, "likely 45 pairs are needed; 81 are enough in 19 of 20 cases"},
-		"the largest is first":     {[]gate{apart("p50", -0.1, 0.15), apart("p99", -9, 0.1)}, 13, "likely 45 pairs are needed; 81 are enough in 19 of 20 cases"},
+		"the largest":              {[]gate{apart("p50", -9, 0.1), apart("p99", -0.1, 0.15)}, 13, "likely 45 pairs are needed, perhaps 81"},
+		"the largest is first":     {[]gate{apart("p50", -0.1, 0.15), apart("p99", -9, 0.1)}, 13, "likely 45 pairs are needed, perhaps 81"},
 		"the clearest that is bad": {[]gate{apart("p50", 9, 0.1), apart("p99", 0.1, 0.15)}, 13, "about 20 pairs are needed"},
 		"the clearest is last":     {[]gate{apart("p50", 0.1, 0.15), apart("p99", 9, 0.1)}, 13, "about 20 pairs are needed"},
+		"nothing is known":         {[]gate{apart("p50", 0, 0.6)}, 13, "13 pairs cannot tell how many are needed; it may be more than 282"},
+		"one is not known":         {[]gate{apart("p50", -9, 0.1), apart("p99", 0, 0.6)}, 13, "13 pairs cannot tell how many are needed; it may be more than 282"},
+		"the clearest is known":    {[]gate{apart("p50", 9, 0.1), apart("p99", 0, 0.6)}, 13, "about 20 pairs are needed"},
 		"it cannot be told":        {[]gate{apart("p50", 0, 0)}, 13, "not even 999 pairs would be enough"},
 		"it can hardly be told":    {[]gate{apart("p50", 0.1, 0.6)}, 400, "likely 653 pairs are needed, but it may also be more than 999"},
 	} {
@@ -169,10 +172,14 @@ func TestAdviceBounds(t *testing.T) {
 			t.Errorf("%d: %s, want %s", k, got, want)
 		}
 	}
-	for n, want := range map[int]string{998: "p50: 998 pairs are enough", 999: "p50: not even 999 pairs would be enough"} {
+	for n, want := range map[int]string{998: "p50: perhaps 998 pairs are needed; repeat with --pairs 998", 999: "p50: not even 999 pairs would be enough"} {
 		if got := morePairs(&Comparison{Findings: []Finding{{Metric: "p50", Needed: n}}}); !strings.HasPrefix(got, want) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
+	}
+	blind := morePairs(&Comparison{Findings: []Finding{{Metric: "p50", Needed: 130, Unknown: true}, {Metric: "p99", Needed: 20}}})
+	if want := "p50, p99: these pairs cannot tell how many are needed, and it may be more than 130; quieten"; !strings.HasPrefix(blind, want) || strings.Contains(blind, "repeat") {
+		t.Errorf("%s, want %s", blind, want)
 	}
 	for want, e := range map[string]UnfitError{
 		"it broke":                         {Why: "it broke"},

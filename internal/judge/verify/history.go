@@ -19,6 +19,9 @@ import (
 // those of the revision, are errors like settings that differ.
 func History(runs []stored.Run, o Options) (Judgement, error) {
 	list, left := revisions(runs)
+	if len(list) == 0 && slices.ContainsFunc(left, func(r stored.Run) bool { return stored.IsDirty(r.Labels[stored.LabelRevision]) }) {
+		return Judgement{}, errors.New("all selected runs with a label revision are of uncommitted changes, and their revision does not tell which; choose them with --base and --head")
+	}
 	if len(list) == 0 {
 		return Judgement{}, errors.New("none of the selected runs has a label revision; select others, or make runs with --label revision=NAME")
 	}
@@ -77,7 +80,10 @@ func leftOut(runs []stored.Run) []string {
 	var list []string
 	for _, r := range runs {
 		why := r.Unfit
-		if why == "" {
+		switch {
+		case stored.IsDirty(r.Labels[stored.LabelRevision]):
+			why = "it is of uncommitted changes, which --head " + r.ID + " judges"
+		case why == "":
 			why = "it has no label revision"
 		}
 		list = append(list, r.ID+": "+why)
@@ -97,12 +103,12 @@ type revision struct {
 }
 
 // revisions groups the runs by revision, newest first, and returns the runs without a revision
-// separately. If two revisions have the same date, the one whose first run is later is newer.
+// separately, with those of uncommitted changes. If two revisions have the same date, the one whose first run is later is newer.
 func revisions(runs []stored.Run) (list []*revision, without []stored.Run) {
 	byName := map[string]*revision{}
 	for _, r := range runs {
 		name := r.Labels[stored.LabelRevision]
-		if name == "" {
+		if name == "" || stored.IsDirty(name) {
 			without = append(without, r)
 			continue
 		}

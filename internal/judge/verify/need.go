@@ -15,7 +15,8 @@ const (
 	mostSimulated = 20 // pairs; a simulation takes 0.3 ms
 )
 
-// surePower is the chance to conclude with the larger number of a forecast of pairs or slices.
+// surePower is the chance to conclude with the larger number of a forecast of pairs or slices, if the
+// difference is as far from the tolerance as cautious assumes.
 const surePower = 0.95
 
 // leastPairs is the smallest number of pairs that can give a two-sided p of at most alpha. The smallest
@@ -86,18 +87,21 @@ func byPower(variance, alpha, divisor, power float64) int {
 	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/divisor)))
 }
 
-// cautious is the distance from the tolerance that a forecast assumes, so that 19 of 20 forecasts come
-// true. The measured distance off has the standard error se. If it is too large by chance, the
-// forecast is too small, so half a standard error is subtracted. A small distance may also be small by
-// chance, so the result is at least one standard error.
-func cautious(off, se float64) float64 { return max(off-se/2, se) }
+// cautious is the distance from the tolerance that a forecast assumes. The measured distance off has
+// the standard error se. If it is too large by chance, the forecast is too small, so half a standard
+// error is subtracted. The result is at least one standard error, and unknown is true if it is so for
+// that reason: the forecast is then the largest one that so few pairs can give, whatever is needed.
+func cautious(off, se float64) (distance float64, unknown bool) {
+	return max(off-se/2, se), off-se/2 < se
+}
 
 // need is how many pairs, slices, or runs of each side a conclusion requires.
 type need struct {
-	n      int  // enough in 19 of 20 cases; for runs, as likely
-	likely int  // enough in 9 of 10 cases if the difference stays as it is
-	least  bool // n is the least number that can prove anything: the runs so far are too few
-	clear  bool // n is least, and also enough for a difference as large as the one so far
+	n       int  // enough for a difference that looks larger than it is; for runs, as likely
+	likely  int  // enough in 9 of 10 cases if the difference stays as it is
+	least   bool // n is the least number that can prove anything: the runs so far are too few
+	clear   bool // n is least, and also enough for a difference as large as the one so far
+	unknown bool // n is no forecast: it may be more
 }
 
 // need forecasts n and likely. If have can prove nothing at the level alpha, there is no forecast, and
@@ -111,7 +115,7 @@ func (g *gate) need(have int, method Method, alpha float64) need {
 	if g.s.Least() > alpha {
 		n := least(alpha)
 		sure := off - se // NaN with one pair
-		return need{n, n, true, have >= spreadPairs && sure > 0 && g.s.Estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
+		return need{n: n, likely: n, least: true, clear: have >= spreadPairs && sure > 0 && g.s.Estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
 	}
 	distance := max(off, se) // a smaller distance may be chance
 	if distance == 0 {
@@ -121,6 +125,7 @@ func (g *gate) need(have int, method Method, alpha float64) need {
 	if method != Paired {
 		return need{n: likely, likely: likely}
 	}
-	ratio := g.sd / cautious(off, se)
-	return need{n: max(likely, byPower(ratio*ratio, alpha, 2, surePower)), likely: likely}
+	distance, unknown := cautious(off, se)
+	ratio := g.sd / distance
+	return need{n: max(likely, byPower(ratio*ratio, alpha, 2, surePower)), likely: likely, unknown: unknown}
 }

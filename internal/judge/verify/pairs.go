@@ -123,11 +123,11 @@ func (p Pairs) forecast(gates []gate, have int) string {
 	var all, first need
 	for _, g := range gates {
 		n := g.need(have, Paired, p.share()/float64(len(p.Options.Metrics)))
-		clear, likely := all.clear || n.clear, max(all.likely, n.likely)
+		clear, unknown, likely := all.clear || n.clear, all.unknown || n.unknown, max(all.likely, n.likely)
 		if n.n > all.n {
 			all = n
 		}
-		all.clear, all.likely = clear, likely
+		all.clear, all.unknown, all.likely = clear, unknown, likely
 		if g.s.Estimate() > g.bound && (first.n == 0 || n.n < first.n) {
 			first = n
 		}
@@ -141,6 +141,8 @@ func (p Pairs) forecast(gates []gate, have int) string {
 		return fmt.Sprintf("%d pairs are the least that can prove anything, and enough for a difference like this", n)
 	case all.least:
 		return fmt.Sprintf("at least %d pairs are needed to prove anything", n)
+	case all.unknown:
+		return fmt.Sprintf("%s cannot tell how many are needed; it may be more than %d", pairsOf(have), max(all.n, have+1))
 	}
 	likely := p.lookFor(max(all.likely, have+1))
 	switch {
@@ -151,7 +153,7 @@ func (p Pairs) forecast(gates []gate, have int) string {
 	case n == likely:
 		return fmt.Sprintf("about %d pairs are needed", n)
 	}
-	return fmt.Sprintf("likely %d pairs are needed; %d are enough in 19 of 20 cases", likely, n)
+	return fmt.Sprintf("likely %d pairs are needed, perhaps %d", likely, n)
 }
 
 // lookFor is the first look with at least n pairs. It is n if there is none, or if the plan has only one

@@ -125,8 +125,8 @@ func TestForecast(t *testing.T) {
 		{"11 times slower", 24, false, 0.3, 10, 4, "8 pairs are the least that can prove anything, and enough for a difference like this"},
 		{"11 times slower, in looks", 24, true, 0.3, 10, 4, "10 pairs are the least that can prove anything, and enough for a difference like this"},
 		{"quiet pairs", 60, false, 0.001, 0, 8, "about 9 pairs are needed"},
-		{"noisy pairs", 60, false, 0.05, 0, 12, `likely (1[3-9]|[2-5]\d) pairs are needed; \d{2,3} are enough in 19 of 20 cases`},
-		{"the tolerance itself", 60, false, 0.02, 0.05, 20, `likely ([6-9]\d|\d{3}) pairs are needed; \d{3} are enough in 19 of 20 cases`},
+		{"noisy pairs", 60, false, 0.05, 0, 12, `likely (1[3-9]|[2-5]\d) pairs are needed, perhaps \d{2,3}`},
+		{"the tolerance itself", 60, false, 0.02, 0.05, 20, `likely ([6-9]\d|\d{3}) pairs are needed, perhaps \d{3}`},
 	} {
 		p, err := NewPairs(c.most, c.auto, "http", DefaultOptions())
 		if err != nil {

@@ -22,7 +22,8 @@ var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs
 type world struct {
 	drift, sd, change float64
 	r                 *rand.Rand
-	tails             bool // the latencies of a run scatter by Student's t with 3 degrees of freedom
+	tails             bool    // the latencies of a run scatter by Student's t with 3 degrees of freedom
+	pauses            float64 // share of runs whose p99 is that of pauses
 }
 
 func (w world) noise() float64 {
@@ -51,6 +52,9 @@ func (w world) pairs(n int) (base, head []stored.Run) {
 func (w world) run(level, change float64) stored.Run {
 	latency := func(us, change float64) float64 {
 		return us * math.Exp(level+change+w.sd/math.Sqrt2*w.noise())
+	}
+	if w.pauses > 0 && w.r.Float64() < w.pauses {
+		change += 3 // 20 times as long
 	}
 	return stored.Run{Kind: "http", Settings: nothing, Figures: stored.Figures{
 		Names:  []string{"p50", "p99", "errors", "rate"},

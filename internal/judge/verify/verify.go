@@ -77,6 +77,7 @@ type BisectEnd string
 // The reasons. Only after Found is the first worse commit of each regressed metric known.
 const (
 	BisectFound       BisectEnd = "found"
+	BisectNone        BisectEnd = "none"        // head is not proven worse, so there is nothing to search
 	BisectLimit       BisectEnd = "limit"       // of the pairs, or of the time; or no commit can say more
 	BisectDisturbed   BisectEnd = "disturbed"   // the machine disturbed every pair
 	BisectInterrupted BisectEnd = "interrupted" // by a signal
@@ -128,9 +129,10 @@ type Finding struct {
 	Confidence float64     `json:"confidence"` // of the interval from Low to High, after Holm
 	P          float64     `json:"p"`          // p-value of a change for the worse that equals the tolerance
 	Verdict    Word        `json:"verdict"`
-	Needed     int         `json:"needed,omitempty"` // pairs, or a duet's slices, that conclude in 19 of 20 cases; or about the runs of each side
-	Pairs      []float64   `json:"pairs,omitempty"`  // differences of the single pairs, in their order; as Difference
-	Least      bool        `json:"least,omitempty"`  // Needed is not a forecast, but the least number that can prove anything
+	Needed     int         `json:"needed,omitempty"`         // pairs, or a duet's slices, that are perhaps needed; or about the runs of each side
+	Pairs      []float64   `json:"pairs,omitempty"`          // differences of the single pairs, in their order; as Difference
+	Least      bool        `json:"least,omitempty"`          // Needed is not a forecast, but the least number that can prove anything
+	Unknown    bool        `json:"needed_unknown,omitempty"` // Needed is not a forecast: so few pairs cannot tell how many are needed, and it may be more
 }
 
 // Culprit says in which commit a metric became worse.
