@@ -43,10 +43,10 @@ func TestRealJMSLedger(t *testing.T) {
 	b.empty(t, "LEDGER")
 }
 
-// Messages that a consumer does not accept become dead letters.
+// Messages that a consumer does not accept become dead letters. They are the run's own, so takt has read the
+// counters before.
 func TestRealJMSDead(t *testing.T) {
 	b := artemis(t)
-	b.run(t, strings.Fields("producer --message-count 20 --max-pending 20 DEAD")...).good(t)
 	done := make(chan said, 1)
 	go func() {
 		done <- b.run(t, strings.Fields("producer --rate 50/s --duration 4s --strict DEAD")...)
