@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // auto is the value of --shard and of --run-group that takes the variables of what started
@@ -67,7 +69,7 @@ func (s Shard) String() string {
 	case s.auto:
 		return auto
 	case s.n == 0:
-		return "1/1"
+		return takt.WholeShard
 	}
 	return fmt.Sprintf("%d/%d", s.k, s.n)
 }

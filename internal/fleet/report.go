@@ -103,9 +103,6 @@ func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
 	return nil
 }
 
-// alone is the shard of a fleet that has only one.
-const alone = "1/1"
-
 // whole is the report of all shards.
 func (r *round) whole() (*takt.Report, error) {
 	r.folding.Lock()
@@ -124,7 +121,7 @@ func (r *round) add(shard, host string, report *takt.Report) error {
 	if report.Schedule.Shard != shard {
 		return fmt.Errorf("it is that of shard %.20q", report.Schedule.Shard)
 	}
-	if shard == alone {
+	if shard == takt.WholeShard {
 		r.only = report
 		return nil
 	}

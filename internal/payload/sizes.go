@@ -140,7 +140,7 @@ func quantileOf(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 const largestQuantile = 1 - 1e-6
 
 // lognormal finds the parameters from the mean and the 99th percentile. mean = exp(μ + σ²/2) and
-// p99 = exp(μ + zσ), so ln(p99 ÷ mean) = zσ − σ²/2, of which the smaller σ is meant.
+// p99 = exp(μ + zσ), so ln(p99 ÷ mean) = zσ − σ²/2. The smaller σ is meant.
 func (s *Sizes) lognormal(text string) error {
 	first, second, found := strings.Cut(text, ",")
 	if !found {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Fenced is a program of which nothing is left when takt wants to end it, or dies: neither processes of
-// its group, nor those that have left the group and kept their environment.
+// Fenced is a program that leaves nothing behind when takt ends it, or dies: no process of its group, and
+// no process that has left the group and kept its environment.
 type Fenced struct {
 	*Child
 

@@ -16,8 +16,8 @@ type owner struct{ uid, gid int }
 // firstExtra is the descriptor of a process's first extra file.
 const firstExtra = 3
 
-// mapOf returns the descriptor, in the started process, of the user namespace by which the owner of
-// a folder appears as the user of the programs: they can change its files, and on the disk the files
+// mapOf returns the descriptor, in the started process, of the user namespace that shows the owner of
+// a folder as the user of the programs: they can change its files, and on the disk the files
 // stay the owner's. 0: the programs have that user.
 func (s *Sandbox) mapOf(dir string, extra *[]*os.File) (int, error) {
 	info, err := os.Stat(dir)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Entry is the hidden command by which takt starts itself in a new namespace, to set the sandbox
+// Entry is the hidden command that takt uses to start itself in a new namespace, to set the sandbox
 // up from within and then to become the confined program.
 const Entry = "sandboxed"
 

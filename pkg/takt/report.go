@@ -93,6 +93,13 @@ type Schedule struct {
 	RunGroup  string  `json:"run_group,omitempty"`
 }
 
+// WholeShard is the Shard of a run that is not one of several.
+const WholeShard = "1/1"
+
+// IsShard reports whether a text of Schedule.Shard is that of one run of several. Reports of old
+// versions have none.
+func IsShard(shard string) bool { return shard != "" && shard != WholeShard }
+
 // Stage is a period in which the rate changes linearly from From to To.
 type Stage struct {
 	DurationS float64 `json:"duration_s"`

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // LoadSettings lets takt config read the load command that another command got after --, and
@@ -40,7 +42,7 @@ func FlagNames(rows []SettingRow) (given []string) {
 // part of its rate.
 func WholeLoad(rows []SettingRow) error {
 	for _, r := range rows {
-		if elsewhere := r.Origin == FromEnvironment || r.Origin == FromFile; elsewhere && r.Name == "shard" && r.Value != "1/1" {
+		if elsewhere := r.Origin == FromEnvironment || r.Origin == FromFile; elsewhere && r.Name == "shard" && r.Value != takt.WholeShard {
 			return fmt.Errorf("shard is %s by %s, so each run would be a part of its rate; leave it out", r.Value, r.At)
 		}
 	}

@@ -434,7 +434,7 @@ func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 // common. Shards are separate processes, so they share only what the user gives to all of them:
 // --run-group, or the instant of --start-at.
 func (l *load) joinGroup(r *takt.Report, number int) {
-	shard, name := r.Schedule.Shard != "1/1", l.runGroup.String()
+	shard, name := r.Schedule.Shard != takt.WholeShard, l.runGroup.String()
 	if !shard && l.repeat == 1 && name == "" {
 		return
 	}

@@ -15,9 +15,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// wholeShard is the value of Schedule.Shard for a run without shards.
-const wholeShard = "1/1"
-
 // shards calls add with the shards that the words name, limited to the run group if one is given. It has
 // one report at a time in memory.
 func (m *mergeCommand) shards(ctx context.Context, words []string, add func(*takt.Report) error) error {
@@ -101,7 +98,7 @@ func (m *mergeCommand) fromFiles(ctx context.Context, files []shardFile, add fun
 	}
 	found := map[string]bool{"": true}
 	err := kept.Ahead(ctx, sources, func(i int, r *takt.Report) error {
-		if f := files[i]; f.folder != "" && r.Schedule.Shard == wholeShard {
+		if f := files[i]; f.folder != "" && r.Schedule.Shard == takt.WholeShard {
 			fmt.Fprintf(m.env.Stderr, "takt: %s is left out: it is the report of a whole run\n", f.path)
 			return nil
 		}
@@ -179,7 +176,7 @@ func (m *mergeCommand) ofGroup(ctx context.Context, add func(*takt.Report) error
 // such as nightly has the shards of many nights.
 func (m *mergeCommand) newest(ctx context.Context, st store.Store) (ids []string, err error) {
 	have := map[string]bool{}
-	of := func(r *stored.Run) bool { return r.Shard != wholeShard }
+	of := func(r *stored.Run) bool { return r.Shard != takt.WholeShard }
 	for r, err := range st.Runs(ctx, stored.Query{Group: m.runGroup, Match: of}) {
 		if err != nil {
 			return nil, err

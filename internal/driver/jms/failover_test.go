@@ -48,7 +48,7 @@ func when(f *amqptest.Broker, seen string, do func()) (stop func()) {
 	return func() { close(over); waiting.Wait() }
 }
 
-// sum is the number of all operations, each of which must have one fate.
+// sum is the number of all operations. Each must have one fate.
 func sum(c takt.Counts) uint64 { return c.OK + c.Failed + c.Dropped + c.Unfinished }
 
 // A broker that goes away and comes back: the schedule goes on, and every message is accounted

@@ -58,7 +58,7 @@ type broker struct {
 	others         []broker // further members of a list
 }
 
-// members are the brokers of a list, of which any may do the work.
+// members are the brokers of a list. Any of them may do the work.
 func (b broker) members() []broker { return append([]broker{b}, b.others...) }
 
 // shown is the URL without user, password and options.

@@ -89,7 +89,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// Others who write to the topic are a surplus, and so is a record that a client wrote twice.
+// What others write to the topic is a surplus.
 func TestLedgerOfASharedTopic(t *testing.T) {
 	c := broker(t)
 	other, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.DefaultProduceTopic("sangrenel"))

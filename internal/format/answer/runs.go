@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // noRuns replaces an empty table.
@@ -58,7 +59,7 @@ func fitness(r *stored.Run) string {
 		return "invalid"
 	case r.Invalid():
 		return "invalid, incomplete"
-	case r.Shard != "" && r.Shard != "1/1":
+	case takt.IsShard(r.Shard):
 		return "shard " + page.Clean(r.Shard)
 	case counted && ok == 0:
 		return "failed"

@@ -158,7 +158,7 @@ func measured(r *takt.Report) string {
 // whole.
 func PartOf(r *takt.Report) string {
 	switch s := r.Schedule; {
-	case s.Shard == "" || s.Shard == "1/1":
+	case !takt.IsShard(s.Shard):
 		return ""
 	case s.ShardFrom == "":
 		return page.Clean(s.Shard)

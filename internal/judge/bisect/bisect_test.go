@@ -234,7 +234,7 @@ func around(change, spread float64) (list []float64) {
 	return list
 }
 
-// A forecast is one of searches like those that follow, not the best case.
+// A forecast is of searches like the ones that follow, not of the best case.
 func TestForecast(t *testing.T) {
 	for _, spread := range []float64{0.02, 0.1} {
 		below, within, cheap := 0, 0, 0

@@ -20,7 +20,7 @@ func Report(c Answer, runs []*takt.Report, settings map[string]any) (*takt.Repor
 	r := &takt.Report{
 		SchemaVersion: takt.SchemaVersion, Kind: Kind, StartedAt: first.StartedAt,
 		Labels: maps.Clone(first.Labels), Variables: maps.Clone(first.Variables),
-		Schedule:  takt.Schedule{Profile: "steps", Arrivals: first.Schedule.Arrivals, Seed: first.Schedule.Seed, Shard: "1/1"},
+		Schedule:  takt.Schedule{Profile: "steps", Arrivals: first.Schedule.Arrivals, Seed: first.Schedule.Seed, Shard: takt.WholeShard},
 		Generator: first.Generator, Status: map[string]uint64{}, Latency: map[string]takt.Latency{}, Verdict: takt.Valid,
 	}
 	for _, name := range []string{"rate_per_s", "rate", "stages"} {

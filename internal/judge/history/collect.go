@@ -81,8 +81,8 @@ func (c *Collector) Add(r *stored.Run) {
 	g.add(name, r)
 }
 
-// metrics are those to judge of runs like r, each once: those that verify judges, with the metrics of the
-// server if takt started it.
+// metrics are the ones to judge in runs like r, each once: what verify judges, and the metrics of the server
+// if takt started it.
 func (c *Collector) metrics(r *stored.Run) (once []string) {
 	list := slices.Clone(stored.KindOf(r.Kind).Gated)
 	if _, started := r.Settings.Variables["server_run"]; started {

@@ -41,7 +41,7 @@ func together(list []shard) *takt.Report {
 		Generator:     mergeGenerators(list),
 		Extra:         wholeExtra(list),
 	}
-	whole.Schedule.Shard, whole.Schedule.ShardFrom = "1/1", ""
+	whole.Schedule.Shard, whole.Schedule.ShardFrom = takt.WholeShard, ""
 	whole.StartedAt, _ = starts(list)
 	for _, s := range list {
 		maps.Copy(whole.Labels, s.Labels)

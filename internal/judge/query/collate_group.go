@@ -6,6 +6,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // tabling puts runs into groups and rows.
@@ -103,7 +104,7 @@ func (t *tabling) open(runs []stored.Run) {
 	}
 }
 
-func isShard(r *stored.Run) bool { return r.Shard != "" && r.Shard != "1/1" }
+func isShard(r *stored.Run) bool { return takt.IsShard(r.Shard) }
 
 // fill puts all runs into the open groups.
 func (t *tabling) fill(runs []stored.Run) {

@@ -87,7 +87,7 @@ func unfit(r *takt.Report) string {
 	switch {
 	case why != nil:
 		return strings.Join(why, bothIs)
-	case r.Schedule.Shard != "" && r.Schedule.Shard != "1/1":
+	case takt.IsShard(r.Schedule.Shard):
 		return "it is shard " + r.Schedule.Shard + " of a run; takt merge combines them into one report"
 	case r.Counts.OK == 0:
 		return "not one operation succeeded"

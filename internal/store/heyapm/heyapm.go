@@ -41,7 +41,7 @@ func Parse(text []byte) (*takt.Report, error) {
 		Variables:     d.variables(),
 		StartedAt:     started,
 		DurationS:     seconds(d.elapsed()),
-		Schedule:      takt.Schedule{Profile: "closed", Shard: "1/1"},
+		Schedule:      takt.Schedule{Profile: "closed", Shard: takt.WholeShard},
 		Counts:        d.counts(),
 		Generator:     takt.Generator{HostClass: d.Host},
 		Verdict:       takt.Valid,

@@ -41,7 +41,7 @@ func (h *head) wrapped(line []byte) []byte {
 		return nil
 	}
 	inner, ok := bytes.CutPrefix(line, dockerStart)
-	if ok = ok && bytes.Contains(inner, dockerEnd); !ok && bytes.Contains(line, journalMark) {
+	if ok = ok && bytes.Contains(inner, dockerEnd); !ok && isJournal(line) {
 		_, inner, ok = bytes.Cut(line, journalLine)
 	}
 	end := -1
@@ -53,6 +53,12 @@ func (h *head) wrapped(line []byte) []byte {
 	}
 	h.memory = fill.Unescape(h.memory[:0], inner[:end])
 	return bytes.TrimRight(h.memory, "\r\n")
+}
+
+// isJournal reports whether an object is of journald, whose names have no small letters: a name with
+// one at the begin saves the search.
+func isJournal(line []byte) bool {
+	return len(line) > 2 && (line[2] < 'a' || line[2] > 'z') && bytes.Contains(line, journalMark)
 }
 
 // longestService is the largest number of bytes before the bar of docker compose.

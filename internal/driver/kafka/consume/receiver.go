@@ -296,7 +296,7 @@ func (r *Receiver) setEnds(ends map[int32]int64) {
 	}
 }
 
-// raiseEnds notes the ends of partitions during the run, of which answers to fetches may know more.
+// raiseEnds notes the ends of partitions during the run. Answers to fetches may know later ones.
 func (r *Receiver) raiseEnds(ends map[int32]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -90,7 +90,7 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 		l.Uncertain -= min(refused(rep.Errors), l.Uncertain)
 	}
 	switch {
-	case s.err != nil, shared(rep.Schedule.Shard):
+	case s.err != nil, takt.IsShard(rep.Schedule.Shard): // other shards write to the topic, too
 	case p.transaction > 0: // each transaction also writes its marker
 		l.Source, l.Stored = l.Source+", with the markers of transactions", &s.gained
 	default:
@@ -99,7 +99,7 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 	return l
 }
 
-// refused is the number of failed records of which it is certain that no broker has them.
+// refused is the number of failed records that no broker can have.
 func refused(list []takt.ErrorClass) (n uint64) {
 	for _, e := range list {
 		if e.Class == cluster.ClassTooLarge || e.Class == cluster.ClassAuth {
@@ -108,9 +108,6 @@ func refused(list []takt.ErrorClass) (n uint64) {
 	}
 	return n
 }
-
-// shared reports whether other shards write to the topic.
-func shared(shard string) bool { return shard != "" && shard != "1/1" }
 
 func unsure(n uint64) string {
 	if n == 0 {
