@@ -147,6 +147,9 @@ func (c *session) runTo(args []string, out io.Writer) {
 
 // wait runs a command line beside the queue, when there is a place for it.
 func (c *session) wait(call Call) (code int, err error) {
+	if err := c.ctx.Err(); err != nil { // select may choose a free place all the same
+		return 0, err
+	}
 	select {
 	case c.server.immediate <- struct{}{}:
 		defer func() { <-c.server.immediate }()
