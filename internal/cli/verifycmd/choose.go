@@ -57,7 +57,7 @@ func (v *verifyCommand) noDuet(command []string) string {
 	if !setsFlag(command, "rate") && !setsFlag(command, "stages") && command[0] != "replay" {
 		return "the command has no --rate, so it has no schedule that both could share"
 	}
-	if err := v.options.CheckDuet(verify.BlockLeast, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
+	if err := v.options.CheckDuet(verify.DuetParts{Block: verify.BlockLeast}, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
 		return core.OneLine(err)
 	}
 	return ""

@@ -45,7 +45,7 @@ func (d *duet) addFlags(fs *pflag.FlagSet) {
 func (d *duet) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	faults.If(v.series.pairs != "", "--duet and --pairs are two ways to compare; give one of them")
 	d.budget = cmp.Or(v.budget, defaultLoad)
-	faults = append(faults, core.Unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
+	faults = append(faults, core.Unjoin(v.options.CheckDuet(d.parts(v, verify.FreshRound), d.budget, ""))...)
 	faults.If(v.env.Fleet != nil, "a duet deals blocks of milliseconds to two sides in one process, so a fleet cannot play it; use --pairs")
 	faults.If(len(v.base) != 1 || len(v.head) != 1, "--duet needs one --base URL and one --head URL")
 	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
@@ -54,6 +54,15 @@ func (d *duet) validate(v *verifyCommand, command []string) (faults value.Faults
 	}
 	faults.If(slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }), "-o comes after --, and both sides would write to the same file; leave it out")
 	return faults
+}
+
+// parts says how the duet divides its load, if the schedule of the command lasts so long.
+func (d *duet) parts(v *verifyCommand, schedule time.Duration) verify.DuetParts {
+	parts := verify.DuetParts{Block: d.block}
+	if v.git.on() && !v.git.keep {
+		parts.Round = min(schedule, verify.FreshRound)
+	}
+	return parts
 }
 
 // run plays the duet. After a signal, there is no judgement.
@@ -77,6 +86,7 @@ type play struct {
 	run           func(number uint64, most time.Duration) (verify.DuetRound, [2]*stored.Run, error)
 
 	plan   *verify.Duet
+	whole  time.Duration // length of the command's schedule, without warm-up
 	rounds int
 	spent  time.Duration // load so far, without warm-up
 }
@@ -88,7 +98,7 @@ func (p *play) judge() (verify.Judgement, error) {
 	}
 	for {
 		p.rounds++
-		r, sides, err := p.run(uint64(p.rounds), 0)
+		r, sides, err := p.run(uint64(p.rounds), p.plan.Round)
 		if err != nil {
 			return verify.Judgement{}, err
 		}
@@ -129,16 +139,16 @@ func (p *play) warmUp() error {
 	if err := p.verifyCommand.options.Check(*sides[0], *sides[1]); err != nil {
 		return err
 	}
-	if p.plan, err = verify.NewDuet(p.block, p.budget, sides[0].Kind, p.verifyCommand.options); err != nil {
+	if r.End-r.Warmup < 2*p.block {
+		return core.ExitWith(core.ExitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block))
+	}
+	if p.plan, err = verify.NewDuet(p.parts(p.verifyCommand, p.whole), p.budget, sides[0].Kind, p.verifyCommand.options); err != nil {
 		return unsuited(err)
 	}
 	r.Guard = r.GuardOf()
 	p.plan.Guard = r.Guard
 	if n := r.PerBlock(); n < fewestPerBlock {
 		return unsuited(value.Faultf("a block of %v has %.2g operations after its guard of %v, and needs %d; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
-	}
-	if r.End-r.Warmup < 2*p.block {
-		return core.ExitWith(core.ExitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block))
 	}
 	p.announce()
 	return nil
@@ -148,6 +158,9 @@ func (p *play) announce() {
 	var looks []string
 	for _, n := range p.plan.Looks {
 		looks = append(looks, p.plan.LoadOf(n).String())
+	}
+	if p.plan.Round > 0 {
+		fmt.Fprintf(p.verifyCommand.env.Stderr, "verify: rounds of %v with freshly started servers; each counts as one value\n", p.plan.Round)
 	}
 	fmt.Fprintf(p.verifyCommand.env.Stderr, "verify: blocks of %v in turn, the first %v of each not counted; looks after %s of load\n",
 		p.block, p.plan.Guard.Round(10*time.Microsecond), strings.Join(looks, ", "))
@@ -220,7 +233,7 @@ func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, run
 	if err := context.Cause(ctx); err != nil {
 		return r, runs, err
 	}
-	r.Warmup, r.End = sides[0].warmup, sides[0].end
+	r.Warmup, r.End, p.whole = sides[0].warmup, sides[0].end, sides[0].whole
 	for i, d := range sides {
 		run := verify.DuetRunOf(d.report)
 		runs[i], r.Ops[i] = &run, d.ops

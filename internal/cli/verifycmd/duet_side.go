@@ -26,6 +26,7 @@ type duetSide struct {
 
 	// Results of the run.
 	warmup, end time.Duration
+	whole       time.Duration // length of the whole schedule, without warm-up
 	ops         []verify.DuetOp
 	oneWay      bool // the operations have no answers
 	report      *takt.Report
@@ -40,7 +41,7 @@ func (d *duetSide) Source(src takt.Source, warmup time.Duration) (takt.Source, e
 	if !ok || src.End() < 0 {
 		return nil, core.ExitWith(core.ExitUsage, errNoSchedule)
 	}
-	d.warmup, d.end = warmup, src.End()
+	d.warmup, d.end, d.whole = warmup, src.End(), src.End()-warmup
 	if d.most > 0 {
 		d.end = min(d.end, warmup+d.most)
 	}

@@ -79,6 +79,9 @@ func against(j verify.Judgement, c verify.Comparison) string {
 
 // duetSlices says how many slices of a duet count.
 func duetSlices(d *verify.DuetFacts) string {
+	if d.Fresh {
+		return fmt.Sprintf("duet of %s with up to %d pairs of blocks of %s ms", page.Plural(d.Slices, "round"), d.PerEach, page.Short(d.BlockMS))
+	}
 	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", page.Plural(d.Slices, "slice"), d.PerEach, page.Short(d.BlockMS))
 }
 

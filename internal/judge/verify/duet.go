@@ -29,11 +29,12 @@ const duetLooks = 3
 // Duet is the plan of a duet and its results so far.
 type Duet struct {
 	Options Options
-	Block   time.Duration
-	Guard   time.Duration
-	Looks   []int // numbers of slices, ascending; they share the error probability as Pairs.Looks do
+	DuetParts
+	Guard time.Duration
+	Looks []int // numbers of slices, ascending; they share the error probability as Pairs.Looks do
 
 	pairs  []duetPair
+	rounds []int // number of pairs after each round
 	counts DuetCounts
 	looked int
 }
@@ -43,18 +44,19 @@ type DuetFacts struct {
 	BlockMS float64 `json:"block_ms"`
 	GuardMS float64 `json:"guard_ms"` // at the start of each block; its operations are not counted
 	Slices  int     `json:"slices"`
-	PerEach int     `json:"pairs_per_slice"`
-	Seconds float64 `json:"load_s"` // counted load of both sides, in complete slices
+	PerEach int     `json:"pairs_per_slice"`        // at most, where a slice is a round
+	Seconds float64 `json:"load_s"`                 // counted load of both sides, in complete slices
+	Fresh   bool    `json:"fresh_rounds,omitempty"` // each slice is a round, whose servers started for it
 	DuetCounts
 }
 
 // NewDuet plans a duet that counts at most budget of load.
-func NewDuet(block, budget time.Duration, kind string, o Options) (*Duet, error) {
-	if err := o.CheckDuet(block, budget, kind); err != nil {
+func NewDuet(parts DuetParts, budget time.Duration, kind string, o Options) (*Duet, error) {
+	if err := o.CheckDuet(parts, budget, kind); err != nil {
 		return nil, err
 	}
 	o.Metrics = o.gated(kind)
-	d := &Duet{Options: o, Block: block, Looks: []int{slicesOf(block, budget)}}
+	d := &Duet{Options: o, DuetParts: parts, Looks: []int{parts.slicesIn(budget)}}
 	for len(d.Looks) < duetLooks {
 		earlier := d.Looks[0] / 2
 		if earlier < leastPairs((1-o.Confidence)/float64((len(d.Looks)+1)*len(o.Metrics))) {
@@ -65,14 +67,9 @@ func NewDuet(block, budget time.Duration, kind string, o Options) (*Duet, error)
 	return d, nil
 }
 
-// slicesOf is how many slices the load is enough for.
-func slicesOf(block, load time.Duration) int {
-	return int(load / (2 * block * time.Duration(slicePairsOf(block))))
-}
-
 // CheckDuet reports why a duet is impossible with these options. If Validate finds faults, it reports
 // nothing.
-func (o Options) CheckDuet(block, budget time.Duration, kind string) error {
+func (o Options) CheckDuet(parts DuetParts, budget time.Duration, kind string) error {
 	if o.Validate() != nil {
 		return nil
 	}
@@ -83,30 +80,26 @@ func (o Options) CheckDuet(block, budget time.Duration, kind string) error {
 			faults = append(faults, fmt.Errorf("a duet cannot gate %s: it knows percentiles of the response time such as p99, errors and rate; use --pairs for the others", name))
 		}
 	}
-	if block < BlockLeast || block > BlockMost {
+	if block := parts.Block; block < BlockLeast || block > BlockMost {
 		faults = append(faults, fmt.Errorf("the block %v is not from %v to %v; give one such as 50ms", block, BlockLeast, BlockMost))
 		return errors.Join(faults...)
 	}
 	least := leastPairs((1 - o.Confidence) / float64(len(names)))
-	if n := slicesOf(block, budget); n < least {
+	if n := parts.slicesIn(budget); n < least {
 		faults = append(faults, fmt.Errorf("a budget of %v gives %s, which can prove nothing about %s at a confidence of %s %%: give %v or more",
-			budget, count(n, "slice", "slices"), count(len(names), "metric", "metrics"), stored.Decimal(o.Confidence*100), loadOf(block, least)))
+			budget, count(n, parts.word(), parts.word()+"s"), count(len(names), "metric", "metrics"), stored.Decimal(o.Confidence*100), parts.load(least)))
 	}
 	return errors.Join(faults...)
 }
 
-// loadOf is the load that so many slices contain.
-func loadOf(block time.Duration, slices int) time.Duration {
-	return time.Duration(slices*slicePairsOf(block)) * 2 * block
-}
-
 // LoadOf is the load that so many slices contain.
-func (d *Duet) LoadOf(slices int) time.Duration { return loadOf(d.Block, slices) }
+func (d *Duet) LoadOf(slices int) time.Duration { return d.load(slices) }
 
 // Add adds the pairs of blocks of a round.
 func (d *Duet) Add(r DuetRound) {
 	kept, c := r.pairs()
 	d.pairs = append(d.pairs, kept...)
+	d.rounds = append(d.rounds, len(d.pairs))
 	d.counts.add(c)
 }
 
@@ -122,9 +115,24 @@ func (d *Duet) LeaveOut(side int) {
 
 // slices returns the complete slices so far.
 func (d *Duet) slices() (all []duetSlice) {
-	n := slicePairsOf(d.Block)
+	if d.Round > 0 {
+		return d.wholeRounds()
+	}
+	n := d.perSlice()
 	for i := n; i <= len(d.pairs); i += n {
 		all = append(all, d.pairs[i-n:i])
+	}
+	return all
+}
+
+// wholeRounds returns the rounds of which enough pairs count.
+func (d *Duet) wholeRounds() (all []duetSlice) {
+	from := 0
+	for _, to := range d.rounds {
+		if to-from >= min(slicePairs, d.perSlice()) {
+			all = append(all, d.pairs[from:to])
+		}
+		from = to
 	}
 	return all
 }
@@ -170,7 +178,7 @@ func (d *Duet) look(gates []gate, all []duetSlice, last bool) Step {
 	if stuck := d.stuck(gates, len(all)); stuck != "" {
 		s.Done, j.Futile = true, true
 		j.Advice = append([]string{fmt.Sprintf("ended after %v of load, because even the %v of --budget would most probably not conclude about %s",
-			d.load(len(all)), d.load(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
+			d.seconds(len(all)), d.seconds(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
 	}
 	return s
 }
@@ -259,10 +267,14 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 }
 
 func (d *Duet) facts(all []duetSlice) *DuetFacts {
+	pairs := 0
+	for _, s := range all {
+		pairs += len(s)
+	}
 	ms := func(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
 	return &DuetFacts{
-		BlockMS: ms(d.Block), GuardMS: ms(d.Guard), Slices: len(all), PerEach: slicePairsOf(d.Block),
-		Seconds: loadOf(d.Block, len(all)).Seconds(), DuetCounts: d.counts,
+		BlockMS: ms(d.Block), GuardMS: ms(d.Guard), Slices: len(all), PerEach: d.perSlice(),
+		Seconds: (time.Duration(pairs) * 2 * d.Block).Seconds(), Fresh: d.Round > 0, DuetCounts: d.counts,
 	}
 }
 

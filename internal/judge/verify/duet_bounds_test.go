@@ -55,14 +55,43 @@ func TestDisturbedAdvice(t *testing.T) {
 
 // Each look has half the slices of the next, as long as it can prove anything: from 9 slices on.
 func TestDuetLooks(t *testing.T) {
-	if a, b := slicePairsOf(BlockMost), slicePairsOf(50*ms); a != 4 || b != 10 {
+	long, short := DuetParts{Block: BlockMost}, DuetParts{Block: 50 * ms}
+	if a, b := long.perSlice(), short.perSlice(); a != 4 || b != 10 {
 		t.Errorf("a slice has %d pairs of the longest blocks and %d of 50 ms, want 4 and 10", a, b)
 	}
 	for budget, want := range map[time.Duration][]int{17: {17}, 18: {9, 18}, 35: {17, 35}, 36: {9, 18, 36}, 100: {25, 50, 100}} {
-		d, err := NewDuet(50*ms, budget*time.Second, "http", DefaultOptions())
+		d, err := NewDuet(DuetParts{Block: 50 * ms}, budget*time.Second, "http", DefaultOptions())
 		if err != nil || !slices.Equal(d.Looks, want) {
 			t.Errorf("%d s: looks %v, %v, want %v", budget, d.Looks, err, want)
 		}
+	}
+}
+
+// A round whose servers started for it is one slice, if enough of its pairs count.
+func TestRoundsAreSlices(t *testing.T) {
+	d, err := NewDuet(DuetParts{50 * ms, 2 * time.Second}, 40*time.Second, "http", DefaultOptions())
+	if err != nil || !slices.Equal(d.Looks, []int{10, 20}) {
+		t.Fatalf("looks %v, %v, want those after 10 and 20 rounds", d.Looks, err)
+	}
+	for _, pairs := range []int{20, 3, 4, 20} {
+		d.pairs = append(d.pairs, make([]duetPair, pairs)...)
+		d.rounds = append(d.rounds, len(d.pairs))
+	}
+	var got []int
+	for _, s := range d.slices() {
+		got = append(got, len(s))
+	}
+	if !slices.Equal(got, []int{20, 4, 20}) {
+		t.Errorf("slices of %v pairs, want 20, 4, 20", got)
+	}
+	if f := d.facts(d.slices()); !f.Fresh || f.Slices != 3 || f.PerEach != 20 || f.Seconds != 4.4 {
+		t.Errorf("%+v", f)
+	}
+	if err := (Options{}).CheckDuet(DuetParts{50 * ms, 2 * time.Second}, 4*time.Second, "http"); err != nil {
+		t.Error("options that are not valid have other faults: ", err)
+	}
+	if err := DefaultOptions().CheckDuet(DuetParts{50 * ms, 2 * time.Second}, 4*time.Second, "http"); err == nil || !strings.Contains(err.Error(), "gives 2 rounds") || !strings.Contains(err.Error(), "give 16s or more") {
+		t.Error(err)
 	}
 }
 
@@ -223,7 +252,7 @@ func apart(metric string, by, sd float64) gate {
 func duetOf(looks ...int) *Duet {
 	o := DefaultOptions()
 	o.Metrics = []string{"p50", "p99", "errors", "rate"}
-	return &Duet{Options: o, Block: 50 * ms, Looks: looks}
+	return &Duet{Options: o, DuetParts: DuetParts{Block: 50 * ms}, Looks: looks}
 }
 
 // What a duet needs follows from the distance and the spread, and is never less than the least number
@@ -291,10 +320,10 @@ func TestDuetSaysWhatItNeeds(t *testing.T) {
 			t.Errorf("%d slices: %s, want %s", c.have, got, c.want)
 		}
 	}
-	if got := (&Duet{Block: 125 * ms}).load(1); got != time.Second {
+	if got := (&Duet{DuetParts: DuetParts{Block: 125 * ms}}).seconds(1); got != time.Second {
 		t.Errorf("a slice of 125 ms is told as %v", got)
 	}
-	if got := (&Duet{Block: 50*ms + 1}).load(1); got != time.Second { // 9 pairs: 0.9 s
+	if got := (&Duet{DuetParts: DuetParts{Block: 50*ms + 1}}).seconds(1); got != time.Second { // 9 pairs: 0.9 s
 		t.Errorf("a slice of 50 ms is told as %v", got)
 	}
 }

@@ -53,7 +53,7 @@ const fewSlices = 5
 // forecast says how much load a verdict requires.
 func (d *Duet) forecast(gates []gate, have int) string {
 	if have < fewSlices {
-		return fmt.Sprintf("at least %v of load is needed to prove anything", d.load(d.Looks[0]))
+		return fmt.Sprintf("at least %v of load is needed to prove anything", d.seconds(d.Looks[0]))
 	}
 	need := d.needed(gates, have)
 	likely, n := d.lookFor(max(need.likely, have+1)), d.lookFor(max(need.n, have+1))
@@ -61,15 +61,15 @@ func (d *Duet) forecast(gates []gate, have int) string {
 	var text string
 	switch {
 	case need.unknown:
-		return fmt.Sprintf("%v of load cannot tell how much is needed; it may be more than %v", d.load(have), d.load(max(need.n, have+1)))
+		return fmt.Sprintf("%v of load cannot tell how much is needed; it may be more than %v", d.seconds(have), d.seconds(max(need.n, have+1)))
 	case likely >= mostNeeded:
-		return fmt.Sprintf("not even %v of load would be enough", d.load(mostNeeded))
+		return fmt.Sprintf("not even %v of load would be enough", d.seconds(mostNeeded))
 	case n >= mostNeeded:
-		text = fmt.Sprintf("likely %v of load is needed, but it may also be more than %v", d.load(likely), d.load(mostNeeded))
+		text = fmt.Sprintf("likely %v of load is needed, but it may also be more than %v", d.seconds(likely), d.seconds(mostNeeded))
 	case n == likely:
-		text = fmt.Sprintf("%v of load is needed", d.load(n))
+		text = fmt.Sprintf("%v of load is needed", d.seconds(n))
 	default:
-		text = fmt.Sprintf("likely %v of load is needed, perhaps %v", d.load(likely), d.load(n))
+		text = fmt.Sprintf("likely %v of load is needed, perhaps %v", d.seconds(likely), d.seconds(n))
 	}
 	if likely > most {
 		text += ", more than --budget"
@@ -87,9 +87,9 @@ func (d *Duet) lookFor(n int) int {
 	return n
 }
 
-// load is loadOf, rounded up to whole seconds.
-func (d *Duet) load(slices int) time.Duration {
-	return (loadOf(d.Block, slices) + time.Second - 1).Truncate(time.Second)
+// seconds is the load of so many slices, rounded up to whole seconds.
+func (d *Duet) seconds(slices int) time.Duration {
+	return (d.load(slices) + time.Second - 1).Truncate(time.Second)
 }
 
 // stuck names the metrics about which the whole budget would most probably not conclude either, if
@@ -143,11 +143,11 @@ func (d *Duet) advice(c *Comparison) []string {
 		names := namesOf(c, func(f Finding) bool { return f.Needed > 0 })
 		switch {
 		case unknownOf(c):
-			list = append(list, fmt.Sprintf("%s: this load cannot tell how much is needed, and it may be more than %v; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance", names, d.load(n)))
+			list = append(list, fmt.Sprintf("%s: this load cannot tell how much is needed, and it may be more than %v; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance", names, d.seconds(n)))
 		case n >= mostNeeded:
 			list = append(list, names+": no reasonable time would be enough, because the slices vary too much or the change is too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
 		default:
-			list = append(list, fmt.Sprintf("%s: perhaps %v of load is needed; repeat with --budget %v, which ends earlier when it can", names, d.load(n), d.load(n)))
+			list = append(list, fmt.Sprintf("%s: perhaps %v of load is needed; repeat with --budget %v, which ends earlier when it can", names, d.seconds(n), d.seconds(n)))
 		}
 	}
 	return append(list, d.counts.advice()...)

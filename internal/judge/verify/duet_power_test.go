@@ -23,6 +23,7 @@ type stage struct {
 	op     float64 // spread of the operations of a block
 	spikes float64 // a second: 20 ms in which everything takes up to 50 ms more
 	pauses bool    // they are those of head alone
+	start  float64 // standard deviation of what a server got at its start, which is for one round
 
 	shared float64
 	own    [2]float64
@@ -47,6 +48,7 @@ const stageBlock = 50 * time.Millisecond
 func (w *stage) round(length time.Duration, seed uint64) DuetRound {
 	r := DuetRound{Deal: Deal{stageBlock, seed}, Guard: stageBlock / 5, End: length}
 	const hold = 0.99 // of 50 ms: a memory of 5 s
+	luck := [2]float64{w.start * w.r.NormFloat64(), w.start * w.r.NormFloat64()}
 	for side := range r.Ops {
 		r.Ops[side] = make([]DuetOp, 0, r.Number(length)*w.rate*2/3)
 	}
@@ -58,7 +60,7 @@ func (w *stage) round(length time.Duration, seed uint64) DuetRound {
 		spike := w.r.Float64() < w.spikes*stageBlock.Seconds()
 		from := w.r.IntN(w.rate)
 		for k := range w.rate {
-			us := 400 * math.Exp(w.shared+w.own[side]+w.op*w.r.NormFloat64())
+			us := 400 * math.Exp(w.shared+luck[side]+w.own[side]+w.op*w.r.NormFloat64())
 			if side == DuetHead {
 				us *= 1 + w.change
 			}
@@ -75,13 +77,18 @@ func (w *stage) round(length time.Duration, seed uint64) DuetRound {
 // play makes rounds of 15 s until the duet ends, and gives its judgement.
 func (w *stage) play(t *testing.T, budget time.Duration, o Options) *Judgement {
 	t.Helper()
-	d, err := NewDuet(stageBlock, budget, "http", o)
+	return w.playIn(t, DuetParts{Block: stageBlock}, 15*time.Second, budget, o)
+}
+
+func (w *stage) playIn(t *testing.T, parts DuetParts, round, budget time.Duration, o Options) *Judgement {
+	t.Helper()
+	d, err := NewDuet(parts, budget, "http", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Guard = stageBlock / 5
 	for i := uint64(0); ; i++ {
-		d.Add(w.round(15*time.Second, i))
+		d.Add(w.round(round, i))
 		if s := d.Next(false); s.Done {
 			return s.Judgement
 		}
@@ -234,5 +241,45 @@ func TestDuetForecast(t *testing.T) {
 	t.Logf("%d of %d, %d wrong", concluded, all, wrong)
 	if all < *duetSeries/10 || float64(concluded) < 0.9*float64(all) || float64(wrong) > 0.05*float64(all) {
 		t.Errorf("%d of %d duets concluded within their forecast, %d wrongly", concluded, all, wrong)
+	}
+}
+
+// Servers that start for each round are a little faster or slower in it. Slices of a second resemble
+// each other within a round, so a duet that draws conclusions from them concludes nothing about equal
+// sides, and asks for too little load. Rounds conclude, and raise no more false alarms.
+func TestDuetOfFreshServers(t *testing.T) {
+	racetest.Skip(t, "a simulation of its own")
+	t.Parallel()
+	o := DefaultOptions()
+	o.Metrics = []string{"p50"}
+	fresh := DuetParts{stageBlock, FreshRound}
+	for _, c := range []struct {
+		name     string
+		parts    DuetParts
+		round    time.Duration
+		change   float64
+		budget   time.Duration
+		right    Word
+		least    float64
+		mistaken Word
+	}{
+		{"slices of rounds of 5 s, equal", DuetParts{Block: stageBlock}, 5 * time.Second, 0, time.Minute, Inconclusive, 0, Regressed},
+		{"rounds, equal", fresh, FreshRound, 0, time.Minute, OK, 0.9, Regressed},
+		{"rounds, the tolerance", fresh, FreshRound, 0.05, time.Minute, Inconclusive, 0.9, Regressed},
+		{"rounds, the tolerance, called ok", fresh, FreshRound, 0.05, time.Minute, Inconclusive, 0.9, OK},
+		{"rounds, +13 %", fresh, FreshRound, 0.13, time.Minute, Regressed, 0.95, OK},
+		{"rounds, +13 %, in 20 s", fresh, FreshRound, 0.13, 20 * time.Second, Regressed, 0.5, OK},
+	} {
+		count, load := map[Word]float64{}, 0.0
+		for i := range uint64(*duetSeries) {
+			w := stage{rate: 12, drift: 0.2, block: 0.05, op: 0.1, tails: true, start: 0.03, change: c.change, r: rand.New(rand.NewPCG(i, math.Float64bits(c.change)))}
+			j := w.playIn(t, c.parts, c.round, c.budget, o)
+			count[j.Verdict] += 1 / float64(*duetSeries)
+			load += j.Duet.Seconds / float64(*duetSeries)
+		}
+		t.Logf("%s: %.1f %% ok, %.1f %% regressed, after %.0f s", c.name, 100*count[OK], 100*count[Regressed], load)
+		if count[c.right] < c.least || count[c.mistaken] > 0.051 {
+			t.Errorf("%s: %v, want %s in %v at least, and %s in 5 %% at most", c.name, count, c.right, c.least, c.mistaken)
+		}
 	}
 }

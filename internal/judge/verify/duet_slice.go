@@ -16,9 +16,43 @@ const (
 	slicePairs  = 4 // least number of pairs of blocks in a slice
 )
 
-// slicePairsOf is how many pairs of blocks a slice contains: one second of them, but at least
-// slicePairs. Conclusions are drawn from slices, because neighbouring blocks depend on each other.
-func slicePairsOf(block time.Duration) int { return max(slicePairs, int(sliceLength/(2*block))) }
+// FreshRound is the longest round of a duet whose servers start anew for each round.
+const FreshRound = 2 * time.Second
+
+// DuetParts says how a duet divides its load into slices. Conclusions are drawn from slices, because
+// neighbouring blocks depend on each other. A slice is a second of pairs of blocks, but at least
+// slicePairs of them.
+type DuetParts struct {
+	Block time.Duration
+	// Round is the length of a round that is one slice, however many of its pairs count: its servers
+	// started for it, and all its blocks share what that start made of them, such as the layout of
+	// memory. 0: the servers run all the time.
+	Round time.Duration
+}
+
+// perSlice is how many pairs of blocks a slice has; in a slice that is a round, at most.
+func (p DuetParts) perSlice() int {
+	if p.Round > 0 {
+		return max(1, int(p.Round/(2*p.Block)))
+	}
+	return max(slicePairs, int(sliceLength/(2*p.Block)))
+}
+
+// load is the load that so many slices contain.
+func (p DuetParts) load(slices int) time.Duration {
+	return time.Duration(slices*p.perSlice()) * 2 * p.Block
+}
+
+// word is what a slice is called.
+func (p DuetParts) word() string {
+	if p.Round > 0 {
+		return "round"
+	}
+	return "slice"
+}
+
+// slicesIn is how many slices the load is enough for.
+func (p DuetParts) slicesIn(load time.Duration) int { return int(load / p.load(1)) }
 
 // duetSlice contains consecutive pairs of blocks, without those left out.
 type duetSlice []duetPair

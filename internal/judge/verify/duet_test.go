@@ -136,7 +136,7 @@ func TestDuetOpOfARow(t *testing.T) {
 // played are rounds of 5 s of a machine without noise.
 func playedDuet(t *testing.T, budget time.Duration, change func(side, n int, op *DuetOp)) *Judgement {
 	t.Helper()
-	d, err := NewDuet(50*ms, budget, "http", DefaultOptions())
+	d, err := NewDuet(DuetParts{Block: 50 * ms}, budget, "http", DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestCheckDuet(t *testing.T) {
 	} {
 		o := DefaultOptions()
 		o.Metrics = c.metrics
-		err := o.CheckDuet(c.block, c.budget, "http")
+		err := o.CheckDuet(DuetParts{Block: c.block}, c.budget, "http")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v %v %v: %v", c.block, c.budget, c.metrics, err)
 		}
