@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // command is a row of the table of commands.
@@ -195,6 +197,9 @@ func unknown(name string) error {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.name)
+	}
+	if near := value.Nearest(name, names, 2); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(names, ", "))
 }
