@@ -17,6 +17,7 @@ func Start(f *Line, v []byte) error {
 	at, whole, err := f.clock.Any(v)
 	if err == nil {
 		f.Rec.At, f.Rec.Second, f.Rec.Ended = at, whole, false
+		f.Rec.Zoned, f.Rec.Offset = f.clock.Zoned, f.clock.Offset
 	}
 	return err
 }

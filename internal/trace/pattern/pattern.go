@@ -23,10 +23,12 @@ type Pattern struct {
 	prefix []byte
 	values []slot
 	timed  bool
+	at     int // index of the value that Parse last read; len(values): all of them
 }
 
 // slot is a value, which ends at the literal after it.
 type slot struct {
+	name    string      // for people
 	set     fill.Setter // nil: the value is ignored
 	literal []byte      // the literal after the value; empty: the value is the rest of the line
 	blanks  int         // number of blanks inside the value
@@ -35,6 +37,9 @@ type slot struct {
 	beside  bool        // a path follows at once, and begins with /
 	last    bool        // literal may be missing at the end of the line
 }
+
+// theEnd is the name of what follows the format in a line.
+const theEnd = "the end"
 
 // Piece is a part of a format string: a literal or a variable.
 type Piece struct {
@@ -107,7 +112,7 @@ func New(pieces []Piece, tail fill.Setter) (*Pattern, error) {
 		if beside {
 			p.values[len(p.values)-1].beside = true
 		}
-		p.values = append(p.values, slot{set: at.Set, blanks: at.Blanks, host: at.Role == Host})
+		p.values = append(p.values, slot{name: at.Name, set: at.Set, blanks: at.Blanks, host: at.Role == Host})
 	}
 	if !request {
 		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
@@ -136,17 +141,19 @@ func (p *Pattern) addTail(set fill.Setter) {
 	if len(last.literal) == 0 {
 		last.literal, last.last = []byte(" "), true
 	}
-	p.values = append(p.values, slot{set: set})
+	p.values = append(p.values, slot{name: theEnd, set: set})
 }
 
 // Parse reads one line.
 func (p *Pattern) Parse(line []byte, f *fill.Line) error {
+	p.at = 0
 	if !bytes.HasPrefix(line, p.prefix) {
 		return ErrPrefix
 	}
 	rest := line[len(p.prefix):]
 	for i := range p.values {
 		v := &p.values[i]
+		p.at = i
 		n := v.end(rest)
 		if n < 0 {
 			return ErrShape
@@ -160,10 +167,23 @@ func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 			return err
 		}
 	}
-	if len(rest) > 0 {
+	if p.at++; len(rest) > 0 {
 		return ErrShape
 	}
 	return f.Finish(p.timed)
+}
+
+// Where names the value at which the last line did not fit, and says which share of the values
+// before it did.
+func (p *Pattern) Where() (field string, reached float64) {
+	if p.at >= len(p.values) {
+		return theEnd, 1
+	}
+	n := len(p.values)
+	if p.values[n-1].name == theEnd {
+		n--
+	}
+	return p.values[p.at].name, float64(p.at) / float64(n)
 }
 
 // end is the length of the value at the start of rest, or -1 if its end is missing.

@@ -24,7 +24,7 @@ func TestFormatFaults(t *testing.T) {
 		{Options{Format: "json", Fields: "status=x"}, "the field map has neither uri nor request"},
 		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us, ns, s? or ?`},
 		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
-		{Options{Fields: "uri=x"}, "a field map is given without its format"},
+		{Options{Fields: "url=x"}, `"url" is not part of a field map`},
 	} {
 		if err := CheckFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
