@@ -189,8 +189,14 @@ func named(kind string) string {
 	return "out of order: "
 }
 
-// usual says why a log may be out of order.
+// sorted is how far out of order takt replay accepts a log without a flag, see order.Timed.
+const sorted = 30 * time.Second
+
+// usual says why a log may be out of order, or what to do.
 func (w *Watch) usual() string {
+	if w.disorder.most > sorted {
+		return "; give takt replay --disorder 1m"
+	}
 	if w.started && !w.ended {
 		return "; usual where the time is the start, because lines are written at the end"
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	stepBack   = 30 * time.Second // a smaller step back is disorder, as in order.Timed
-	stepLines  = 5                // so many lines after a step back are a step, fewer are stray lines
-	leastBreak = time.Second      // shorter times without a request are never gaps
+	stepBack   = time.Minute // a smaller step back is disorder
+	stepLines  = 5           // so many lines after a step back are a step, fewer are stray lines
+	leastBreak = time.Second // shorter times without a request are never gaps
 	maxParts   = 4096
 )
 

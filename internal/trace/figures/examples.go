@@ -83,14 +83,14 @@ func printable(v []byte) string {
 func (e Example) String() string {
 	var b strings.Builder
 	if !e.Start.IsZero() {
-		form, kind := "2006-01-02 15:04:05.000 -0700", "start"
-		if e.Whole {
-			form = "2006-01-02 15:04:05 -0700"
-		}
+		kind, about := "start", ""
 		if e.Ended && e.latency == trace.Unknown {
 			kind = "end"
 		}
-		fmt.Fprintf(&b, "%s %s, ", kind, e.Start.Format(form))
+		if e.Whole {
+			about = " ± 1 s"
+		}
+		fmt.Fprintf(&b, "%s %s%s, ", kind, e.Start.Format("2006-01-02 15:04:05.000 -0700"), about)
 	}
 	fmt.Fprintf(&b, "%s %s", e.Method, e.Target)
 	if e.Status > 0 {

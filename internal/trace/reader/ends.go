@@ -41,6 +41,8 @@ func (r *Reader) noteBad(err error) {
 		r.ends.Cut = line
 	case r.counts.Lines == 0 && !other:
 		r.ends.FirstBad = line
+	case r.counts.Lines == 1:
+		r.ends.FirstBad = 0 // several bad lines are not one that was cut
 	}
 }
 

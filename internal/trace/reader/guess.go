@@ -75,8 +75,9 @@ type placed interface {
 	Where() (field string, reached float64)
 }
 
-// fitsNearly is the share of a line's fields that must fit for a format to be named as the closest.
-const fitsNearly = 0.3
+// fitsNearly is the share of a line's fields above which a format is named as the closest, see
+// pattern.Pattern.Where.
+const fitsNearly = 0.24
 
 // closest names the format that the first lines fit best, although no line fits. "": nothing is close.
 func closest(sample []byte, o Options) string {
@@ -111,7 +112,7 @@ func closest(sample []byte, o Options) string {
 		return ""
 	}
 	lines := bytes.Count(sample, []byte("\n"))
-	return fmt.Sprintf(" (the closest is %s: %d %% of the first line fits, up to %s; 0 of the first %d lines fit)", name, int(most*100), place, min(max(lines, 1), sampleLines))
+	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s; 0 of the first %d lines fit)", name, place, min(max(lines, 1), sampleLines))
 }
 
 // fieldsOf names the fields of a JSON object, so that the user can write a field map.

@@ -10,7 +10,7 @@ func TestFormatFaults(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, combined,`},
+		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, ingress, combined,`},
 		{Options{Format: "$status"}, `format "$status": the format has no request; it needs`},
 		{Options{Format: "$status$request"}, "$status and $request are not separated, so nobody can tell where the first one ends; put a blank"},
 		{Options{Format: "$status$args"}, "$status and $args are not separated"},
