@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/trace/fill"
@@ -37,6 +38,13 @@ func w3c(h Hints) (Parser, error) {
 	p.directive(h.Columns)
 	return p, nil
 }
+
+// cloudFrontFields are the columns of CloudFront's standard log (docs.aws.amazon.com, standard log
+// file fields). Parts of such a log lack the line #Fields.
+const cloudFrontFields = ` date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query
+cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher
+x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte x-edge-detailed-result-type
+sc-content-type sc-content-len sc-range-start sc-range-end`
 
 // w3cColumns lists the columns that takt uses. time-taken is in milliseconds (IIS), or with
 // a fraction in seconds (CloudFront).
@@ -120,10 +128,13 @@ func (p *w3cParser) Parse(line []byte, f *fill.Line) error {
 		p.directive(line)
 		return fill.ErrComment
 	}
+	tabbed := bytes.IndexByte(line, '\t') >= 0
+	if p.columns == nil && tabbed && bytes.Count(line, []byte("\t"))+1 == len(strings.Fields(cloudFrontFields)) {
+		p.directive([]byte(w3cTag + cloudFrontFields))
+	}
 	if !p.stamp && (p.date < 0 || p.time < 0) {
 		return errFields
 	}
-	tabbed := bytes.IndexByte(line, '\t') >= 0
 	var date, clock []byte
 	rest, n := line, 0
 	for ; n < len(p.columns) && rest != nil; n++ {

@@ -1,9 +1,6 @@
 package reading
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/figures"
-	"github.com/taktload/takt/internal/trace/reader"
 )
 
 // fewestExamples is the number of kinds that docs/log-formats.md promises.
@@ -96,34 +92,4 @@ func (e example) read(t *testing.T) string {
 		return "not one request"
 	}
 	return found.First[0].String()
-}
-
-// BenchmarkKinds is the speed of each example of the page, with other paths in each line.
-func BenchmarkKinds(b *testing.B) {
-	const lines = 20_000
-	for _, e := range examples(b) {
-		b.Run(strings.ReplaceAll(e.name, "/", "-"), func(b *testing.B) {
-			head, line := e.lines[:len(e.lines)-1], e.lines[len(e.lines)-1]
-			var text []byte
-			for _, h := range head {
-				text = append(append(text, h...), '\n')
-			}
-			for i := range lines {
-				text = append(append(text, strings.Replace(line, "/a", fmt.Sprintf("/a/%d", i), 1)...), '\n')
-			}
-			o := e.settings(b).Options
-			b.ReportAllocs()
-			for b.Loop() {
-				r, err := reader.New("log", bytes.NewReader(text), o)
-				var rec trace.Record
-				for err == nil {
-					err = r.Next(&rec)
-				}
-				if err != io.EOF || r.Counts().Records != lines {
-					b.Fatal(err, r.Counts())
-				}
-			}
-			b.ReportMetric(lines*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlines/s")
-		})
-	}
 }

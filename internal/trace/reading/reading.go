@@ -189,7 +189,7 @@ func (l *Log) Formats() string {
 	var names []string
 	for _, r := range l.readers {
 		name := r.Format()
-		if strings.ContainsAny(name, "$%") {
+		if strings.ContainsAny(name, "$%{") {
 			name = "the given format"
 		}
 		if !slices.Contains(names, name) {
