@@ -75,7 +75,7 @@ func (o *Options) finish(r *takt.Report) {
 	for name, n := range map[string]uint64{
 		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
 		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
-		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "log_began_again": a.again,
+		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "spread_over_milliseconds": a.fine, "log_began_again": a.again,
 		"without_times": a.lines.Untimed, "without_host": a.hostless, "gaps_shortened": run.shortened(),
 	} {
 		if n > 0 {
