@@ -51,8 +51,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// Records of the same millisecond are spread over it, in their order; one alone keeps its stamp, and so
-// do finer stamps.
+// Records of the same millisecond are spread over it, in their order; a single record keeps its
+// stamp, like a finer stamp.
 func TestMilliseconds(t *testing.T) {
 	at := []time.Duration{0, time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond, 2 * time.Millisecond, 2500 * time.Microsecond, 2500 * time.Microsecond}
 	var records []trace.Record

@@ -11,8 +11,8 @@ import (
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
-// sampleLines limits the lines by which auto detects the format, and sureLines those by which
-// it says how sure that is.
+// sampleLines limits the lines that auto looks at to detect the format, and sureLines the lines that
+// say how sure that is.
 const (
 	sampleLines = 50
 	sureLines   = 1000
