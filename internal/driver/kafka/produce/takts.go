@@ -2,7 +2,9 @@ package produce
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -37,6 +39,10 @@ func (o *Options) openTakts(run *Run) (client, error) {
 	if o.Compression == "zstd" {
 		opt.Oldest = kafka.OldestZstd
 	}
+	if o.Idempotence {
+		opt.MaxOpen = min(opt.MaxOpen, kafka.MostOpenNumbered)
+		opt.Identify = func(ctx context.Context) (kafka.Identity, error) { return identify(ctx, leaders) }
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
 	defer cancel()
 	p, err := kafka.NewProducer(ctx, opt)
@@ -45,6 +51,18 @@ func (o *Options) openTakts(run *Run) (client, error) {
 		return nil, err
 	}
 	return &takts{p, leaders}, nil
+}
+
+// identify asks a broker for the identity of an idempotent producer.
+func identify(ctx context.Context, c *kgo.Client) (kafka.Identity, error) {
+	resp, err := kmsg.NewPtrInitProducerIDRequest().RequestWith(ctx, c)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.ErrorCode)
+	}
+	if err != nil {
+		return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
+	}
+	return kafka.Identity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
 }
 
 // write implements client.
