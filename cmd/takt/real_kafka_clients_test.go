@@ -98,6 +98,9 @@ func (b broker) writeAll(t *testing.T, client string, args []string, cells map[s
 	own := client == "takt" || client == "franz" // idempotent if --required-acks is all, unless told otherwise
 	for _, acks := range [][]string{{"none"}, {"local"}, {"all"}, {"all", fmt.Sprintf("--idempotence=%t", !own)}} {
 		for codec, compression := range codecs {
+			if len(args) > 0 && codec%4 > 0 { // codecs and connections are independent: the first and the last will do
+				continue
+			}
 			r := b.run(t, "produce", slices.Concat(args, []string{"--create-topic", "--client", client, "--compression", compression, "--message-batch-size", "20",
 				"-n", strconv.Itoa(cellRecords), "--messages-data", strings.Repeat("takt ", 60), // compressible: clients do not compress what would not become smaller
 				"--required-acks"}, acks)...)

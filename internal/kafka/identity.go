@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -28,8 +27,8 @@ type numbering struct {
 	next    int32 // number of the next new record
 	written int32 // number after the last acknowledged record
 	// gap: a batch ended without an acknowledgement, so a broker may miss its numbers, and
-	// refuses what follows. New batches begin again at 0 in the next epoch, after each batch with
-	// a number of this epoch has its result.
+	// refuses what follows. New batches begin again at 0 under another identity, after each batch
+	// with a number of this one has its result.
 	gap bool
 }
 
@@ -37,13 +36,13 @@ type numbering struct {
 // the lock.
 func (p *Producer) number(b *Batch, r *route) bool {
 	n := &r.numbers
-	// After a batch before it began the next epoch, a number of the old one is known to be unused.
+	// If a batch before it began again, the broker does not have b: its number followed a gap.
 	b.numbered = b.numbered && b.identity == n.Identity
 	if p.opt.Identify == nil || b.numbered {
 		return true
 	}
 	if n.gap {
-		if r.onWay > 0 || !p.nextEpoch(n) {
+		if r.onWay > 0 || !p.beginAgain(n) {
 			return false
 		}
 	}
@@ -55,22 +54,19 @@ func (p *Producer) number(b *Batch, r *route) bool {
 	return true
 }
 
-// nextEpoch begins the next epoch in a partition. It reports whether there is one: after the last
-// epoch, look asks for another id.
-func (p *Producer) nextEpoch(n *numbering) bool {
-	next := Identity{n.ID, n.Epoch + 1}
-	if n.Epoch == math.MaxInt16 {
-		if p.identity.ID == n.ID {
-			p.spent = true
-			return false
-		}
-		next = p.identity
+// beginAgain begins again at 0 under another identity. It reports whether there is one: look asks
+// for it.
+func (p *Producer) beginAgain(n *numbering) bool {
+	if p.identity == n.Identity {
+		p.spent = true
+		return false
 	}
-	*n = numbering{Identity: next}
+	*n = numbering{Identity: p.identity}
 	return true
 }
 
-// renew asks for another id if all epochs of this one were used.
+// renew asks for another identity if a partition needs one. Java's producer counts its epoch up
+// instead, which not every broker accepts.
 func (p *Producer) renew(ctx context.Context) error {
 	p.mu.Lock()
 	spent := p.spent

@@ -59,7 +59,7 @@ type Producer struct {
 	turns   uint64    // number of batches sent
 
 	identity Identity
-	spent    bool // all epochs of identity were used
+	spent    bool // a partition needs another identity
 }
 
 // route is the way to one partition.
