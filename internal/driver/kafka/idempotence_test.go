@@ -152,6 +152,15 @@ func TestNoIdentity(t *testing.T) {
 	}
 }
 
+// A broker that has just started has no identity yet: the producer asks again.
+func TestIdentityLater(t *testing.T) {
+	c := broker(t)
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 5})
+	if r := run(t, idempotent(c), requests(20)); r.Counts.OK != 20 {
+		t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
+	}
+}
+
 // Who waits for all replicas is idempotent, as in Java, unless the flag says otherwise. takt's own
 // client does that.
 func TestIdempotentByDefault(t *testing.T) {

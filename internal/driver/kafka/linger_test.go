@@ -105,6 +105,21 @@ func TestLingerStays(t *testing.T) {
 	}
 }
 
+// Every client has room for the batches that --linger lets takt have in flight.
+func TestLingerOfAllClients(t *testing.T) {
+	for _, client := range clients() {
+		c := broker(t)
+		o := producerOf(c)
+		o.Client, o.Linger, o.MessageSize = client, 5*time.Millisecond, 40
+		if r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests = engine.MustRate("200k/s"), 20_000 }); r.Counts.OK != 20_000 {
+			t.Errorf("%s: counts %+v, errors %+v", client, r.Counts, r.Errors)
+		}
+		if n := ends(t, c); n != 20_000 {
+			t.Errorf("%s: the topic has %d records", client, n)
+		}
+	}
+}
+
 // In sangrenel's closed loop, --linger changes nothing without --message-batch-size.
 func TestLingerInAClosedLoop(t *testing.T) {
 	c := broker(t)

@@ -3,6 +3,7 @@ package produce
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -53,16 +54,28 @@ func (o *Options) openTakts(run *Run) (client, error) {
 	return &takts{p, leaders}, nil
 }
 
-// identify asks a broker for the identity of an idempotent producer.
+// identifyEvery is the time between two requests for an identity.
+const identifyEvery = 50 * time.Millisecond
+
+// identify asks for the identity of an idempotent producer. A broker that has just started says
+// "later" first.
 func identify(ctx context.Context, c *kgo.Client) (kafka.Identity, error) {
-	resp, err := kmsg.NewPtrInitProducerIDRequest().RequestWith(ctx, c)
-	if err == nil {
-		err = kerr.ErrorForCode(resp.ErrorCode)
+	for {
+		resp, err := kmsg.NewPtrInitProducerIDRequest().RequestWith(ctx, c)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		switch {
+		case err == nil:
+			return kafka.Identity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
+		case !kerr.IsRetriable(err) || ctx.Err() != nil:
+			return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
+		}
+		select {
+		case <-time.After(identifyEvery):
+		case <-ctx.Done():
+		}
 	}
-	if err != nil {
-		return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
-	}
-	return kafka.Identity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
 }
 
 // write implements client.
