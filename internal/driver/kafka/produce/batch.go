@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type record struct {
 	pending
 	partition int32
 	stream    uint16
+	part      uint16 // place of its part in the batch
 	number    uint64 // number in its stream and partition
 	bytes     int32  // size of the message
 	err       error  // nil: acknowledged
@@ -43,12 +45,13 @@ type batch struct {
 	ops      []pending
 	tokens   []uint64  // tokens of ops: enough for the answer to a uniform batch
 	room     int       // largest size in bytes of the records of ops
+	full     bool      // another record would not have fitted
 	records  []record  // records of ops; empty for a uniform batch, unless it fails
 	contents []content // contents of ops, for a client library
 	keys     []byte    // keys of the records
-	parts    []*part   // parts, one per partition; they contain the records' values
+	parts    []*part   // parts, each for a partition; they contain the records' values
 	spare    []*part
-	byPlace  []*part        // parts by partition, if records have keys
+	byPlace  []*part        // the newest parts by partition, if records have keys
 	sealed   []*kafka.Batch // the batches of parts, for kafka.Producer
 	began    time.Time
 	left     atomic.Int32 // number of records without an answer
@@ -71,6 +74,7 @@ func (n *numbers) grow(partitions int32) {
 type part struct {
 	kafka.Batch
 	batch    *batch
+	index    uint16 // place in batch.parts
 	first    uint64 // number of the first record, in a uniform batch
 	bytes    int    // bytes of the messages, in a uniform batch
 	answered []record
@@ -97,7 +101,9 @@ func (b *batch) fill() {
 		return
 	}
 	turn := w.turn
-	w.turn = (w.turn + 1) % partitions
+	if w.onTurn += b.room; !w.filling || b.full || w.onTurn >= w.batchBytes {
+		w.turn, w.onTurn = (w.turn+1)%partitions, 0
+	}
 	p := b.part(turn, b.room)
 	p.first, p.bytes = (*b.numbers)[turn], 0
 	for i := range b.ops {
@@ -119,13 +125,16 @@ func (b *batch) fillByKey(partitions int32) {
 		key := b.keys[from:len(b.keys):len(b.keys)]
 		partition := w.route(key, partitions)
 		p := b.byPlace[partition]
-		if p == nil {
+		if p == nil || w.filling && p.Filled()+w.recordSize(op.seq) > w.batchBytes && len(b.parts) < maxParts {
 			p = b.part(partition, 0)
 			b.byPlace[partition] = p
 		}
 		b.render(p, op, key)
 	}
 }
+
+// maxParts is the largest number of parts in a batch.
+const maxParts = math.MaxUint16
 
 // part adds a part to the batch, with room for this many bytes.
 func (b *batch) part(partition int32, room int) *part {
@@ -137,6 +146,7 @@ func (b *batch) part(partition int32, room int) *part {
 		p.Ended = p.end
 	}
 	p.Reset(partition, room)
+	p.index = uint16(len(b.parts))
 	b.parts = append(b.parts, p)
 	return p
 }
@@ -184,7 +194,7 @@ func (b *batch) detail() {
 
 // keep adds the record of op, which is in p.
 func (b *batch) keep(p *part, op *pending, number uint64, bytes int) {
-	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.Stream, number: number, bytes: int32(bytes)})
+	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.Stream, part: p.index, number: number, bytes: int32(bytes)})
 }
 
 // arrive notes the instant at which an answer came to this host.
@@ -238,7 +248,7 @@ func (p *part) end(arrived time.Time, err error) {
 	case b.worker.apart:
 		p.answered = p.answered[:0]
 		for i := range b.records {
-			if r := &b.records[i]; r.partition == p.Partition() {
+			if r := &b.records[i]; r.part == p.index {
 				r.err = err
 				p.answered = append(p.answered, *r)
 			}

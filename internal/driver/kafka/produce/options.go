@@ -49,12 +49,14 @@ type Options struct {
 	Linger      time.Duration
 	Timeout     time.Duration // time limit for a record
 	Idempotence bool
-	Transaction int // records in a transaction; 0: no transactions
+	idempotence bool // Idempotence was given, true or false
+	Transaction int  // records in a transaction; 0: no transactions
 	Create      cluster.Create
 
 	RunID      cluster.RunID // of the current run, set by Begin
 	Partitions int32         // number of partitions of the topic, set by Probe
 
+	filling    bool          // batches fill up to BatchBytes while records linger
 	until      time.Duration // end of the schedule; 0: unknown, or a closed loop
 	before     *logEnds      // ends of the partitions before the run; nil: there are acknowledgements, or no broker
 	text       *text
@@ -85,7 +87,7 @@ const maxBytes = 1 << 30
 func New() *Options {
 	return &Options{
 		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
-		Acks: AcksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
+		Acks: AcksLocal, Workers: 1, Writers: defaultWriter, MaxOpen: 5, Interval: 5, BatchBytes: defaultBytes, Timeout: 10 * time.Second,
 		Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
 }
@@ -144,9 +146,10 @@ func (o *Options) Unused() (flags []string, why string) { return engine.LoopFlag
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
 	o.ReadProperties()
-	if o.Client == cluster.ClientTakt && (o.Idempotence || o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
+	if o.Client == cluster.ClientTakt && (o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
 		o.Client = cluster.ClientFranz
 	}
+	o.shapeIdempotence()
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
 		rate := engine.PerSecond(float64(o.ProduceRate))
 		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
@@ -173,7 +176,50 @@ func (o *Options) Shape(e *engine.Options) {
 		o.shapeFault = value.Faultf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
 	}
 	e.Drain.SetFallback(o.Timeout)
+	if !e.Closed() {
+		o.shapeBatches()
+	}
 }
+
+// shapeIdempotence sets what Java's producer does, too: who waits for all replicas is idempotent.
+// sarama would send one request at a time then, so there the flag decides alone.
+func (o *Options) shapeIdempotence() {
+	own := o.Client == cluster.ClientTakt || o.Client == cluster.ClientFranz
+	if !o.idempotence && own && o.Acks == AcksAll && o.NewestProduce() >= kafka.Oldest {
+		o.Idempotence = true
+	}
+}
+
+const (
+	defaultBytes  = 1_000_012 // franz-go's default, the largest batch that brokers accept
+	defaultWriter = 5
+	lingerBytes   = 16 << 10 // batch.size of Java's producer
+	leastRecord   = 8        // bytes of the smallest record
+)
+
+// shapeBatches sets the limits of batches at a rate with --linger, where no flag says otherwise:
+// those of Java's producer, whose batches have a limit of bytes and not of records.
+func (o *Options) shapeBatches() {
+	if o.Linger <= 0 || o.BatchSize > 1 {
+		return
+	}
+	if o.BatchBytes == defaultBytes {
+		o.BatchBytes = lingerBytes
+	}
+	o.BatchSize, o.filling = max(1, o.BatchBytes/leastRecord), true
+}
+
+// writersOf is the number of writers of each worker. Java's producer has as many requests in flight
+// as a connection may have, each with a batch for each partition.
+func (o *Options) writersOf(partitions int32) int {
+	if !o.filling || o.Writers != defaultWriter || o.unordered() {
+		return o.Writers
+	}
+	return max(o.Writers, min(o.MaxOpen*int(partitions), mostWriters))
+}
+
+// mostWriters is the largest number of writers that takt chooses itself.
+const mostWriters = 100
 
 // Secrets implements takt.Secretive.
 func (o *Options) Secrets() []string { return o.SASL.Secrets() }
@@ -239,6 +285,9 @@ func (o *Options) tail() (tail []byte, stampAt int) {
 	tail = kafka.AppendHeaders(nil, append([]kgo.RecordHeader{room}, list...))
 	return tail, bytes.Index(tail, room.Value)
 }
+
+// unordered reports whether writers do not wait for each other.
+func (o *Options) unordered() bool { return o.Client == cluster.ClientSarama }
 
 func (o *Options) inValue() bool {
 	return o.text.random != nil && o.text.least() >= cluster.StampBytes && !o.Plain
@@ -316,8 +365,8 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 	now := time.Now()
 	p := &Run{
 		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
-		unordered: o.Client == cluster.ClientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
-		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
+		unordered: o.unordered(), apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		writers: o.writersOf(o.Partitions), batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling,
 		transaction: o.Transaction, timeout: o.Timeout,
 	}
 	p.partitions.Store(o.Partitions)

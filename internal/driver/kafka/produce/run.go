@@ -46,9 +46,9 @@ type Run struct {
 	inline      int // largest batch, in records, that the caller writes itself
 	batchSize   int // records in a batch
 	batchBytes  int
-	overhead    int // bytes of a record besides its value
 	linger      time.Duration
-	transaction int // records in a transaction; 0: no transactions
+	filling     bool // a batch is limited by its bytes, for each partition, and stays on a partition until it is full
+	transaction int  // records in a transaction; 0: no transactions
 	timeout     time.Duration
 
 	until   time.Duration         // end of the schedule; 0: unknown, or a closed loop
