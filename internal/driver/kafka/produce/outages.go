@@ -16,6 +16,9 @@ type outages struct {
 	has   func(cluster.StreamKey, uint64) bool
 }
 
+// Outage is takt.Driver.Outage.
+func (p *Run) Outage() (takt.Outage, bool) { return p.outages.log.Newest() }
+
 // grow makes room for this number of partitions. One goroutine at a time calls it.
 func (o *outages) grow(partitions int32) {
 	var list []*outage.Part
