@@ -73,15 +73,21 @@ func (l *Log) begin(p *Part, from, to time.Duration, cause string) *spell {
 	return s
 }
 
-// Lost notes that the part does not work since the instant at, or since it last worked, because of
-// err.
-func (p *Part) Lost(at time.Duration, err error) {
+// Lost notes that the part does not work since the instant at, because of err. sent is the instant at
+// which the oldest operation without an answer was sent. If nothing was answered for a long time
+// before, the outage began then: a broker that was frozen refuses what it was sent when it goes on.
+func (p *Part) Lost(sent, at time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now == nil {
-		p.spells++
-		p.now = p.log.begin(p, max(p.last, at), -1, err.Error())
+	if p.now != nil {
+		return
 	}
+	from := max(p.last, at)
+	if quiet := max(p.last, sent); at-quiet >= Silence {
+		from = quiet
+	}
+	p.spells++
+	p.now = p.log.begin(p, from, -1, err.Error())
 }
 
 // Silent notes that nothing of the part has been answered since the instant from.

@@ -105,7 +105,7 @@ func (o *outages) check(number int32, began, now time.Time, err error, lag int64
 	o.mu.Unlock()
 	switch { // without the lock: the log asks what has arrived
 	case failed:
-		p.Lost(o.since(began), err)
+		p.Lost(o.since(began), o.since(began), err)
 	case quiet:
 		p.Silent(o.since(heard))
 	case works:

@@ -39,9 +39,9 @@ func (p *Run) Receives(arrivals func() outage.Arrivals, has func(cluster.StreamK
 }
 
 // again is called when takt's own client sends records of a partition again.
-func (p *Run) again(partition int32, records int, err error) {
+func (p *Run) again(partition int32, records int, sent time.Time, err error) {
 	part := p.outages.of(partition)
-	part.Lost(time.Since(p.start), err)
+	part.Lost(sent.Sub(p.start), time.Since(p.start), err)
 	part.Retried(records)
 }
 
@@ -52,7 +52,7 @@ func (p *Run) outcome(partition int32, records int, began time.Time, err error) 
 	case err == nil:
 		part.Worked(began.Sub(p.start), time.Since(p.start))
 	case cluster.Unreachable(err):
-		part.Lost(began.Sub(p.start), err)
+		part.Lost(began.Sub(p.start), began.Sub(p.start), err)
 		part.Failed(records)
 	}
 }
