@@ -99,34 +99,42 @@ func (n *artemisNode) hide(mode string) string {
 
 func (n *artemisNode) alive() bool { return exec.Command("sh", "-c", n.kill("0")).Run() == nil }
 
-// says counts a message of the broker in its log.
-func (n *artemisNode) says(code string) int {
-	text, _ := os.ReadFile(filepath.Join(n.dir, "out"))
-	return strings.Count(string(text), code)
-}
-
-// The messages of a broker when it is the active one, and when it waits as the backup.
+// The messages of a broker that begins or ends, that is active, and that waits as the backup.
 const (
-	isActive = "AMQ221007" // server is now active
-	isBackup = "AMQ221109" // backup server started, or waits for the lock
+	isStarting = "AMQ221000"
+	isStopped  = "AMQ221002"
+	isActive   = "AMQ221007"
+	isBackup   = "AMQ221031"
 )
 
-// await makes the first broker the active one, and the second its backup. A pair fails back only
-// when the backup is restarted.
+// role is isActive, isBackup, or another text.
+func (n *artemisNode) role() (role string) {
+	if !n.alive() {
+		return isStopped
+	}
+	text, _ := os.ReadFile(filepath.Join(n.dir, "out"))
+	for line := range strings.Lines(string(text)) {
+		for _, code := range []string{isStarting, isStopped, isActive, isBackup} {
+			if strings.Contains(line, code) {
+				role = code
+			}
+		}
+	}
+	return role
+}
+
+// await starts what does not run, and waits until the first broker is active and the second its
+// backup: a primary that comes back asks the backup for its place.
 func (p *pair) await(t *testing.T) {
 	t.Helper()
 	for _, n := range p.nodes {
-		if n.alive() {
-			shell(t, n.kill("KILL"))
-			until(t, "the broker is gone", func() bool { return !n.alive() })
+		if !n.alive() {
+			shell(t, n.begin())
 		}
 	}
-	before := p.nodes[0].says(isActive)
-	shell(t, p.nodes[0].begin())
-	until(t, "the first broker is active", func() bool { return p.nodes[0].says(isActive) > before })
-	waits := p.nodes[1].says(isBackup)
-	shell(t, p.nodes[1].begin())
-	until(t, "the second broker is its backup", func() bool { return p.nodes[1].says(isBackup) > waits })
+	until(t, "the first broker is active, and the second its backup", func() bool {
+		return p.nodes[0].role() == isActive && p.nodes[1].role() == isBackup
+	})
 }
 
 // log has what both brokers logged of their roles since an instant.
@@ -136,8 +144,8 @@ func (p *pair) log(since time.Time) string {
 		text, _ := os.ReadFile(filepath.Join(n.dir, "out"))
 		for line := range strings.Lines(string(text)) {
 			at, err := time.ParseInLocation("2006-01-02 15:04:05,000", line[:min(len(line), 23)], time.Local)
-			if err == nil && at.After(since) && (strings.Contains(line, isActive) || strings.Contains(line, "AMQ221002") || strings.Contains(line, isBackup)) {
-				list = append(list, fmt.Sprintf("%.1fs node%d %.70s", at.Sub(since).Seconds(), i, line[min(len(line), 30):]))
+			if err == nil && at.After(since) && (strings.Contains(line, isActive) || strings.Contains(line, isStopped) || strings.Contains(line, isBackup)) {
+				list = append(list, fmt.Sprintf("%.1fs node%d %s", at.Sub(since).Seconds(), i, strings.TrimSpace(line[strings.Index(line, "AMQ"):min(len(line), strings.Index(line, "AMQ")+60)])))
 			}
 		}
 	}
