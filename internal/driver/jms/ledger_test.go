@@ -156,6 +156,23 @@ func TestLedgerUnknown(t *testing.T) {
 	}
 }
 
+// A broker that is too slow before the run has counters all the same: the report says why there is no ledger.
+func TestLedgerUnread(t *testing.T) {
+	m, over := artemis(t), make(chan struct{})
+	m.s.Answer = func(address string, q amqptest.Question) (bool, string) {
+		<-over
+		return m.answer(address, q)
+	}
+	m.Broker = amqptest.New(t, m.s)
+	o := served(t, m.Broker, NewProducer())
+	o.MessageCount = 20
+	defer close(over)
+	r := makeRun(t, o, nil)
+	if l := r.Ledger; l.Source != "" || !r.Warned("ledger_unknown") {
+		t.Errorf("%+v, warnings %v", l, r.Warnings)
+	}
+}
+
 // A restart loses the counters, so depths and receipts tell what is missing.
 func TestLedgerAfterRestart(t *testing.T) {
 	d := destination{name: "TEST"}

@@ -31,6 +31,7 @@ type run struct {
 	credit    starvation
 	outages   *outage.Log
 	before    *reading // the broker's counters before the run; nil: unknown
+	unread    error    // why they are unknown although the broker has them; nil: it has none
 
 	sink     takt.Sink
 	tally    tally
