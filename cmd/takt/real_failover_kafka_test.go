@@ -439,6 +439,7 @@ func (x cell) test(t *testing.T, c cluster) {
 	l := r.Ledger
 	t.Logf("CELL %s\n  outages: %s\n  consumer: %s, received %d, duplicate %v, lag %v\n  leaders: %s\n  counts %+v, duplicate %v, lost %v\n  ledger %+v stored %v, topic: %+v\n  errors %v\n  warnings %v", x.name, outageText(r), outageText(consumed), consumed.Counts.OK, consumed.Extra["duplicate"], consumed.Extra["lag"], seen.text(r.StartedAt),
 		r.Counts, r.Extra["duplicate"], r.Extra["lost"], l, *l.Stored, s, r.Errors, r.Warnings)
+	t.Log(said)
 	t.Logf("verdict %v, p50 %.0f p99 %.0f max %.0f", r.Verdict, r.Latency["response"].P50, r.Latency["response"].P99, r.Latency["response"].Max)
 	if code != 0 || (len(r.Outages) > 0) != x.out {
 		t.Errorf("exit code %d, outages %+v\n%s", code, r.Outages, said)
