@@ -54,6 +54,8 @@ func (p *Run) outcome(partition int32, records int, began time.Time, err error) 
 	case cluster.Unreachable(err):
 		part.Lost(began.Sub(p.start), began.Sub(p.start), err)
 		part.Failed(records)
+	case cluster.Classify(err) == cluster.ClassUnknownTopic: // the topic was deleted
+		part.Failed(records)
 	}
 }
 
