@@ -32,9 +32,9 @@ type Options struct {
 	// nil: no identity.
 	Identify func(ctx context.Context) (Identity, error)
 	// Again is called when a batch of a partition waits to be sent again because of err. records is
-	// the number of its records, 0 if they were not sent yet, or were counted before. It must not
-	// call the producer. nil: nobody wants to know.
-	Again func(partition int32, records int, err error)
+	// the number of its records, 0 if they were not sent yet, or were counted before. since is when
+	// Send got it. It must not call the producer. nil: nobody wants to know.
+	Again func(partition int32, records int, since time.Time, err error)
 }
 
 // Producer sends batches over a connection to each leader.
@@ -245,7 +245,7 @@ func (p *Producer) tell(b *Batch) {
 	if b.sent && !b.counted {
 		b.counted, records = true, b.Len()
 	}
-	p.opt.Again(b.Partition(), records, b.err)
+	p.opt.Again(b.Partition(), records, b.deadline.Add(-p.opt.Timeout), b.err)
 }
 
 // passes reports whether sending a batch again may succeed.

@@ -132,8 +132,23 @@ func (l *line) giveUp() {
 // lost notes that the connection was lost.
 func (c *conn) lost(err error) {
 	if !errors.Is(err, amqp.ErrClosed) && c.run.released.Load() && !c.run.over.Load() {
-		c.line.part.Lost(c.run.now(), err)
+		now := c.run.now()
+		c.line.part.Lost(c.line.oldest(now), now, err)
 	}
+}
+
+// oldest is the instant at which the oldest message without an answer was sent; now: there is none.
+func (l *line) oldest(now time.Duration) time.Duration {
+	for _, p := range l.producers {
+		p.mu.Lock()
+		for i := range p.flight {
+			if f := &p.flight[i]; f.open {
+				now = min(now, f.sent)
+			}
+		}
+		p.mu.Unlock()
+	}
+	return now
 }
 
 // The wait before an attempt to connect doubles from firstWait to lastWait, less up to a half by

@@ -199,6 +199,9 @@ func (r *run) readBefore(ctx context.Context) {
 	var err error
 	if r.before, err = r.read(ctx); err != nil {
 		r.before = nil
+		if ctx.Err() != nil { // a slow broker has counters, too
+			r.unread = context.Cause(ctx)
+		}
 		r.o.follower.say("no ledger: %v", err)
 	}
 }

@@ -91,6 +91,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 		Receive: func(ctx context.Context, sink takt.Sink) error {
 			return r.ReceiveOwn(ctx, c, sink)
 		},
+		Outage: func() (takt.Outage, bool) { return p.Outage() },
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			p.Describe(rep)

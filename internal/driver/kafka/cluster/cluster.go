@@ -95,8 +95,11 @@ func (c *Cluster) addSecurityFlags(fs *pflag.FlagSet) {
 func (c *Cluster) Validate() (faults value.Faults) {
 	faults.Add(c.Properties.faults...)
 	for _, b := range c.Addresses() {
-		_, _, err := net.SplitHostPort(b)
-		faults.If(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
+		_, port, err := net.SplitHostPort(b)
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		faults.If(err != nil || port == "", "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
 	faults.If(c.ClientID == "", "--client-id is empty; name takt, or leave the flag out")
 	faults.If(c.Topic == "", "--topic is empty; name the topic")
@@ -119,7 +122,12 @@ func NoArguments(args []string) []error {
 }
 
 // Addresses are the brokers to ask first, host:port.
-func (c *Cluster) Addresses() []string { return strings.Split(c.Brokers, ",") }
+func (c *Cluster) Addresses() (list []string) {
+	for b := range strings.SplitSeq(c.Brokers, ",") {
+		list = append(list, strings.TrimSpace(b))
+	}
+	return list
+}
 
 // shortVersion is the version without its third number, which changed no protocol
 // since 1.0; before that there were four numbers.

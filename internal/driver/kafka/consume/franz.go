@@ -22,6 +22,7 @@ type franzConsumer struct {
 	fetching chan struct{} // closed when the first fetch is sent
 	once     sync.Once
 	over     atomic.Bool // the run is over
+	answers  sync.Map    // by broker: instant of the last answer to a fetch
 
 	take  taking
 	batch []message
@@ -30,6 +31,7 @@ type franzConsumer struct {
 
 func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	f := &franzConsumer{Options: o, r: r, fetching: make(chan struct{})}
+	r.outages.watch(f.answered)
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
@@ -136,6 +138,22 @@ func (f *franzConsumer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _,
 	if key == kmsg.Fetch.Int16() {
 		f.once.Do(func() { close(f.fetching) })
 	}
+}
+
+// OnBrokerRead implements kgo.HookBrokerRead.
+func (f *franzConsumer) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
+	if key == kmsg.Fetch.Int16() && err == nil {
+		f.answers.Store(broker.NodeID, time.Now())
+	}
+}
+
+// answered is the instant at which the leader of a partition last answered a fetch; zero: unknown.
+func (f *franzConsumer) answered(partition int32) time.Time {
+	leader, _, err := f.client.PartitionLeader(f.Topic, partition)
+	if at, ok := f.answers.Load(leader); ok && err == nil {
+		return at.(time.Time)
+	}
+	return time.Time{}
 }
 
 // await waits until the broker has the first fetch.

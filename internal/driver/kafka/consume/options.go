@@ -166,14 +166,17 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
 	r := NewReceiver(o.Traffic, nil)
+	r.outages = newOutages(o.MaxWait, r.Arrivals)
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
+		Outage:  r.outages.log.Newest,
 		Lag:     r.Lag,
 		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			o.FindLag(ctx, r, rep)
 			r.Describe(rep)
+			r.outages.log.Describe(rep, false)
 			o.Properties.Describe(rep)
 			o.Traffic.DescribeTopic(rep)
 			return nil
@@ -188,6 +191,7 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.until, r.full = o.ends, func() { stop(errRead) }
+	r.outages.start = time.Now()
 	c, err := o.connect(r)
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		return err
 	}
 	defer unwatch()
-	unfollow, err := o.WatchEnds(r.read, o.Committed, r.raiseEnds)
+	unfollow, err := o.WatchEnds(r.read, o.Committed, r.look)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ type Receiver struct {
 	partitions map[int32]*partition
 	assigned   []int32 // what a group gave this client last, begun or not
 	troubles   troubles
+	outages    *outages // nil: another part of the run sees them
 }
 
 // troubles are errors from which a client recovered.
@@ -243,6 +244,17 @@ func (r *Receiver) leave(number int32) {
 	if p := r.partitions[number]; p != nil {
 		p.left = true
 	}
+	r.outages.left(number, time.Now())
+}
+
+// lagOf is how many records of a partition are not read.
+func (r *Receiver) lagOf(number int32) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[number]; p != nil {
+		return p.lag()
+	}
+	return 0
 }
 
 // pass notes the offset up to which a partition was read: Kafka's own records are not
@@ -296,15 +308,16 @@ func (r *Receiver) setEnds(ends map[int32]int64) {
 	}
 }
 
-// raiseEnds notes the ends of partitions during the run. Answers to fetches may know later ones.
-func (r *Receiver) raiseEnds(ends map[int32]int64) {
+// look notes the ends of partitions during the run. Answers to fetches may know later ones.
+func (r *Receiver) look(l cluster.Look) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for number, end := range ends {
+	for number, end := range l.Ends {
 		if p := r.partitions[number]; p != nil {
 			p.end = max(p.end, end)
 		}
 	}
+	r.mu.Unlock()
+	r.outages.looked(l, time.Now(), r.lagOf)
 }
 
 // receive is takt.Driver.Receive of consumers.
@@ -320,6 +333,7 @@ func (r *Receiver) receive(ctx context.Context, c Consumer, sink takt.Sink) erro
 		r.traffic.Drain(&results[0])
 		wanted := sink.Received(results[:len(batch)])
 		r.count(batch, wanted)
+		r.outages.arrived(batch[0].partition, at)
 		return wanted
 	})
 }

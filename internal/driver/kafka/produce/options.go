@@ -307,6 +307,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			}
 			return p.Client(), o.Watch(p, p.Grow)
 		},
+		Outage: func() (takt.Outage, bool) { return p.Outage() },
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)

@@ -54,6 +54,8 @@ func TestFaults(t *testing.T) {
 		{"--required-acks 2", `"2" is unknown`},
 		{"--client own", `"own" is unknown`},
 		{"--brokers localhost", `bad broker "localhost"`},
+		{"--brokers localhost:", `bad broker "localhost:"`},
+		{"--brokers localhost:99999", `bad broker "localhost:99999"`},
 		{"--topic=", "--topic is empty"},
 		{"--api-version 7", `unknown --api-version "7"`},
 		{"--data no-such-file", "check --data"},

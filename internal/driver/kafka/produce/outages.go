@@ -16,6 +16,9 @@ type outages struct {
 	has   func(cluster.StreamKey, uint64) bool
 }
 
+// Outage is takt.Driver.Outage.
+func (p *Run) Outage() (takt.Outage, bool) { return p.outages.log.Newest() }
+
 // grow makes room for this number of partitions. One goroutine at a time calls it.
 func (o *outages) grow(partitions int32) {
 	var list []*outage.Part
@@ -36,9 +39,9 @@ func (p *Run) Receives(arrivals func() outage.Arrivals, has func(cluster.StreamK
 }
 
 // again is called when takt's own client sends records of a partition again.
-func (p *Run) again(partition int32, records int, err error) {
+func (p *Run) again(partition int32, records int, sent time.Time, err error) {
 	part := p.outages.of(partition)
-	part.Lost(time.Since(p.start), err)
+	part.Lost(sent.Sub(p.start), time.Since(p.start), err)
 	part.Retried(records)
 }
 
@@ -49,7 +52,9 @@ func (p *Run) outcome(partition int32, records int, began time.Time, err error) 
 	case err == nil:
 		part.Worked(began.Sub(p.start), time.Since(p.start))
 	case cluster.Unreachable(err):
-		part.Lost(began.Sub(p.start), err)
+		part.Lost(began.Sub(p.start), began.Sub(p.start), err)
+		part.Failed(records)
+	case cluster.Classify(err) == cluster.ClassUnknownTopic: // the topic was deleted
 		part.Failed(records)
 	}
 }

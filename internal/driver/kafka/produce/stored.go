@@ -102,7 +102,8 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 // refused is the number of failed records that no broker can have.
 func refused(list []takt.ErrorClass) (n uint64) {
 	for _, e := range list {
-		if e.Class == cluster.ClassTooLarge || e.Class == cluster.ClassAuth {
+		switch e.Class {
+		case cluster.ClassTooLarge, cluster.ClassAuth, cluster.ClassUnknownTopic: // a deleted topic has nothing
 			n += e.Count
 		}
 	}
