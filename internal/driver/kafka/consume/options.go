@@ -5,9 +5,7 @@ package consume
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +23,7 @@ type Options struct {
 	cluster.Cluster
 	Group     string // "": partitions are assigned
 	Instance  string // static member of Group; "": dynamic
+	Members   Membership
 	Partition string // a list of numbers; "": all
 	From      string // beginning, latest, or an instant
 	Committed bool
@@ -35,10 +34,11 @@ type Options struct {
 
 	At int64 // what From says, as Kafka's ListOffsets takes it
 
-	known   int32 // partitions of the topic
-	ends    map[int32]int64
+	member  int              // number of the member in this process, from 0
+	known   map[string]int32 // number of partitions, by topic
+	ends    map[place]int64
 	wanted  []int32
-	offsets map[int32]int64 // where to start, of assigned partitions
+	offsets map[place]int64 // where to start, of assigned partitions
 }
 
 // The names of Options.From.
@@ -49,13 +49,14 @@ const (
 
 // New are the options with their defaults.
 func New() *Options {
-	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
+	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond, Members: Membership{Count: 1, Protocol: protocolClassic, Down: downTime}}
 }
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.AddFlags(fs, cluster.ClientFranz, cluster.ClientSarama)
 	value.Declare(fs, value.GroupMessages, o.addReadFlags, "group", "from", "exit")
+	value.Declare(fs, value.GroupMessages, o.Members.addFlags)
 	value.Declare(fs, value.GroupConnections, o.AddFetchFlags)
 }
 
@@ -89,6 +90,7 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
 	faults.If(o.Instance != "" && o.Group == "", "--group-instance-id is given without --group; add the group")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
+	o.checkMembership(&faults)
 	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
 	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
@@ -144,6 +146,7 @@ func (o *Options) Variables() map[string]any {
 	v["from"], v["read_committed"], v["fetch_min_bytes"], v["fetch_max_wait_s"] = o.From, o.Committed, o.MinBytes, o.MaxWait.Seconds()
 	if o.Group != "" {
 		v["group"] = o.Group
+		o.Members.variables(v)
 	}
 	if o.Instance != "" {
 		v["group_instance_id"] = o.Instance
@@ -165,7 +168,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 // Open makes the driver of one run.
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
-	r := NewReceiver(o.Traffic, nil)
+	r := NewReceiver(o.Traffic, nil, o.Names()...)
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
@@ -193,16 +196,11 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		return err
 	}
 	defer c.Close()
-	unwatch, err := o.watch(c, func(err error) { stop(err) })
+	unwatch, err := o.watch(r, c, func(err error) { stop(err) })
 	if err != nil {
 		return err
 	}
 	defer unwatch()
-	unfollow, err := o.WatchEnds(r.read, o.Committed, r.raiseEnds)
-	if err != nil {
-		return err
-	}
-	defer unfollow()
 	err = r.receive(ctx, c, sink)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRead):
@@ -213,45 +211,14 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 	return err
 }
 
-// watch looks at the topic for c.
-func (o *Options) watch(c Consumer, gone func(error)) (stop func(), err error) {
-	from := o.known
-	return o.WatchTopic(from, func(_ context.Context, partitions int32) bool {
-		if len(o.wanted) == 0 {
-			c.Follow(from, partitions)
-		}
-		from = partitions
-		return true
-	}, gone)
-}
-
-// lagTime is how long brokers may take to say where the log ends.
-const lagTime = 2 * time.Second
-
-// FindLag asks where the log ends when the run does: a client knows that of the partitions
-// that it has just read.
-func (o *Options) FindLag(ctx context.Context, r *Receiver, rep *takt.Report) {
-	ctx, cancel := context.WithTimeout(ctx, lagTime)
-	defer cancel()
-	if o.Group == "" && len(o.wanted) == 0 {
-		if there, err := o.Partitions(ctx); err == nil {
-			for p := o.known; p < int32(len(there)); p++ {
-				r.add(p)
-			}
-		}
-	}
-	ends, err := o.ListOffsets(ctx, r.read(), cluster.OffsetLatest, o.Committed)
-	if err != nil {
-		rep.Warn("lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
-		return
-	}
-	r.setEnds(ends)
-	if n := r.notBegun(); n > 0 {
-		rep.Warn("lag", "the reading of %d assigned partitions had not begun when the run ended, so lag leaves them out", n)
-	}
-}
-
 func (o *Options) connect(r *Receiver) (Consumer, error) {
+	if o.Members.Count > 1 || o.Members.Every > 0 {
+		return o.openMembers(r)
+	}
+	return o.connectMember(r)
+}
+
+func (o *Options) connectMember(r *Receiver) (Consumer, error) {
 	switch {
 	case o.Client == cluster.ClientSarama && o.Group != "":
 		return o.openSaramaGroup(r)
@@ -277,31 +244,4 @@ func (o *Options) Listen(r *Receiver) (Consumer, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// Probe finds the partitions and where to start in each.
-func (o *Options) Probe(ctx context.Context) error {
-	there, err := o.FindTopic(ctx, nil)
-	if err != nil {
-		return err
-	}
-	o.known, o.ends = int32(len(there)), nil
-	if o.Exit {
-		if o.ends, err = o.ListOffsets(ctx, there, cluster.OffsetLatest, o.Committed); err != nil {
-			return err
-		}
-	}
-	if o.Group != "" {
-		return nil
-	}
-	for _, p := range o.wanted {
-		if !slices.Contains(there, p) {
-			return fmt.Errorf("topic %s has no partition %d; it has %d, counted from 0", o.Topic, p, len(there))
-		}
-	}
-	if len(o.wanted) > 0 {
-		there = o.wanted
-	}
-	o.offsets, err = o.ListOffsets(ctx, there, o.At, o.Committed)
-	return err
 }

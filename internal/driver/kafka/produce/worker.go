@@ -66,9 +66,9 @@ func newWorker(p *Run, id int) *worker {
 	w.timer.Stop()
 	shared := &numbers{}
 	for i := range p.writers {
-		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(id)}, numbers: shared}
+		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(p.firstStream + id)}, numbers: shared}
 		if p.unordered {
-			b.stamp.Stream, b.numbers = uint16(id*p.writers+i), &numbers{}
+			b.stamp.Stream, b.numbers = uint16(p.firstStream+id*p.writers+i), &numbers{}
 		}
 		w.idle = append(w.idle, b)
 	}

@@ -1,0 +1,136 @@
+package consume
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// turnover is what changes within a group during a run.
+type turnover struct {
+	generations map[int32]bool // all that a member of this process was part of
+	moves       int            // partitions that another member of this process got
+	reread      uint64         // records that were received again: their offsets were not committed
+	restarts    int
+}
+
+// generation notes that a member is part of this generation of the group.
+func (r *Receiver) generation(n int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.turnover.generations == nil {
+		r.turnover.generations = map[int32]bool{}
+	}
+	r.turnover.generations[n] = true
+}
+
+// restarted counts a member that left and came back.
+func (r *Receiver) restarted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turnover.restarts++
+}
+
+// resumed is how long a partition had no record, if m is its first one after the partition was given
+// up or moved: from the last record before, or from when m was sent, if that is later. The caller holds
+// the lock.
+func (p *partition) resumed(m *message, at time.Time) (paused time.Duration, ok bool) {
+	if !p.paused {
+		return 0, false
+	}
+	p.paused = false
+	from, sent := p.last, m.sent
+	if m.stamped {
+		sent = time.Unix(0, m.stamp.Due)
+	}
+	if sent.After(from) {
+		from = sent
+	}
+	paused = max(0, at.Sub(from))
+	p.pauses++
+	p.longest = max(p.longest, paused)
+	return paused, true
+}
+
+// pauses are the pauses that end with a batch, whose messages arrived together.
+func (r *Receiver) pause(batch []message, at time.Time) (paused time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.partitions[batch[0].place()]
+	if p == nil {
+		return 0, false
+	}
+	if paused, ok = p.resumed(&batch[0], at); !ok || p.last.IsZero() {
+		ok = false
+	}
+	p.last = at
+	return paused, ok
+}
+
+// describeGroup adds what the group's rebalances cost. The caller holds the lock.
+func (r *Receiver) describeGroup(rep *takt.Report) {
+	t := &r.turnover
+	if len(t.generations) == 0 {
+		return
+	}
+	rep.Extra["rebalances"] = max(0, len(t.generations)-1)
+	rep.Extra["partitions_moved"], rep.Extra["reread"] = t.moves, t.reread
+	if t.restarts > 0 {
+		rep.Extra["restarts"] = t.restarts
+	}
+}
+
+// recordPause adds the pause that ends with a batch to the report's latencies.
+func (r *Receiver) recordPause(sink takt.Sink, batch []message, at time.Time) {
+	if paused, ok := r.pause(batch, at); ok {
+		sink.Record(cluster.PhasePause, paused)
+	}
+}
+
+// describePartitions adds what was read of each partition. With several topics it is in the topic's
+// part of the report, which a producer of this process may have begun. The caller holds the lock.
+func (r *Receiver) describePartitions(rep *takt.Report) {
+	byTopic, lag := map[string]map[string]any{}, int64(0)
+	for at, p := range r.partitions {
+		one := map[string]any{"received": p.received, "lag": p.lag()}
+		if p.pauses > 0 {
+			one["pauses"], one["longest_pause_s"] = p.pauses, p.longest.Seconds()
+		}
+		if byTopic[at.topic] == nil {
+			byTopic[at.topic] = map[string]any{}
+		}
+		byTopic[at.topic][strconv.Itoa(int(at.partition))] = one
+		lag += p.lag()
+	}
+	rep.Extra["lag"] = lag
+	if len(r.topics) < 2 {
+		all := map[string]any{}
+		for _, list := range byTopic {
+			all = list
+		}
+		rep.Extra["partitions_received"] = all
+		return
+	}
+	topics, _ := rep.Extra["topics"].(map[string]any)
+	if topics == nil {
+		topics = map[string]any{}
+		rep.Extra["topics"] = topics
+	}
+	for _, name := range r.topics {
+		one, _ := topics[name].(map[string]any)
+		if one == nil {
+			one = map[string]any{}
+			topics[name] = one
+		}
+		var received uint64
+		var rest int64
+		for at, p := range r.partitions {
+			if at.topic == name {
+				received, rest = received+p.received, rest+p.lag()
+			}
+		}
+		one["received"], one["lag"], one["partitions_received"] = received, rest, byTopic[name]
+	}
+}
