@@ -26,6 +26,8 @@ type franzConsumer struct {
 	take  taking
 	batch []message
 	data  []*kgo.Record // records of batch
+
+	failure error // of --capture
 }
 
 func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
@@ -108,7 +110,7 @@ func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int
 // joined notes the generation of the group that this member is part of.
 func (f *franzConsumer) joined(_ context.Context, cl *kgo.Client, _ map[string][]int32) {
 	if _, generation := cl.GroupMetadata(); generation >= 0 {
-		f.r.generation(generation)
+		f.r.generation(f.member, generation)
 	}
 }
 
@@ -184,6 +186,9 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 				f.hand(records, p.HighWatermark, now)
 			}
 		})
+		if f.failure != nil {
+			return f.failure
+		}
 	}
 }
 
@@ -200,6 +205,11 @@ func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
 	wanted := 0
 	if len(f.batch) > 0 {
 		wanted = f.take(f.batch, now)
+	}
+	if f.into != nil && f.failure == nil && wanted == len(f.batch) {
+		f.failure = f.keep(records[0].Partition, slices.Clone(f.data), records[len(records)-1].Offset+1, end)
+	} else if f.into != nil && f.failure == nil {
+		f.failure = f.keep(records[0].Partition, slices.Clone(f.data[:wanted]), 0, end)
 	}
 	var read *kgo.Record
 	if wanted == len(f.batch) {

@@ -8,22 +8,57 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// turnover is what changes within a group during a run.
+// turnover is what changes within a group once all members of this process have joined it.
 type turnover struct {
-	generations map[int32]bool // all that a member of this process was part of
+	members     int            // in this process; 0: no group
+	joined      map[int]int32  // generation by member
+	settled     bool           // all members have joined
+	generations map[int32]bool // that a member of this process was part of since then, with the first one
 	moves       int            // partitions that another member of this process got
 	reread      uint64         // records that were received again: their offsets were not committed
 	restarts    int
 }
 
-// generation notes that a member is part of this generation of the group.
-func (r *Receiver) generation(n int32) {
+// generation notes that a member is part of this generation of the group. Until all are part of the
+// same one, the group rebalances only because the run begins.
+func (r *Receiver) generation(member int, n int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.turnover.generations == nil {
-		r.turnover.generations = map[int32]bool{}
+	t := &r.turnover
+	if t.joined == nil {
+		t.joined = map[int]int32{}
 	}
-	r.turnover.generations[n] = true
+	t.joined[member] = n
+	if t.settled {
+		t.generations[n] = true
+		return
+	}
+	for _, other := range t.joined {
+		if other != n {
+			return
+		}
+	}
+	if len(t.joined) == t.members {
+		t.settle()
+	}
+}
+
+func (t *turnover) settle() {
+	if t.settled {
+		return
+	}
+	t.settled, t.generations = true, map[int32]bool{}
+	for _, n := range t.joined {
+		t.generations[n] = true
+	}
+}
+
+// settle notes that a member is about to be restarted: what follows is its doing. With KIP-848 members
+// whose partitions stay do not notice that they are part of a new generation.
+func (r *Receiver) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turnover.settle()
 }
 
 // restarted counts a member that left and came back.
@@ -48,13 +83,10 @@ func (p *partition) resumed(m *message, at time.Time) (paused time.Duration, ok 
 	if sent.After(from) {
 		from = sent
 	}
-	paused = max(0, at.Sub(from))
-	p.pauses++
-	p.longest = max(p.longest, paused)
-	return paused, true
+	return max(0, at.Sub(from)), true
 }
 
-// pauses are the pauses that end with a batch, whose messages arrived together.
+// pause is the pause that ends with a batch, whose messages arrived together.
 func (r *Receiver) pause(batch []message, at time.Time) (paused time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +94,11 @@ func (r *Receiver) pause(batch []message, at time.Time) (paused time.Duration, o
 	if p == nil {
 		return 0, false
 	}
-	if paused, ok = p.resumed(&batch[0], at); !ok || p.last.IsZero() {
-		ok = false
+	paused, ok = p.resumed(&batch[0], at)
+	ok = ok && !p.last.IsZero()
+	if ok {
+		p.pauses++
+		p.longest = max(p.longest, paused)
 	}
 	p.last = at
 	return paused, ok
@@ -72,7 +107,7 @@ func (r *Receiver) pause(batch []message, at time.Time) (paused time.Duration, o
 // describeGroup adds what the group's rebalances cost. The caller holds the lock.
 func (r *Receiver) describeGroup(rep *takt.Report) {
 	t := &r.turnover
-	if len(t.generations) == 0 {
+	if t.members == 0 {
 		return
 	}
 	rep.Extra["rebalances"] = max(0, len(t.generations)-1)

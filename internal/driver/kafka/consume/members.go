@@ -233,6 +233,7 @@ func (m *members) restart(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		m.r.settle()
 		m.mu.Lock()
 		m.ends[i](errRestart)
 		m.mu.Unlock()

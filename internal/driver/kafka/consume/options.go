@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/driver/kafka/capture"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
@@ -30,10 +31,14 @@ type Options struct {
 	MinBytes  int
 	MaxWait   time.Duration // of a fetch
 
+	Capture     string // file for the records; "": none
+	CaptureSize int64  // its largest size in bytes
+
 	Exit bool // at the end that the log has at the start
 
 	At int64 // what From says, as Kafka's ListOffsets takes it
 
+	into    *capture.Writer  // nil: nothing is captured
 	member  int              // number of the member in this process, from 0
 	known   map[string]int32 // number of partitions, by topic
 	ends    map[place]int64
@@ -49,7 +54,7 @@ const (
 
 // New are the options with their defaults.
 func New() *Options {
-	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond, Members: Membership{Count: 1, Protocol: protocolClassic, Down: downTime}}
+	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond, CaptureSize: 1 << 30, Members: Membership{Count: 1, Protocol: protocolClassic, Down: downTime}}
 }
 
 // AddFlags declares the flags on fs.
@@ -66,6 +71,8 @@ func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
+	fs.Var(value.OutFile(&o.Capture), "capture", "write the records to this `FILE`, compressed if it ends with .zst or .gz, for produce --recorded")
+	fs.Var(value.Size(&o.CaptureSize), "capture-size", "end the run before the file of --capture is larger than `BYTES`")
 	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
 }
 
@@ -91,6 +98,7 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.Instance != "" && o.Group == "", "--group-instance-id is given without --group; add the group")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
 	o.checkMembership(&faults)
+	o.checkCapture(&faults)
 	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
 	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
@@ -151,6 +159,9 @@ func (o *Options) Variables() map[string]any {
 	if o.Instance != "" {
 		v["group_instance_id"] = o.Instance
 	}
+	if o.Capture != "" {
+		v["capture"], v["capture_size"] = o.Capture, o.CaptureSize
+	}
 	if o.Partition != "" {
 		v["partition"] = o.Partition
 	}
@@ -169,6 +180,9 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
 	r := NewReceiver(o.Traffic, nil, o.Names()...)
+	if o.Group != "" {
+		r.turnover.members = o.Members.Count
+	}
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
@@ -179,6 +193,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			r.Describe(rep)
 			o.Properties.Describe(rep)
 			o.Traffic.DescribeTopic(rep)
+			o.describeCapture(rep)
 			return nil
 		},
 	}, nil
@@ -190,7 +205,14 @@ var errRead = errors.New("everything was read")
 func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r.until, r.full = o.ends, func() { stop(errRead) }
+	if o.Exit {
+		r.until, r.full = o.ends, func() { stop(errRead) }
+	}
+	if o.Capture != "" {
+		if err := o.beginCapture(); err != nil {
+			return err
+		}
+	}
 	c, err := o.connect(r)
 	if err != nil {
 		return err
@@ -203,7 +225,7 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 	defer unwatch()
 	err = r.receive(ctx, c, sink)
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errRead):
+	case errors.Is(cause, errRead), errors.Is(err, capture.ErrFull):
 		return nil
 	case cause != nil:
 		return cause

@@ -63,7 +63,7 @@ func (o *Options) Probe(ctx context.Context) error {
 		}
 	}
 	var err error
-	if o.Exit {
+	if o.Exit || o.Capture != "" {
 		if o.ends, err = o.offsetsOf(ctx, there, cluster.OffsetLatest); err != nil {
 			return err
 		}

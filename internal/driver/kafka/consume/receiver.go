@@ -218,11 +218,11 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 	if p == nil {
 		p = &partition{owner: member}
 		r.partitions[at] = p
-	} else {
+	} else if r.turnover.settled {
 		p.paused = true
-	}
-	if p.owner != member {
-		r.turnover.moves++
+		if p.owner != member {
+			r.turnover.moves++
+		}
 	}
 	p.next, p.end, p.left, p.owner = offset, max(p.end, offset), false, member
 	r.checkEnds()

@@ -41,6 +41,7 @@ type Options struct {
 	Messages    []string
 	Data        string // file with one message a line
 	Graphite    Graphite
+	Recorded    Recorded
 
 	Key         string
 	Tombstones  float64 // share of records without a value
@@ -90,7 +91,7 @@ func New() *Options {
 	return &Options{
 		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
 		Acks: AcksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
-		Graphite: newGraphite(), Create: cluster.NewCreate(),
+		Recorded: Recorded{Speed: 1}, Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
 }
 
@@ -101,6 +102,7 @@ func (o *Options) Validate(args []string) []error {
 	faults.Add(o.Cluster.Validate()...)
 	o.checkNumbers(&faults)
 	o.checkWays(&faults)
+	o.checkRecorded(&faults)
 	faults.Add(o.Graphite.validate())
 	if len(faults) > 0 {
 		return faults
@@ -161,6 +163,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.Connections > 0 {
 		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
 	}
+	o.shapeRecorded(e)
 	o.seed, o.until = e.Seed, 0
 	if s, err := e.Source(); err == nil && !e.Closed() {
 		o.until = max(0, s.End())
@@ -192,6 +195,11 @@ func (o *Options) Variables() map[string]any {
 		"keys": o.Key != "", "headers": len(o.Headers), "stamps": !o.Plain,
 	})
 	switch {
+	case o.Recorded.File != "":
+		v["recorded"], v["speed"] = o.Recorded.File, o.Recorded.Speed
+		if o.Recorded.MaxGap > 0 {
+			v["max_gap_s"] = o.Recorded.MaxGap.Seconds()
+		}
 	case o.Data != "":
 		v["data"] = o.Data
 	case len(o.Messages) > 0:
@@ -327,7 +335,7 @@ func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	now := time.Now()
 	p := &Run{
 		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
-		unordered: o.Client == cluster.ClientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		unordered: o.Client == cluster.ClientSarama, apart: o.text.isKeyed() && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
 		transaction: o.Transaction, timeout: o.Timeout,
 	}

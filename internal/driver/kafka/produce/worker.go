@@ -187,7 +187,11 @@ func (w *worker) take() *batch {
 	w.idle = w.idle[:last]
 	b.ops, b.tokens, b.room = b.ops[:0], b.tokens[:0], 0
 	for range n {
-		size := w.text.size(w.queue.Head().seq) + w.overhead
+		seq := w.queue.Head().seq
+		size := w.text.size(seq) + w.overhead
+		if w.text.recorded != nil {
+			size += w.text.recorded.bytes(seq)
+		}
 		if kafka.Overhead+b.room+size > w.batchBytes && len(b.ops) > 0 {
 			break
 		}
