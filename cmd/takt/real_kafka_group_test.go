@@ -105,10 +105,10 @@ func TestRealKafkaRebalance(t *testing.T) {
 		name, load, args string
 		killed, static   bool
 	}{
-		{"killed", "8s", "--restart-every 6s --duration 14s --restart-kill --session-timeout 6s", true, false},
-		{"dynamic", "5s", "--restart-every 2500ms --duration 8s", false, false},
-		{"static", "5s", "--restart-every 2500ms --duration 8s --group-instance-id s", false, true},
-		{"consumer", "5s", "--restart-every 2500ms --duration 8s --group-protocol consumer", false, false},
+		{"killed", "10s", "--restart-every 4s --duration 15s --restart-kill --session-timeout 6s", true, false},
+		{"dynamic", "7s", "--restart-every 2500ms --duration 9s --session-timeout 6s", false, false},
+		{"static", "7s", "--restart-every 2500ms --duration 9s --session-timeout 6s --group-instance-id s", false, true},
+		{"consumer", "7s", "--restart-every 2500ms --duration 9s --group-protocol consumer", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

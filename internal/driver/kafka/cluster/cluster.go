@@ -61,6 +61,7 @@ const (
 func New(client string) Cluster {
 	return Cluster{
 		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second, ClientID: "takt",
+		SASL: SASL{Kerberos: Kerberos{Service: kerberosService, Config: kerberosConfig}},
 		Dial: (&net.Dialer{}).DialContext, Traffic: &Traffic{},
 	}
 }

@@ -53,8 +53,14 @@ func (t *turnover) settle() {
 	}
 }
 
-// settle notes that a member is about to be restarted: what follows is its doing. With KIP-848 members
-// whose partitions stay do not notice that they are part of a new generation.
+// isSettled reports whether all members have joined the group.
+func (r *Receiver) isSettled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turnover.settled
+}
+
+// settle notes that the group has begun, although its members are not seen in one generation.
 func (r *Receiver) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -223,8 +223,26 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 	}
 }
 
-// restart ends one member after the other.
+// settleTime is how long a group of the protocol consumer may take to begin. Its members do not notice
+// all generations, so takt cannot see when all have the same one.
+const settleTime = 5 * time.Second
+
+// settled waits until all members have joined the group.
+func (m *members) settled(ctx context.Context) {
+	for began := time.Now(); ctx.Err() == nil && !m.r.isSettled(); {
+		if m.Members.Protocol == protocolConsumer && time.Since(began) > settleTime {
+			m.r.settle()
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// restart ends one member after the other, once all have joined the group.
 func (m *members) restart(ctx context.Context) {
+	m.settled(ctx)
 	tick := time.NewTicker(m.Members.Every)
 	defer tick.Stop()
 	for i := 0; ; i = (i + 1) % m.Members.Count {
@@ -233,7 +251,6 @@ func (m *members) restart(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		m.r.settle()
 		m.mu.Lock()
 		m.ends[i](errRestart)
 		m.mu.Unlock()
