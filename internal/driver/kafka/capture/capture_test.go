@@ -27,7 +27,7 @@ func record(partition int32, offset, ms int64) *kgo.Record {
 // all reads a file, in the order of its lines.
 func all(t *testing.T, path string) (list []*Record, at []int64, err error) {
 	t.Helper()
-	r, err := Open(path, true)
+	r, err := Open(path, kgo.RecordHeader{Key: "takt", Value: make([]byte, 38)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +48,7 @@ func TestMerge(t *testing.T) {
 		if err := os.WriteFile(path, []byte("old and open"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		w, err := Create(path, "orders", 3, 1<<30)
+		w, err := Create(path, "orders", 3, 1<<30, "takt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestMerge(t *testing.T) {
 // Nulls are not empty texts.
 func TestNulls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	w, err := Create(path, "t", 1, 1<<30)
+	w, err := Create(path, "t", 1, 1<<30, "takt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestNulls(t *testing.T) {
 
 // A partition that is far ahead is not fetched until others have come as far, and memory is bounded.
 func TestAhead(t *testing.T) {
-	w, err := Create(filepath.Join(t.TempDir(), "a"), "t", 2, 1<<30)
+	w, err := Create(filepath.Join(t.TempDir(), "a"), "t", 2, 1<<30, "takt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAhead(t *testing.T) {
 func TestSize(t *testing.T) {
 	for _, name := range []string{"a", "a.zst"} {
 		path := filepath.Join(t.TempDir(), name)
-		w, err := Create(path, "t", 1, 1<<20)
+		w, err := Create(path, "t", 1, 1<<20, "takt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSize(t *testing.T) {
 
 // A full disk is an error with its cause.
 func TestFullDisk(t *testing.T) {
-	w, err := Create("/dev/full", "t", 1, 1<<30)
+	w, err := Create("/dev/full", "t", 1, 1<<30, "takt")
 	if err != nil {
 		t.Skip(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/trace"
 )
@@ -24,25 +23,26 @@ type Reader struct {
 	Topic      string
 	Partitions int32
 
-	path    string
-	stamped bool // headers get room for a stamp
-	file    *os.File
-	stop    func()
-	in      *bufio.Reader
-	long    []byte // of a line that is longer than the buffer
-	line    int
+	path string
+	own  kgo.RecordHeader // header that each record gets
+	file *os.File
+	stop func()
+	in   *bufio.Reader
+	long []byte // of a line that is longer than the buffer
+	line int
 }
 
 // mostWindow limits the memory of a zstd file from a stranger.
 const mostWindow = 128 << 20
 
-// Open opens a file and reads its first line. stamped: its records get room for a stamp.
-func Open(path string, stamped bool) (*Reader, error) {
+// Open opens a file and reads its first line. Each record gets the header own as its first
+// one, whose value is for the caller to fill in: zeros. Without a name there is none.
+func Open(path string, own kgo.RecordHeader) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the records: %w; check --recorded", err)
 	}
-	r := &Reader{path: path, stamped: stamped, file: f, stop: func() {}, in: bufio.NewReaderSize(f, 256<<10)}
+	r := &Reader{path: path, own: own, file: f, stop: func() {}, in: bufio.NewReaderSize(f, 256<<10)}
 	if err := r.unpack(); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("cannot read %s: %w", path, err)
@@ -131,8 +131,8 @@ func (r *Reader) Next(rec *trace.Record) error {
 	key, ok := bytesOf(l.Key, l.Key64)
 	value, fine := bytesOf(l.Value, l.Value64)
 	var list []kgo.RecordHeader
-	if r.stamped {
-		list = append(list, kgo.RecordHeader{Key: cluster.StampHeader, Value: make([]byte, cluster.StampBytes)})
+	if r.own.Key != "" {
+		list = append(list, r.own)
 	}
 	for _, h := range l.Headers {
 		b, valid := bytesOf(h.Value, h.Value64)
@@ -144,8 +144,8 @@ func (r *Reader) Next(rec *trace.Record) error {
 	}
 	rec.Reset()
 	rec.At, rec.Bytes, rec.URI, rec.Body, rec.File, rec.Line = time.UnixMilli(l.At), int64(l.Partition), key, value, r.path, r.line
-	if rec.Status = 0; r.stamped {
-		rec.Status |= hasStamp
+	if rec.Status = 0; r.own.Key != "" {
+		rec.Status, rec.RequestBytes = hasStamp, int64(len(r.own.Value))
 	}
 	if key != nil {
 		rec.Status |= hasKey
@@ -176,7 +176,7 @@ func Decode(rec *trace.Record) *Record {
 		out.Value = append([]byte{}, rec.Body...)
 	}
 	if rec.Status&hasStamp != 0 { // nothing before the first value is zero
-		out.StampAt = bytes.Index(out.Headers, make([]byte, cluster.StampBytes))
+		out.StampAt = bytes.Index(out.Headers, make([]byte, rec.RequestBytes))
 	}
 	return out
 }

@@ -13,8 +13,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/taktload/takt/internal/driver/kafka/cluster"
 )
 
 // ErrFull ends a capture whose file has its largest size.
@@ -34,6 +32,7 @@ type Writer struct {
 	out    *bufio.Writer
 	codec  *json.Encoder
 	closed bool
+	own    string // name of takt's own header
 
 	mu      sync.Mutex
 	lanes   map[int32]*lane
@@ -69,8 +68,9 @@ func (s *sized) Write(b []byte) (int, error) {
 // reserve is what the end of a compressed file may need beyond the largest size.
 const reserve = 1 << 20
 
-// Create makes the file, which only its owner may read. most is its largest size in bytes.
-func Create(path, topic string, partitions int32, most int64) (*Writer, error) {
+// Create makes the file, which only its owner may read. most is its largest size in bytes. Headers with
+// the name own are left out: what writes a record again gives it a stamp of its own.
+func Create(path, topic string, partitions int32, most int64, own string) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the file of --capture: %w", err)
@@ -81,7 +81,7 @@ func Create(path, topic string, partitions int32, most int64) (*Writer, error) {
 			return nil, fmt.Errorf("cannot close the file of --capture to others: %w; name another file", err)
 		}
 	}
-	w := &Writer{file: f, sized: &sized{f, most}, lanes: map[int32]*lane{}}
+	w := &Writer{file: f, own: own, sized: &sized{f, most}, lanes: map[int32]*lane{}}
 	var below io.Writer = w.sized
 	switch {
 	case strings.HasSuffix(path, ".zst"):
@@ -180,8 +180,8 @@ func (w *Writer) write(r *kgo.Record) {
 	l.Key, l.Key64 = texts(r.Key)
 	l.Value, l.Value64 = texts(r.Value)
 	for _, h := range r.Headers {
-		if h.Key == cluster.StampHeader {
-			continue // what writes the record again gives it a stamp of its own
+		if h.Key == w.own {
+			continue
 		}
 		one := header{Name: h.Key}
 		one.Value, one.Value64 = texts(h.Value)

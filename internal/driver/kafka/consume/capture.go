@@ -27,7 +27,7 @@ func (o *Options) checkCapture(faults *value.Faults) {
 
 // beginCapture creates the file, before the first record.
 func (o *Options) beginCapture() (err error) {
-	o.into, err = capture.Create(o.Capture, o.Topic, o.known[o.Topic], o.CaptureSize)
+	o.into, err = capture.Create(o.Capture, o.Topic, o.known[o.Topic], o.CaptureSize, cluster.StampHeader)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/taktload/takt/internal/driver/kafka/capture"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/engine"
@@ -80,7 +82,11 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 	if r.ahead != nil {
 		r.ahead.Stop()
 	}
-	file, err := capture.Open(r.File, !o.Plain)
+	var stamp kgo.RecordHeader
+	if !o.Plain {
+		stamp = kgo.RecordHeader{Key: cluster.StampHeader, Value: make([]byte, cluster.StampBytes)}
+	}
+	file, err := capture.Open(r.File, stamp)
 	if err != nil {
 		return nil, err
 	}
