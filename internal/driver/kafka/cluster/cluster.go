@@ -75,7 +75,7 @@ func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
 
 func (c *Cluster) addClusterFlags(fs *pflag.FlagSet, clients []string) {
 	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
-	fs.Var(topicsFlag{value.Text(&c.Topic), c}, "topic", "`NAME` of the topic, or several: a=3,b=1")
+	fs.Var(topicsFlag{value.Text(&c.Topic), c}, "topic", "`NAME`, or several: a=3,b=1")
 	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
 	fs.Var(value.Text(&c.APIVersion), "api-version", "use the protocol of Kafka `VERSION` at most, such as 2.8.0; without it what the brokers offer")
 	fs.Var(value.Text(&c.ClientID), "client-id", "`NAME` of takt in the brokers' logs and quotas")
