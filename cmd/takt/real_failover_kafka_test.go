@@ -368,8 +368,8 @@ func total(r *takt.Report, of func(takt.Outage) *uint64) (sum uint64) {
 	return sum
 }
 
-// cell is a test of the matrix.
-type cell struct {
+// outageCell is a test of the matrix.
+type outageCell struct {
 	name   string
 	fault  func(n *node) string
 	who    int  // index of the broker
@@ -390,7 +390,7 @@ func TestRealFailoverKafka(t *testing.T) {
 	cut := func(n *node) string { return n.proxy.command(modeCut) }
 	hole := func(n *node) string { return n.hide(modeHole) }
 	refuse := func(n *node) string { return n.hide(modeRefuse) }
-	for _, x := range []cell{
+	for _, x := range []outageCell{
 		{"kill leader", killed, leading, true, true, ""},
 		{"kill follower", killed, following, true, false, ""}, // acks all waits for it until it is out of sync
 		{"stop leader", (*node).freeze, leading, true, true, ""},
@@ -418,7 +418,7 @@ func TestRealFailoverKafka(t *testing.T) {
 	}
 }
 
-func (x cell) test(t *testing.T, c cluster) {
+func (x outageCell) test(t *testing.T, c cluster) {
 	c.await(t)
 	c.create(t, 3)
 	warm, _, _ := runOnce(t, t.Context(), "kafka produce", []string{"--brokers", c.brokers(), "--topic", topicOf(t), "--required-acks", "all", "-n", "3000", "--message-batch-size", "10"})
@@ -463,7 +463,7 @@ func (x cell) test(t *testing.T, c cluster) {
 }
 
 // consume reads the topic beside the run, with the same library if it has a consumer.
-func (x cell) consume(t *testing.T, c cluster) *takt.Report {
+func (x outageCell) consume(t *testing.T, c cluster) *takt.Report {
 	client := "franz"
 	if strings.Contains(x.flags, "sarama") {
 		client = "sarama"

@@ -20,10 +20,10 @@ type looks struct {
 }
 
 func newLooks(tells bool) *looks {
-	l := &looks{outages: newOutages(s/2, func() outage.Arrivals { return outage.Arrivals{} })}
+	l := &looks{outages: newOutages(s/2, false, func() outage.Arrivals { return outage.Arrivals{} })}
 	l.start = time.Unix(1000, 0)
 	if tells {
-		l.watch(func(int32) time.Time { return l.answered })
+		l.watch(func(place) time.Time { return l.answered })
 	}
 	return l
 }
@@ -38,7 +38,7 @@ func (l *looks) look(began time.Duration, err error) {
 	} else {
 		one.Ends = map[int32]int64{0: 10}
 	}
-	l.looked(one, l.at(began+s/10), func(int32) int64 { return l.lag })
+	l.looked("", one, l.at(began+s/10), func(place) int64 { return l.lag })
 }
 
 // list wants n outages.
@@ -57,11 +57,11 @@ var errGone = errors.New("refused")
 // A partition is out from the failed look until records come.
 func TestOutageWithoutLeader(t *testing.T) {
 	l := newLooks(true)
-	l.arrived(0, l.at(s))
+	l.arrived(place{}, l.at(s))
 	l.look(2*s, errGone)
 	l.look(5*s/2, errGone)
 	l.look(3*s, nil) // a leader, and no fetch yet
-	l.arrived(0, l.at(4*s))
+	l.arrived(place{}, l.at(4*s))
 	l.look(5*s, nil)
 	o := l.list(t, 1)[0]
 	if o.From != 2 || *o.To != 4 || o.Cause != "refused" || o.Doubled == nil || o.Lost != nil {
@@ -73,7 +73,7 @@ func TestOutageWithoutLeader(t *testing.T) {
 // even if the leader answers others.
 func TestOutageWithoutFetches(t *testing.T) {
 	l := newLooks(true)
-	l.arrived(0, l.at(s))
+	l.arrived(place{}, l.at(s))
 	for i := time.Duration(2); i < 12; i++ {
 		l.look(i*s/2, nil) // at 2.4 s still within the time
 	}
@@ -93,7 +93,7 @@ func TestNoOutage(t *testing.T) {
 	l := newLooks(true)
 	l.answered = l.at(2*s + s/20)
 	l.look(2*s, errGone)
-	l.arrived(0, l.at(3*s+s/20))
+	l.arrived(place{}, l.at(3*s+s/20))
 	l.look(3*s, errGone) // the records came meanwhile
 	l.list(t, 0)
 }

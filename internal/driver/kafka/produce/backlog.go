@@ -21,10 +21,14 @@ const mostWaiting = 0.01
 
 // describeBacklog names the settings that delayed records which only waited for a writer when
 // the schedule ended, if the records are many.
-func (p *Run) describeBacklog(rep *takt.Report) {
-	waited := float64(p.backlog.Load())
-	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers, p.batchSize
-	if p.filling { // the limit is bytes
+func (r *Runs) describeBacklog(rep *takt.Report) {
+	p := r.list[0] // all topics have equal workers
+	waited := 0.0
+	for _, one := range r.list {
+		waited += float64(max(0, one.backlog.Load()))
+	}
+	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers*len(r.list), p.batchSize
+	if p.filling && p.text.recorded == nil { // the limit is bytes
 		records = max(1, p.batchBytes/p.workers[0].recordSize(0))
 	}
 	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*records) || waited <= mostWaiting*due {

@@ -96,7 +96,7 @@ func (b *batch) fill() {
 	b.records, b.contents = b.records[:0], b.contents[:0]
 	partitions := w.partitions.Load() // others may add partitions
 	b.numbers.grow(partitions)
-	if w.text.key != nil {
+	if w.text.isKeyed() {
 		b.fillByKey(partitions)
 		return
 	}
@@ -120,10 +120,17 @@ func (b *batch) fillByKey(partitions int32) {
 	b.keys = slices.Grow(b.keys[:0], len(b.ops)*w.text.keyBytes())
 	for i := range b.ops {
 		op := &b.ops[i]
-		from := len(b.keys)
-		b.keys = w.text.key.Append(b.keys, op.seq)
-		key := b.keys[from:len(b.keys):len(b.keys)]
-		partition := w.route(key, partitions)
+		var key []byte
+		var partition int32
+		if w.text.recorded != nil {
+			one := w.text.recorded.of(op.seq)
+			key, partition = one.Key, w.again(one, partitions)
+		} else {
+			from := len(b.keys)
+			b.keys = w.text.key.Append(b.keys, op.seq)
+			key = b.keys[from:len(b.keys):len(b.keys)]
+			partition = w.route(key, partitions)
+		}
 		p := b.byPlace[partition]
 		if p == nil || w.filling && p.Filled()+w.recordSize(op.seq) > w.batchBytes && len(b.parts) < maxParts {
 			p = b.part(partition, 0)
@@ -155,14 +162,19 @@ func (b *batch) part(partition int32, room int) *part {
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
-	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), size, op.seq), w.tail)
+	headers, stampAt := w.tail, w.stampAt
+	if w.text.recorded != nil {
+		one := w.text.recorded.of(op.seq)
+		headers, stampAt = one.Headers, one.StampAt
+	}
+	value, tail := p.End(w.text.append(p.Begin(key, size, headers), size, op.seq), headers)
 	if size == kafka.Null {
 		value, size = nil, 0
 	}
 	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
-	if w.stampAt > 0 {
-		m.stamp = tail[w.stampAt : w.stampAt+cluster.StampBytes]
+	if stampAt > 0 {
+		m.stamp = tail[stampAt : stampAt+cluster.StampBytes]
 	}
 	if !w.plain {
 		s := &b.stamp
@@ -178,6 +190,9 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	}
 	if !w.uniform {
 		b.keep(p, op, *number, size)
+	}
+	if w.text.recorded != nil {
+		w.text.recorded.done(op.seq)
 	}
 	*number++
 	return size

@@ -39,7 +39,7 @@ func (o *Options) openFranz(i int) (client, error) {
 	)
 	switch {
 	case o.Transaction > 0:
-		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.RunID, i)), kgo.TransactionTimeout(transactionTime))
+		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.RunID, o.firstStream+i)), kgo.TransactionTimeout(transactionTime))
 	case o.Idempotence:
 		opts = append(opts, kgo.AllowIdempotentProduceCancellation()) // a record without an answer must fail in time
 	default:

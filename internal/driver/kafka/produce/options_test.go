@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 		{"--tls-insecure-skip-verify", "without --tls"},
 		{"--tls --tls-ca-cert no-such-file", "check --tls-ca-cert"},
 		{"--tls --tls-key-file x", "without --tls-cert-file"},
-		{"--sasl gssapi --sasl-user u", `"gssapi" is unknown`},
+		{"--sasl ntlm --sasl-user u", `"ntlm" is unknown`},
 		{"--sasl plain", "without --sasl-user"},
 		{"--sasl plain --sasl-user u", "without a password"},
 		{"--sasl-user u", "without --sasl;"},

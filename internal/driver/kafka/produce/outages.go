@@ -11,13 +11,11 @@ import (
 
 // outages are the times in which partitions accepted no records.
 type outages struct {
-	log   outage.Log
+	log   *outage.Log                    // of all topics
+	topic string                         // of several; "": there is one
 	parts atomic.Pointer[[]*outage.Part] // by partition
 	has   func(cluster.StreamKey, uint64) bool
 }
-
-// Outage is takt.Driver.Outage.
-func (p *Run) Outage() (takt.Outage, bool) { return p.outages.log.Newest() }
 
 // grow makes room for this number of partitions. One goroutine at a time calls it.
 func (o *outages) grow(partitions int32) {
@@ -26,17 +24,20 @@ func (o *outages) grow(partitions int32) {
 		list = append(list, *old...)
 	}
 	for n := int32(len(list)); n < partitions; n++ {
-		list = append(list, o.log.Part(cluster.PartitionName(n)))
+		list = append(list, o.log.Part(o.name(n)))
 	}
 	o.parts.Store(&list)
 }
 
-func (o *outages) of(partition int32) *outage.Part { return (*o.parts.Load())[partition] }
-
-// Receives says what a consumer of this process counts, and which records it has.
-func (p *Run) Receives(arrivals func() outage.Arrivals, has func(cluster.StreamKey, uint64) bool) {
-	p.outages.log.Arrivals, p.outages.has = arrivals, has
+// name is how the report calls a partition.
+func (o *outages) name(partition int32) string {
+	if o.topic == "" {
+		return cluster.PartitionName(partition)
+	}
+	return o.topic + " " + cluster.PartitionName(partition)
 }
+
+func (o *outages) of(partition int32) *outage.Part { return (*o.parts.Load())[partition] }
 
 // again is called when takt's own client sends records of a partition again.
 func (p *Run) again(partition int32, records int, sent time.Time, err error) {
@@ -74,15 +75,19 @@ func (p *Run) outcomes(b *batch) {
 const forever = 1 << 62
 
 // describeOutages adds the outages to the report.
-func (p *Run) describeOutages(r *takt.Report) {
-	o := &p.outages
-	if o.has != nil {
+func (r *Runs) describeOutages(rep *takt.Report) {
+	receives := false
+	for _, p := range r.list {
+		if p.outages.has == nil {
+			continue
+		}
+		receives = true
 		for _, a := range p.overdue(forever) {
 			p.missing(a)
 		}
 	}
-	o.log.Unordered = p.unordered
-	o.log.Describe(r, o.has != nil)
+	r.log.Unordered = r.list[0].unordered
+	r.log.Describe(rep, receives)
 }
 
 // missing tells the outages of a record that was acknowledged, if it was not received.

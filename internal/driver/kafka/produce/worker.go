@@ -69,9 +69,9 @@ func newWorker(p *Run, id int) *worker {
 	w.timer.Stop()
 	shared := &numbers{}
 	for i := range p.writers {
-		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(id)}, numbers: shared}
+		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(p.firstStream + id)}, numbers: shared}
 		if p.unordered {
-			b.stamp.Stream, b.numbers = uint16(id*p.writers+i), &numbers{}
+			b.stamp.Stream, b.numbers = uint16(p.firstStream+id*p.writers+i), &numbers{}
 		}
 		w.idle = append(w.idle, b)
 	}
@@ -150,13 +150,17 @@ func (w *worker) lingers() time.Duration {
 
 // recordSize is how many bytes record seq takes in a batch at most.
 func (w *worker) recordSize(seq uint64) int {
+	if r := w.text.recorded; r != nil {
+		one := r.of(seq)
+		return kafka.RecordSize(len(one.Key), w.text.size(seq), len(one.Headers))
+	}
 	return kafka.RecordSize(w.text.keyBytes(), w.text.size(seq), len(w.tail))
 }
 
 // mostBytes is how many bytes the records that a writer writes together have at most. With keys
 // they are for several partitions, each with batches of its own.
 func (w *worker) mostBytes() int {
-	if w.filling && w.text.key != nil {
+	if w.filling && w.text.isKeyed() {
 		return w.batchBytes * int(w.partitions.Load())
 	}
 	return w.batchBytes
