@@ -306,6 +306,7 @@ func TestBacklog(t *testing.T) {
 		o.Tx = true
 		r := o.newRun()
 		r.expected.Store(uint64(c.expected))
+		r.meter.sent.Store(uint64(c.expected))
 		for i := range c.received {
 			r.tally.note(r, 0, &stamp{ours: true, run: r.id, number: uint64(i)}, 0, false)
 		}
