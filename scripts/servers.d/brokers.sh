@@ -120,7 +120,7 @@ start_qpid() {
 	echo "qpid 127.0.0.1:$port 127.0.0.1:$((port + 1)) $run/pki/ca.pem http://127.0.0.1:$((port + 2))"
 }
 launch_qpid() {
-	QPID_WORK="$run/data" patience=1200 launch "$(cat "$run/port")" java -Xmx384m -XX:MaxDirectMemorySize=256m -XX:+UseSerialGC -Dqpid.work_dir="$run/data" \
+	QPID_WORK="$run/data" patience=1200 launch "$(cat "$run/port")" java -Xmx384m -XX:MaxDirectMemorySize=256m -XX:+UseSerialGC -Dqpid.work_dir="$run/data" -Dderby.stream.error.file="$run/derby.log" \
 		-cp "$qpid/lib/*" org.apache.qpid.server.Main -icp "$run/qpid.json"
 }
 stop_qpid() {
