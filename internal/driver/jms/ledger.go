@@ -113,6 +113,9 @@ const (
 // still, so that their queues are there.
 func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
 	if r.before == nil {
+		if r.unread != "" {
+			rep.Extra["ledger_unknown"] = r.unread
+		}
 		return
 	}
 	all := r.books() // later acknowledgements may be of messages that the broker counts later

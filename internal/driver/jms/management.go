@@ -198,7 +198,7 @@ func (r *run) readBefore(ctx context.Context) {
 	defer cancel()
 	var err error
 	if r.before, err = r.read(ctx); err != nil {
-		r.before = nil
+		r.before, r.unread = nil, err.Error()
 		r.o.follower.say("no ledger: %v", err)
 	}
 }

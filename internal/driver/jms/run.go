@@ -31,6 +31,7 @@ type run struct {
 	credit    starvation
 	outages   *outage.Log
 	before    *reading // the broker's counters before the run; nil: unknown
+	unread    string   // reason why before is nil; "": a consumer
 
 	sink     takt.Sink
 	tally    tally
