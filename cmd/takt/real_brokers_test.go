@@ -12,7 +12,7 @@ import (
 )
 
 // The tests of this file run takt jms against brokers other than Artemis: RabbitMQ 3, ActiveMQ Classic and
-// Qpid Broker-J of scripts/servers. docs/jms.md says what each of them can do, and each of its lines is here.
+// Qpid Broker-J of scripts/servers. docs/jms.md says what each of them can do.
 
 // otherBroker is a running broker and what it can do.
 type otherBroker struct {
@@ -115,6 +115,24 @@ func TestRealBrokerKeeps(t *testing.T) {
 	b.run(t, strings.Fields("client --keep-subscriptions "+line)...).good(t)
 	b.run(t, strings.Fields("producer --message-count 25 topic://KEEP")...).good(t)
 	b.run(t, strings.Fields("consumer --durable --clientID kept --message-count 25 --duration 20s topic://KEEP")...).good(t)
+}
+
+// Messages of a transaction that was rolled back are delivered again. ActiveMQ also counts those that the
+// consumer had not yet looked at.
+func TestRealBrokerRedelivers(t *testing.T) {
+	b := other(t)
+	if !b.commit {
+		t.Skip(b.name + " has no transactions")
+	}
+	queue := "AGAIN." + strconv.FormatInt(time.Now().UnixNano(), 36)
+	b.run(t, strings.Fields("producer --message-count 50 --max-pending 50 "+queue)...).good(t)
+	b.rollBack(t, queue, 20)
+	r := b.run(t, strings.Fields("consumer --message-count 50 --duration 20s "+queue)...).good(t)
+	if n := number(r, "redelivered"); n < 20 || number(r, "duplicate") != 0 {
+		t.Errorf("extra %v", r.Extra)
+	} else {
+		t.Logf("%d are redelivered", n)
+	}
 }
 
 // Who may not enter, or may do nothing, reads the broker's own words. takt verifies certificates, and finds
