@@ -95,7 +95,7 @@ stop_activemq() {
 }
 
 fetch_qpid() {
-	need "java mvn openssl" "openjdk-17-jdk-headless maven openssl"
+	need "java mvn openssl curl" "openjdk-17-jdk-headless maven openssl curl"
 	local tar=$cache/apache-qpid-broker-j-9.2.1-bin.tar.gz
 	[ -f "$tar" ] || mvn -q -B dependency:copy -Dartifact=org.apache.qpid:apache-qpid-broker-j:9.2.1:tar.gz:bin -DoutputDirectory="$cache" >&2 ||
 		die "Maven cannot get Qpid Broker-J 9.2.1; is there a network?"
@@ -120,8 +120,16 @@ start_qpid() {
 	echo "qpid 127.0.0.1:$port 127.0.0.1:$((port + 1)) $run/pki/ca.pem http://127.0.0.1:$((port + 2))"
 }
 launch_qpid() {
-	QPID_WORK="$run/data" patience=1200 launch "$(cat "$run/port")" java -Xmx384m -XX:MaxDirectMemorySize=256m -XX:+UseSerialGC -Dqpid.work_dir="$run/data" -Dderby.stream.error.file="$run/derby.log" \
+	local port; port=$(cat "$run/port")
+	QPID_WORK="$run/data" patience=1200 launch "$port" java -Xmx384m -XX:MaxDirectMemorySize=256m -XX:+UseSerialGC -Dqpid.work_dir="$run/data" -Dderby.stream.error.file="$run/derby.log" \
 		-cp "$qpid/lib/*" org.apache.qpid.server.Main -icp "$run/qpid.json"
+	# The ports answer before the virtual host does.
+	for _ in $(seq 600); do
+		! curl -sf --max-time 5 -u takt:takt "http://127.0.0.1:$((port + 2))/api/latest/virtualhost" 2>/dev/null | grep -q '"state" : "ACTIVE"' || return 0
+		sleep 0.1
+	done
+	stop_qpid
+	die "qpid does not serve"
 }
 stop_qpid() {
 	patience=600 stop
