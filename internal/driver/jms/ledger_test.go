@@ -123,8 +123,8 @@ func TestNoLedger(t *testing.T) {
 			}
 			r := makeRunTo(t, o, destination)
 			all(t, r, 20)
-			if (r.Ledger != takt.Ledger{}) || strings.Contains(fmt.Sprint(r.Warnings), "ledger") {
-				t.Errorf("%+v, warnings %v", r.Ledger, r.Warnings)
+			if why, _ := r.Extra["ledger_unknown"].(string); why == "" || (r.Ledger != takt.Ledger{}) || strings.Contains(fmt.Sprint(r.Warnings), "ledger") {
+				t.Errorf("%+v, warnings %v, extra %v", r.Ledger, r.Warnings, r.Extra)
 			}
 		})
 	}

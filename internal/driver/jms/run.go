@@ -31,7 +31,8 @@ type run struct {
 	credit    starvation
 	outages   *outage.Log
 	before    *reading // the broker's counters before the run; nil: unknown
-	unread    error    // why they are unknown although the broker has them; nil: it has none
+	unread    error    // why before is nil; nil: a consumer
+	slow      bool     // the broker has counters, and did not answer in time
 
 	sink     takt.Sink
 	tally    tally
