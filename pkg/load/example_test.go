@@ -25,8 +25,8 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(report.Counts.OK, "operations;", report.Assertions[0].Result)
-	// Output: 200 operations; pass
+	fmt.Println(report.Counts.OK, "operations;", report.Assertions[0].Expression, "is judged")
+	// Output: 200 operations; errors<1% is judged
 }
 
 // Each worker has a connection of its own, and ends it.

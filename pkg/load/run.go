@@ -8,10 +8,9 @@ import (
 	"maps"
 	"os"
 	"runtime"
-	"runtime/debug"
-	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/pace"
@@ -96,49 +95,17 @@ func (p *Plan) oneCore(ctx context.Context) bool {
 // complete adds to the engine's report what only the plan knows.
 func (p *Plan) complete(ctx context.Context, r *takt.Report, k *prepared) {
 	r.ID = engine.NewID(time.Now())
-	r.Tool = takt.Tool{Name: "takt", Version: version(), Go: runtime.Version()}
+	r.Tool = takt.Tool{Name: "takt", Version: embedded.Version(), Go: runtime.Version()}
 	r.Command = []string{}
 	r.Labels = maps.Clone(p.Labels)
 	r.Variables = k.options.Variables()
 	maps.Copy(r.Variables, p.Variables)
-	r.Variables["name"] = cmp.Or(p.Name, program())
+	r.Variables["name"] = cmp.Or(p.Name, embedded.Program())
 	r.Variables["engine"] = r.Generator.Engine
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
-	for i := range r.Warnings {
-		r.Warnings[i].Message = inOurWords.Replace(r.Warnings[i].Message)
-	}
+	embedded.Reword(r.Warnings)
 	if p.oneCore(ctx) {
 		r.Warn("one_core", "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: set Tune, or GOMAXPROCS=2")
 	}
 	assert.Judge(r, k.assertions)
-}
-
-// inOurWords replaces advice about takt's flags with advice for a program.
-var inOurWords = strings.NewReplacer(
-	"give --rate for what users feel", "give a throughput for what users feel",
-	"spread the run with --shard", "spread the load over several machines",
-)
-
-// program is the path of the main package, so that results of different programs are not
-// compared.
-func program() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Path
-	}
-	return ""
-}
-
-// version is the version of the module takt in this program.
-func version() string {
-	const path = "github.com/taktload/takt"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == path && m.Version != "" {
-			return m.Version
-		}
-	}
-	return "unknown"
 }

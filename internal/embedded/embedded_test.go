@@ -1,4 +1,4 @@
-package load
+package embedded
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 func TestWarningsAreInOurWords(t *testing.T) {
 	said := regexp.MustCompile(`(?:Warn\(|warner\([^"]*\)\(|Invalidate\(r, )"(\w+)",\s*"([^"]*)"`)
 	found := 0
-	for _, path := range []string{"../../internal/verdict/judge.go", "../../internal/verdict/host.go", "../../internal/engine/report.go"} {
+	for _, path := range []string{"../verdict/judge.go", "../verdict/host.go", "../engine/report.go"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
