@@ -49,7 +49,13 @@ type Program struct {
 	Path  string
 	Hello Hello
 
-	greet, silence time.Duration // limits, for tests
+	limits limits
+}
+
+// limits are those that tests change.
+type limits struct {
+	greet, silence time.Duration
+	line           int
 }
 
 // Ask starts the program at path, and ends it when it has greeted. An error says why the program is not
@@ -58,13 +64,13 @@ func Ask(ctx context.Context, path string) (*Program, error) {
 	return ask(ctx, path, greetTime, silence)
 }
 
-func ask(ctx context.Context, path string, greet, silent time.Duration) (*Program, error) {
+func ask(ctx context.Context, path string, l limits) (*Program, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, errors.Unwrap(err))
 	} else if info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; give the program in it", path)
 	}
-	p := &Program{Path: path, greet: greet, silence: silent}
+	p := &Program{Path: path, limits: l}
 	c, err := p.open(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -147,7 +153,7 @@ func (p *Program) start(ctx context.Context, plan engine.Plan) (time.Time, error
 // follow passes on what the program says during the run, and returns its report.
 func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.Duration) (*takt.Report, error) {
 	stopping, abort := ctx.Done(), plan.Abort
-	patience := time.NewTimer(early + c.p.silence)
+	patience := time.NewTimer(early + c.p.limits.silence)
 	defer patience.Stop()
 	for {
 		select {
@@ -155,7 +161,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			if !ok {
 				return nil, c.ended("before its report")
 			}
-			patience.Reset(early + c.p.silence)
+			patience.Reset(early + c.p.limits.silence)
 			switch {
 			case r.Second != nil:
 				if plan.OnErrors != nil {
@@ -181,7 +187,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			c.say(request{Abort: true})
 			patience.Reset(endTime)
 		case <-patience.C:
-			return nil, fmt.Errorf("%s hangs: it said nothing for %v, though a second of a run is a line; takt ended it%s", c.p.Path, c.p.silence, c.lastWords())
+			return nil, fmt.Errorf("%s hangs: it said nothing for %v, though a second of a run is a line; takt ended it%s", c.p.Path, c.p.limits.silence, c.lastWords())
 		}
 	}
 }
@@ -241,7 +247,7 @@ func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, er
 		return nil, fmt.Errorf("%w; takt runs programs that call bench.Main", err)
 	}
 	go c.read()
-	r, err := c.next(ctx, p.greet, nil)
+	r, err := c.next(ctx, p.limits.greet, nil)
 	switch {
 	case err == nil && r.Hello == nil:
 		err = c.strange(r)
@@ -268,7 +274,7 @@ func (c *conversation) read() {
 		c.out.Close()
 	}()
 	lines := bufio.NewScanner(c.out)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	lines.Buffer(make([]byte, 0, 64<<10), c.p.limits.line)
 	for lines.Scan() {
 		var r reply
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
@@ -282,7 +288,7 @@ func (c *conversation) read() {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		c.broken = fmt.Errorf("it said a line of more than %d MB", maxLine>>20)
+		c.broken = fmt.Errorf("it said a line of more than %d MB", c.p.limits.line>>20)
 	}
 }
 
