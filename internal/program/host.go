@@ -61,7 +61,7 @@ type limits struct {
 // Ask starts the program at path, and ends it when it has greeted. An error says why the program is not
 // one for takt.
 func Ask(ctx context.Context, path string) (*Program, error) {
-	return ask(ctx, path, greetTime, silence)
+	return ask(ctx, path, limits{greetTime, silence, maxLine})
 }
 
 func ask(ctx context.Context, path string, l limits) (*Program, error) {
