@@ -106,7 +106,7 @@ func Reserved(name string) bool {
 	}
 	switch name {
 	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "repeat",
-		"fault", "run-group", "config", "help", "help-all", "json", "takt-protocol":
+		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol":
 		return true
 	}
 	return flagsOf(ptr(engine.Defaults())).Lookup(name) != nil

@@ -109,6 +109,7 @@ type options struct {
 type own struct {
 	program.Flag
 	values []string
+	secret takt.Secret // instead of values
 	on     bool
 }
 
@@ -120,6 +121,10 @@ func (o *options) AddFlags(fs *pflag.FlagSet) {
 			if f.Bool {
 				one.on = f.Default == "true"
 				fs.BoolVar(&one.on, f.Name, one.on, f.Usage)
+				continue
+			}
+			if program.Secret(f.Name) {
+				fs.Var(value.Secret(&one.secret), f.Name, f.Usage)
 				continue
 			}
 			usage := f.Usage
@@ -150,6 +155,9 @@ func (o *options) load() program.Load {
 	for _, f := range o.flags {
 		for _, v := range f.values {
 			l.Flags = append(l.Flags, "--"+f.Name+"="+v)
+		}
+		if f.secret != "" {
+			l.Flags = append(l.Flags, "--"+f.Name+"="+string(f.secret))
 		}
 		if f.Bool && f.on != (f.Default == "true") {
 			l.Flags = append(l.Flags, fmt.Sprintf("--%s=%v", f.Name, f.on))
@@ -193,9 +201,7 @@ func (o *options) Open(context.Context, int) (*takt.Driver, error) {
 // Secrets implements takt.Secretive.
 func (o *options) Secrets() (all []string) {
 	for _, f := range o.flags {
-		if program.Secret(f.Name) {
-			all = append(all, f.values...)
-		}
+		all = append(all, f.secret.Secrets()...)
 	}
 	return all
 }
