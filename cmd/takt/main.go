@@ -13,6 +13,7 @@ func main() {
 	stdout := core.NewStdout(os.Stdout)
 	code := cli.Main(core.Env{
 		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
+		Programs:  func(string) bool { return true }, // the user named it
 		Interrupt: interrupt, Abort: abort, Quit: core.Quit,
 	}, os.Args[1:])
 	os.Exit(stdout.Exit(code, os.Stderr))

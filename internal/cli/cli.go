@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/cli/historycmd"
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/cli/loadcmd"
+	"github.com/taktload/takt/internal/cli/programs"
 	"github.com/taktload/takt/internal/cli/runscmd"
 	"github.com/taktload/takt/internal/cli/shellcmd"
 	"github.com/taktload/takt/internal/cli/tracecmd"
@@ -20,10 +21,13 @@ import (
 
 // Main runs the command that args name and returns the process's exit code.
 func Main(env core.Env, args []string) int {
-	env = whole(env)
+	env, err := programs.With(whole(env), args)
+	if err != nil {
+		return env.Exit(err)
+	}
 	env.Args, env.Settings = args, &core.Settings{}
 	root := newRoot(env)
-	args, err := core.ParseFlags(env, root, args)
+	args, err = core.ParseFlags(env, root, args)
 	if err == nil {
 		root.SetArgs(args)
 		err = root.ExecuteContext(env.Interrupt)

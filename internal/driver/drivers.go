@@ -55,6 +55,10 @@ type Load struct {
 	Plans func() bool
 	Plan  func(ctx context.Context, w io.Writer, src takt.Source) error
 
+	// Run makes the run of a plan in another process, instead of engine.Run with a driver: Open is
+	// then not called, and the source of the plan not used.
+	Run func(ctx context.Context, p engine.Plan, stderr io.Writer) (*takt.Report, error)
+
 	// Source gives the operations of src their Data, which come from a list, or returns src as
 	// it is. It may wait for the first of the list until ctx ends.
 	Source func(ctx context.Context, src takt.Source) (takt.Source, error)

@@ -51,6 +51,9 @@ func Fail(r *takt.Result, err error, dialling bool) {
 	blameHost(r)
 }
 
+// Classify returns the class of an error of an established connection.
+func Classify(err error) string { return classify(err, false) }
+
 func classify(err error, dialling bool) string {
 	var dns *net.DNSError
 	var hello *tlsError

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -99,17 +100,29 @@ func (p *pool) name() string { return "worker" }
 
 // prepare makes the first worker, or all of a fixed pool, in their own goroutines. An error
 // of the first worker ends the run before its start.
-func (p *pool) prepare(context.Context) error {
-	first := p.make1()
-	if p.world.First(first.made); first.failure != nil {
-		return fmt.Errorf("cannot make the first worker: %w", first.failure)
+func (p *pool) prepare(ctx context.Context) error {
+	if err := p.prepareFirst(ctx); err != nil {
+		close(p.quit) // the workers would wait for operations forever
+		return err
 	}
 	var rest []*worker
 	for i := 1; i < min(p.options.Connections, p.max); i++ {
 		rest = append(rest, p.make1())
 	}
 	for _, w := range rest {
-		p.world.First(w.made) // a failure shows again with the first operation
+		p.world.First(w.made, ctx.Done()) // a failure shows again with the first operation
+	}
+	return nil
+}
+
+// prepareFirst makes the first worker. A driver may wait for its target longer than the user does.
+func (p *pool) prepareFirst(ctx context.Context) error {
+	first := p.make1()
+	if p.world.First(first.made, ctx.Done()) == 1 && p.world.First(first.made, p.world.After(handGrace)) == 1 {
+		return fmt.Errorf("the first worker is not ready: %w", context.Cause(ctx))
+	}
+	if first.failure != nil {
+		return fmt.Errorf("cannot make the first worker: %w", first.failure)
 	}
 	return nil
 }
@@ -267,6 +280,9 @@ func (w *worker) perform() bool {
 	if w.drv == nil {
 		if err := w.connect(); err != nil {
 			w.res.Class, w.res.Err = classWorker, err
+			if own := (interface{ Class() string })(nil); errors.As(err, &own) {
+				w.res.Class = own.Class()
+			}
 		}
 	}
 	if w.drv != nil {

@@ -99,3 +99,45 @@ func (s Stages) String() string { return s.text }
 
 // Given reports whether there are stages.
 func (s Stages) Given() bool { return s.text != "" }
+
+// Follow sets the options of the load to a schedule: when operations are due, and which of them this
+// run sends.
+func (o *Options) Follow(s schedule.Spec) {
+	o.Rate, o.Stages, o.Duration = Rate{}, Stages{}, 0
+	if len(s.Stages) == 1 {
+		one := s.Stages[0]
+		o.Rate, o.Duration = PerSecond(one.From), one.Duration
+		if one.From != one.To {
+			o.Rate = Rate{text: span(one), from: one.From, to: one.To}
+		}
+	} else {
+		o.Stages = stagesOf(s.Stages)
+	}
+	o.Arrivals = uniform
+	if s.Poisson {
+		o.Arrivals = poisson
+	}
+	o.Warmup, o.Requests, o.Seed = s.Warmup, s.Limit, s.Seed
+	o.Shard = Shard{}
+	if s.Shards > 1 {
+		o.Shard = Shard{k: s.Shard + 1, n: s.Shards}
+	}
+}
+
+// stagesOf is the value of --stages for a list.
+func stagesOf(list []schedule.Stage) Stages {
+	var texts []string
+	for _, one := range list {
+		rate := span(one)
+		if one.From == one.To {
+			rate = schedule.FormatRate(one.From)
+		}
+		texts = append(texts, one.Duration.String()+"@"+rate)
+	}
+	return Stages{text: strings.Join(texts, ","), list: list}
+}
+
+// span is a ramp as --rate accepts it.
+func span(s schedule.Stage) string {
+	return schedule.FormatRate(s.From) + ".." + schedule.FormatRate(s.To)
+}

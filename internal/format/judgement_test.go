@@ -72,7 +72,7 @@ func judgements(t *testing.T) map[string]verify.Judgement {
 func duetted(t *testing.T) verify.Judgement {
 	t.Helper()
 	const ms = time.Millisecond
-	d, err := verify.NewDuet(50*ms, time.Minute, "http", verify.DefaultOptions())
+	d, err := verify.NewDuet(verify.DuetParts{Block: 50 * ms}, time.Minute, "http", verify.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

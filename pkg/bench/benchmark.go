@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
-	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/pkg/load"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -77,51 +76,29 @@ func (b Benchmark) run(ctx context.Context, abort <-chan struct{}) (*Result, err
 	if err := b.Validate(); err != nil {
 		return nil, err
 	}
-	o := b.options()
-	source, err := o.Source()
+	if b.waiter != nil {
+		ctx = pace.In(ctx, b.waiter)
+	}
+	p := load.Plan{
+		Driver: driver(b.Handler), Schedule: b.schedule(), Name: b.Name, Workers: b.Concurrency, Drain: b.Drain,
+		Abort: abort, Tune: b.Tune,
+	}
+	report, err := load.Run(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	report, err := engine.Run(ctx, engine.Plan{
-		Options: o, Kind: "bench", Source: source, Driver: driver(b.Handler),
-		Abort: abort, NewWaiter: b.clock(), Keep: b.keep(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	b.complete(report, o)
+	b.complete(report)
 	return b.result(report), nil
 }
 
-func (b Benchmark) keep() engine.Keep {
-	if b.Tune {
-		return engine.KeepCollector
-	}
-	return engine.KeepAll
-}
-
-// clock waits for the due instants. The precise waiter sleeps while holding a P: with
-// GOMAXPROCS=1 requests were up to 2 s late.
-func (b Benchmark) clock() func(time.Time) pace.Waiter {
-	if b.waiter == nil && b.oneCore() {
-		return pace.Timer
-	}
-	return b.waiter
-}
-
-func (b Benchmark) oneCore() bool { return !b.Tune && runtime.GOMAXPROCS(0) == 1 }
-
-// options are the engine's options for b: a fixed pool, and due requests wait.
-func (b Benchmark) options() engine.Options {
-	o := engine.Defaults()
-	o.Rate = engine.PerSecond(math.Inf(1))
+// schedule is a constant rate, or a closed loop.
+func (b Benchmark) schedule() schedule.Spec {
+	s := load.Closed(b.Duration)
 	if !b.closed() {
-		o.Rate = engine.PerSecond(b.Throughput)
+		s = schedule.Constant(b.Throughput, b.Duration)
 	}
-	o.Duration, o.Warmup = b.Duration, b.Warmup
-	o.Connections, o.MaxInFlight = b.Concurrency, b.Concurrency
-	o.Drain = engine.DrainOf(b.drain())
-	return o
+	s.Warmup, s.Seed = b.Warmup, 1
+	return s
 }
 
 func (b Benchmark) drain() time.Duration {

@@ -69,17 +69,17 @@ type command struct {
 
 // run does one run, writes its report and returns the exit code.
 func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
-	defer c.outputs.discard()
-	err := errors.Join(c.stray, c.Validate(), c.outputs.validate())
+	defer c.outputs.Discard()
+	err := errors.Join(c.stray, c.Validate(), c.outputs.Validate())
 	if err == nil {
-		err = c.outputs.open()
+		err = c.outputs.Open()
 	}
 	if err != nil {
 		c.complain(err)
 		return exitUsage
 	}
 	text := c.stdout
-	if c.outputs.toStdout() {
+	if c.outputs.ToStdout() {
 		text = c.stderr // standard output is for the report only
 	}
 	fmt.Fprint(text, announcement(c.Benchmark))
@@ -89,7 +89,7 @@ func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 		return exitFailed
 	}
 	r.Report.Command = append([]string{c.name}, c.given...)
-	err = errors.Join(PrintResult(text, r), c.outputs.write(c.stdout, r.Report))
+	err = errors.Join(PrintResult(text, r), c.outputs.Write(c.stdout, r.Report))
 	return c.outcome(interrupt, r, err)
 }
 

@@ -37,13 +37,14 @@ type Env struct {
 
 	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
 
-	Rows     []driver.Row    // protocols; nil: driver.Table()
-	Live     io.Writer       // gets the run as lines of live.Feed; nil: nobody else shows the run
-	Unstored io.Writer       // for messages that a run could not be stored; nil: Stderr
-	Side     Side            // what the run is a part of; nil: it is a run of its own
-	Fleet    *fleet.Gatherer // makes the runs of load commands on other machines; nil: they run here
-	Session  bool            // a session of takt server runs the command; it types commands without takt
-	Args     []string        // arguments of Main
+	Rows     []driver.Row           // protocols; nil: driver.Table()
+	Live     io.Writer              // gets the run as lines of live.Feed; nil: nobody else shows the run
+	Unstored io.Writer              // for messages that a run could not be stored; nil: Stderr
+	Side     Side                   // what the run is a part of; nil: it is a run of its own
+	Fleet    *fleet.Gatherer        // makes the runs of load commands on other machines; nil: they run here
+	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
+	Session  bool                   // a session of takt server runs the command; it types commands without takt
+	Args     []string               // arguments of Main
 	Settings *Settings
 }
 

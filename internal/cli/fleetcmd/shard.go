@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type shardCommand struct {
 	patience time.Duration
 	secret   secret
 	store    kept.Storing
+	programs []string // that the fleet may start here
 }
 
 // NewShard returns takt shard.
@@ -51,6 +53,7 @@ func (s *shardCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
 		fs.Var(value.Target(&s.gatherer), "fleet", "`HOST:PORT` of takt fleet")
 		fs.Var(value.Duration(&s.patience), "join-timeout", "try to connect for `TIME`; takt fleet may start later than its shards")
+		fs.Var(value.List(&s.programs), "program", "let the fleet start the program `PATH` on this host; repeatable")
 		s.secret.addFlags(fs)
 	}, "fleet")
 	s.store.AddFlags(fs)
@@ -119,6 +122,7 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	part := &side{run: r, reads: env.Names(r.Words).Reads}
 	over := make(chan struct{})
 	defer close(over)
+	env.Programs = func(path string) bool { return slices.Contains(s.programs, path) }
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
 	code := env.Main(env, r.Words)
 	ended := context.Cause(r.Context) // nil: the run ended by itself

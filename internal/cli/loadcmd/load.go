@@ -229,7 +229,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 		return nil, nil, l.broken(ctx, err)
 	}
 	words := l.narration()
-	d, err := l.driver.Open(ctx, l.connections())
+	d, err := l.open(ctx)
 	if err != nil {
 		return nil, nil, l.unopened(err)
 	}
@@ -242,7 +242,10 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 		OnInterval: l.guarded(ctx, watch.interval, known), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
 	}
-	journal := l.journal(head, number)
+	var journal *journal
+	if l.driver.Run == nil {
+		journal = l.journal(head, number)
+	}
 	if journal != nil {
 		plan.Journal = journal
 	}
@@ -250,7 +253,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
 	plan.OnStart = faults.begin
-	report, err := engine.Run(ctx, plan)
+	report, err := l.make(ctx, plan)
 	injected := faults.end()
 	watch.ended()
 	if err != nil {
@@ -261,6 +264,22 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	l.noteFaults(report, injected)
 	l.listFault(source, report)
 	return report, journal, nil
+}
+
+// open opens the driver. That of a program is in the program.
+func (l *load) open(ctx context.Context) (*takt.Driver, error) {
+	if l.driver.Run != nil {
+		return &takt.Driver{Worker: func(int) (takt.Worker, error) { return nil, engine.ErrNothingToDo }}, nil
+	}
+	return l.driver.Open(ctx, l.connections())
+}
+
+// make makes the run of a plan.
+func (l *load) make(ctx context.Context, plan engine.Plan) (*takt.Report, error) {
+	if l.driver.Run != nil {
+		return l.driver.Run(ctx, plan, l.env.Stderr)
+	}
+	return engine.Run(ctx, plan)
 }
 
 // tellStored says how to see the run again.

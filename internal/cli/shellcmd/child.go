@@ -50,6 +50,7 @@ func NewJob(env core.Env) *cobra.Command {
 				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
 			}
 			env.Stdin, env.Session = strings.NewReader(""), true
+			env.Programs = nil                                    // a visitor of the server may not start programs of its host
 			if code := env.Main(env, args); code != core.ExitOK { // it printed its own errors
 				return core.ExitWith(code, nil)
 			}

@@ -40,6 +40,7 @@ scripts with nc. takt -server is the same. The commands of a session:
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		return core.Usage(cmd, append(core.AppendError(nil, core.NoArgs(cmd, args)), o.Validate()...))
 	}
+	env.Programs = nil // of this host: a visitor may not start them
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return host{env}.serveShell(cmd.Context(), o) }
 	return c
 }
@@ -133,6 +134,7 @@ type host struct{ core.Env }
 
 // Host is what the shell needs from takt. Its Run starts this program again.
 func Host(env core.Env) shell.Host {
+	env.Programs = nil // of this host: a visitor may not start them
 	e := host{env}
 	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if env.Executable != nil {

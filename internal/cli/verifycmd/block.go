@@ -134,7 +134,7 @@ func (b *block) side(name, url string) (stored.Run, error) {
 	env.Interrupt = b.ctx
 	servers := b.verifyCommand.servers
 	if servers == nil {
-		return b.once(env, name, url, append(b.words(name), url))
+		return b.once(env, name, url, b.verifyCommand.line(b.words(name), url))
 	}
 	on, err := servers.side(name).visit(b.ctx, env.Stderr)
 	if err != nil {
@@ -162,7 +162,7 @@ func (b *block) once(env core.Env, name, address string, words []string) (stored
 	}
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {
-		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, b.command[0])
+		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, strings.Join(b.command, " "))
 	}
 	return stored.RunOf(r), nil
 }

@@ -15,6 +15,10 @@ import (
 // choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
 // no reason against it, else by pairs of runs.
 func (v *verifyCommand) choose(command []string) {
+	if v.ofPrograms() && v.series.pairs == "" && !v.duet.on {
+		v.series.pairs = pairsAuto
+		return
+	}
 	if v.series.pairs != "" || v.duet.on || len(command) == 0 || !v.twoTargets() {
 		return
 	}
@@ -38,6 +42,9 @@ func isTarget(side string) bool { return strings.Contains(side, "://") }
 
 // noDuet says why a duet cannot compare the sides with this command; "": it can.
 func (v *verifyCommand) noDuet(command []string) string {
+	if v.inProgram(command) {
+		return "a program is a process of its own, which cannot take turns with another side"
+	}
 	for _, name := range []string{"max-pairs", "max-disturbed"} {
 		if v.env.Typed(name) {
 			return "--" + name + " is given"

@@ -48,7 +48,8 @@ func (d *duet) validate(v *verifyCommand, command []string) (faults value.Faults
 	faults = append(faults, core.Unjoin(v.options.CheckDuet(d.parts(v, verify.FreshRound), d.budget, ""))...)
 	faults.If(v.env.Fleet != nil, "a duet deals blocks of milliseconds to two sides in one process, so a fleet cannot play it; use --pairs")
 	faults.If(len(v.base) != 1 || len(v.head) != 1, "--duet needs one --base URL and one --head URL")
-	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
+	faults.If(v.inProgram(command), "--duet lets both sides take turns in one process, and a program is a process of its own; use --pairs")
+	faults.If(v.lacksCommand(command), "--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		faults.If(setsFlag(command, name), "--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name)
 	}

@@ -61,7 +61,7 @@ func (s *series) validate(v *verifyCommand, command []string) (faults value.Faul
 		faults = append(faults, value.Faultf("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
 	}
 	faults.If(len(v.base) != 1 || len(v.head) != 1, "--pairs needs one --base URL and one --head URL")
-	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
+	faults.If(v.lacksCommand(command), "--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
 	faults.If(setsFlag(command, "repeat"), "--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs")
 	faults.If(setsFlag(command, "shard"), "--shard makes only a part of a run, which proves nothing; leave it out")
 	return faults

@@ -1,4 +1,5 @@
-package bench
+// Package output writes the report of a program that uses takt as a library to files.
+package output
 
 import (
 	"errors"
@@ -12,8 +13,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// outputs is the repeatable flag --output.
-type outputs []output
+// List is the repeatable flag --output: formats with their paths.
+type List []output
 
 type output struct {
 	text   string // as given
@@ -23,20 +24,20 @@ type output struct {
 }
 
 // Set implements flag.Value.
-func (l *outputs) Set(s string) error {
+func (l *List) Set(s string) error {
 	f, path, err := format.Parse(s)
 	switch {
 	case err != nil:
 		return err
 	case f.Rows:
-		return fmt.Errorf("%s has a row for each request, which only the commands of takt write; use one of %s", f.Name, strings.Join(formats(), ", "))
+		return fmt.Errorf("%s has a row for each request, which only the commands of takt write; use one of %s", f.Name, strings.Join(Formats(), ", "))
 	}
 	*l = append(*l, output{text: s, format: f, path: path})
 	return nil
 }
 
 // String implements flag.Value.
-func (l *outputs) String() string {
+func (l *List) String() string {
 	var texts []string
 	for _, o := range *l {
 		texts = append(texts, o.text)
@@ -44,8 +45,8 @@ func (l *outputs) String() string {
 	return strings.Join(texts, ",")
 }
 
-// validate finds outputs that would overwrite each other.
-func (l outputs) validate() error {
+// Validate finds outputs that would overwrite each other.
+func (l List) Validate() error {
 	var paths []string
 	for _, o := range l {
 		paths = append(paths, o.path)
@@ -53,8 +54,8 @@ func (l outputs) validate() error {
 	return errors.Join(format.CheckPaths(paths)...)
 }
 
-// open opens the files before the run, so a wrong path fails early.
-func (l outputs) open() error {
+// Open opens the files before the run, so a wrong path fails early.
+func (l List) Open() error {
 	var errs []error
 	for i, o := range l {
 		if o.path == format.Stdout {
@@ -69,8 +70,8 @@ func (l outputs) open() error {
 	return errors.Join(errs...)
 }
 
-// discard removes the files of a run that did not start, and those with an error.
-func (l outputs) discard() {
+// Discard removes the files of a run that did not start, and those with an error.
+func (l List) Discard() {
 	for _, o := range l {
 		if o.file != nil {
 			o.file.Discard()
@@ -78,13 +79,13 @@ func (l outputs) discard() {
 	}
 }
 
-// toStdout reports whether an output goes to standard output.
-func (l outputs) toStdout() bool {
+// ToStdout reports whether an output goes to standard output.
+func (l List) ToStdout() bool {
 	return slices.ContainsFunc(l, func(o output) bool { return o.path == format.Stdout })
 }
 
-// write writes r to all outputs, even if some fail.
-func (l outputs) write(stdout io.Writer, r *takt.Report) error {
+// Write writes r to all List, even if some fail.
+func (l List) Write(stdout io.Writer, r *takt.Report) error {
 	var errs []error
 	for _, o := range l {
 		if err := o.write(stdout, r); err != nil {
@@ -102,4 +103,14 @@ func (o output) write(stdout io.Writer, r *takt.Report) error {
 		return err
 	}
 	return o.file.Close()
+}
+
+// Formats are the names of the formats for which a report is enough.
+func Formats() (names []string) {
+	for _, f := range format.Table() {
+		if !f.Rows {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }

@@ -1,0 +1,143 @@
+package programs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/programs"
+	"github.com/taktload/takt/internal/program"
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/pkg/bench"
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// TestMain makes the test a program for takt.
+func TestMain(m *testing.M) {
+	if len(os.Args) != 2 || os.Args[1] != program.Greeting {
+		os.Exit(m.Run())
+	}
+	fail := flag.Bool("fail", false, "fail each second operation")
+	flag.String("password", "", "of nobody")
+	bench.Main(func(args []string) (*takt.Driver, error) {
+		if len(args) > 0 && args[0] == "bad" {
+			return nil, errors.New("the argument is bad")
+		}
+		return load.Handler(func(_ context.Context, op *takt.Op, r *takt.Result) error {
+			time.Sleep(time.Millisecond)
+			if *fail && op.Seq%2 == 0 {
+				return load.Failed("unlucky", errors.New("its turn"))
+			}
+			return nil
+		}), nil
+	})
+}
+
+// lines is a buffer for the goroutines of a command.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
+func (l *lines) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
+
+func takter(t *testing.T, allowed bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err lines
+	env := core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+	if allowed {
+		env.Programs = func(string) bool { return true }
+	}
+	code = cli.Main(env, args)
+	return code, out.String(), err.String()
+}
+
+func self(t *testing.T) string {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A program is a load like any other.
+func TestLoad(t *testing.T) {
+	code, out, said := takter(t, true, self(t), "--rate", "200/s", "-n", "100", "--fail", "--password", "hunter2secret", "--no-store", "-o", "json=-", "--progress", "none", "http://there:1/x")
+	r, err := document.Parse([]byte(out))
+	if code != 0 || err != nil {
+		t.Fatalf("%d: %s %v", code, said, err)
+	}
+	if r.Kind != "bench" || r.Counts.OK != 50 || r.Counts.Failed != 50 || r.Errors[0].Class != "unlucky" || r.Variables["host"] != "there:1" || r.Variables["fail"] != true {
+		t.Errorf("%s: %+v %+v %v", r.Kind, r.Counts, r.Errors, r.Variables)
+	}
+	if strings.Contains(out, "hunter2secret") {
+		t.Errorf("the report has the password: %s", out)
+	}
+	code, _, said = takter(t, true, self(t), "--rate", "200/s", "-n", "10", "--no-store", "--progress", "none", "bad")
+	if code != 1 || !strings.Contains(said, "takt: the argument is bad") {
+		t.Errorf("%d: %s", code, said)
+	}
+}
+
+// Commands that run loads run programs, too.
+func TestCommands(t *testing.T) {
+	me := self(t)
+	for _, c := range []struct {
+		args []string
+		want string // in what is printed
+		code []int
+	}{
+		{[]string{"capacity", "--slo", "p50<60s,errors<90%", "--start", "50/s", "--max", "50/s", "--repeats", "1", "-z", "300ms", "--warmup", "0", "--pause", "0", "--no-store", "--", me}, "50/s", []int{0, 6}},
+		{[]string{"verify", "--pairs", "1", "--metric", "p50", "--base", me, "--head", me, "--", "--rate", "50/s", "-z", "200ms", "--no-store"}, "head against base, 1 pair", []int{5}},
+		{[]string{"verify", "--pairs", "1", "--metric", "p50", "--base", "http://a/", "--head", "http://b/", "--", me, "--rate", "50/s", "-z", "200ms", "--no-store"}, "head against base, 1 pair", []int{5}},
+		{[]string{"verify", "--duet", "--base", me, "--head", me, "--", "--rate", "50/s"}, "use --pairs", []int{2}},
+		{[]string{"config", me, "--rate", "50/s"}, "rate = 50/s", []int{0}},
+		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
+	} {
+		code, out, said := takter(t, true, c.args...)
+		if !slices.Contains(c.code, code) || !strings.Contains(out+said, c.want) {
+			t.Errorf("%q: %d, want %d and %s\n%s%s", c.args, code, c.code, c.want, out, said)
+		}
+	}
+}
+
+// Who may not start programs does not.
+func TestNotAllowed(t *testing.T) {
+	for _, args := range [][]string{{self(t), "--rate", "1/s"}, {"capacity", "--slo", "p50<1s", "--", self(t)}} {
+		if code, _, said := takter(t, false, args...); code != 2 || !strings.Contains(said, "takt may not start the program") {
+			t.Errorf("%d: %s", code, said)
+		}
+	}
+}
+
+// A program can have no flag of takt's load commands.
+func TestReserved(t *testing.T) {
+	env := core.Env{Stdin: strings.NewReader(""), Getenv: func(string) string { return "" }, Programs: func(string) bool { return true }}
+	env, err := programs.With(env, []string{self(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := core.Subcommand(cli.Root(env), self(t))
+	if cmd == nil {
+		t.Fatal("there is no command of the program")
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		own := f.Name == "fail" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
+		if own == program.Reserved(f.Name) {
+			t.Errorf("--%s: reserved is %v", f.Name, program.Reserved(f.Name))
+		}
+	})
+}

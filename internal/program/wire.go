@@ -1,0 +1,123 @@
+// Package program is the protocol between takt and a program that bench.Main makes: lines of JSON on
+// the standard input and output of the program. takt reads the command line, shows, judges and stores
+// the run; the program performs the operations, and says what it measured.
+package program
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// Greeting is the only argument of a program that takt starts. Programs that do not know it refuse
+// it, as a rule without another effect.
+const Greeting = "--takt-protocol"
+
+// Hello is the first line of a program.
+type Hello struct {
+	Takt    int    `json:"takt_protocol"`
+	Version string `json:"version"` // of the module takt in the program
+	Name    string `json:"name"`    // what the program measures
+	Flags   []Flag `json:"flags,omitempty"`
+}
+
+// Flag is a flag of the program's own.
+type Flag struct {
+	Name    string `json:"name"`
+	Usage   string `json:"usage,omitempty"`
+	Default string `json:"default,omitempty"`
+	Bool    bool   `json:"bool,omitempty"`
+}
+
+// Load is what a program is to send.
+type Load struct {
+	Engine []string `json:"engine"`          // flags of the engine's options that differ from their defaults
+	Flags  []string `json:"flags,omitempty"` // flags of the program's own, as --name=value
+	Args   []string `json:"args,omitempty"`
+	Rows   bool     `json:"rows,omitempty"` // takt wants a row for each operation
+}
+
+// request is a line from takt.
+type request struct {
+	Check *Load      `json:"check,omitempty"`
+	Run   *Load      `json:"run,omitempty"`
+	Start *time.Time `json:"start,omitempty"` // when the schedule begins
+	Stop  bool       `json:"stop,omitempty"`  // as the first signal
+	Abort bool       `json:"abort,omitempty"` // as the second signal
+}
+
+// reply is a line from the program.
+type reply struct {
+	*Hello
+	Checked bool            `json:"checked,omitempty"`
+	Faults  []string        `json:"faults,omitempty"`
+	Ready   bool            `json:"ready,omitempty"` // the driver is open, and the run waits for its start
+	Second  *live.Snapshot  `json:"second,omitempty"`
+	Rows    *rows           `json:"rows,omitempty"`
+	Report  json.RawMessage `json:"report,omitempty"`
+	Failed  string          `json:"failed,omitempty"` // why there is no report
+}
+
+// rows are operations that have ended.
+type rows struct {
+	Phases  []string      `json:"phases,omitempty"`
+	Samples []takt.Sample `json:"samples"`
+}
+
+// words are the flags that set default options to o.
+func words(o engine.Options) (list []string) {
+	mine, defaults := flagsOf(&o), flagsOf(ptr(engine.Defaults()))
+	mine.VisitAll(func(f *pflag.Flag) {
+		if text := f.Value.String(); text != defaults.Lookup(f.Name).Value.String() {
+			list = append(list, "--"+f.Name+"="+text)
+		}
+	})
+	return list
+}
+
+// options are those that words came from.
+func options(words []string) (engine.Options, error) {
+	o := engine.Defaults()
+	return o, flagsOf(&o).Parse(words)
+}
+
+func flagsOf(o *engine.Options) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("engine", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	return fs
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Reserved reports whether a flag of this name is one of takt's load commands, so that a program
+// cannot have it.
+func Reserved(name string) bool {
+	if len(name) == 1 {
+		return true // takt's short flags
+	}
+	switch name {
+	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "repeat",
+		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol":
+		return true
+	}
+	return flagsOf(ptr(engine.Defaults())).Lookup(name) != nil
+}
+
+// Secret reports whether the value of a program's flag is probably a secret, which no report contains.
+func Secret(name string) bool {
+	for _, part := range []string{"password", "secret", "token", "credential", "apikey", "api-key"} {
+		if strings.Contains(strings.ToLower(name), part) {
+			return true
+		}
+	}
+	return false
+}

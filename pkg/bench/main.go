@@ -1,0 +1,290 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/embedded"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/output"
+	"github.com/taktload/takt/internal/program"
+	"github.com/taktload/takt/internal/stop"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The further exit codes of Main, equal to those of takt's commands.
+const (
+	exitAssertion = 3
+	exitInvalid   = 6
+)
+
+// Main is the main function of a program that loads something with takt's own flags: --rate, --stages,
+// --arrivals, --duration, --warmup, -c, --max-in-flight, --output, --assert, --strict and the other
+// flags that -h lists. open makes the driver, from the arguments that are not flags:
+//
+//	func main() {
+//		addr := flag.String("addr", "127.0.0.1:6379", "the server")
+//		bench.Main(func(args []string) (*takt.Driver, error) {
+//			return load.Workers(connect(*addr)), nil
+//		})
+//	}
+//
+// Flags that the program defined on flag.CommandLine are read with the others; Main calls flag.Parse
+// itself. Their names must have two letters or more, and not be names of takt's load commands.
+//
+// takt runs such a program as one of its own loads, with everything that it has:
+//
+//	takt ./mybench --rate 500/s -z 10s
+//	takt capacity --slo 'p99<50ms' -- ./mybench
+//	takt verify --pairs 8 --base ./old --head ./new -- --rate 500/s -z 5s
+//	takt fleet --shards 2 -- ./mybench --rate 1k/s -z 30s
+//
+// Main ends the program. Its exit codes: 0, all is well; 1, the run could not start, no operation
+// succeeded, or an output could not be written; 2, wrong flags or arguments; 3, an assertion failed;
+// 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first
+// signal ends the load and drains, the second ends the run at once.
+func Main(open func(args []string) (*takt.Driver, error)) {
+	m := mainProgram{open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), stdout: os.Stdout, stderr: os.Stderr}
+	if len(os.Args) == 2 && os.Args[1] == program.Greeting {
+		os.Exit(m.serve(os.Stdin))
+	}
+	os.Exit(m.command(os.Args[1:]))
+}
+
+// mainProgram is Main without its effects on the process.
+type mainProgram struct {
+	open           func(args []string) (*takt.Driver, error)
+	flags          *flag.FlagSet // those of the program
+	name           string
+	stdout, stderr *os.File
+}
+
+// serve is a run for takt, on standard input and output. What the program prints goes to standard
+// error: it would not be a line of the protocol.
+func (m *mainProgram) serve(in io.Reader) int {
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	signal.Ignore(os.Interrupt) // of the terminal: takt gets it, too, and says what to do
+	if err := m.reserved(); err != nil {
+		return m.complain(exitUsage, err)
+	}
+	h := program.Hello{Version: embedded.Version(), Name: embedded.Program()}
+	m.flags.VisitAll(func(f *flag.Flag) {
+		b, ok := f.Value.(interface{ IsBoolFlag() bool })
+		h.Flags = append(h.Flags, program.Flag{Name: f.Name, Usage: f.Usage, Default: f.DefValue, Bool: ok && b.IsBoolFlag()})
+	})
+	err := program.Serve(in, out, program.Served{
+		Hello: h, Set: m.set, Open: m.open,
+	})
+	if err != nil {
+		return m.complain(exitFailed, err)
+	}
+	return exitOK
+}
+
+// set sets flags of the program, given as --name=value.
+func (m *mainProgram) set(flags []string) error {
+	var faults []error
+	for _, word := range flags {
+		name, text, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if err := m.flags.Set(name, text); err != nil {
+			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, err))
+		}
+	}
+	_ = m.flags.Parse(nil) // for flag.Parsed; there is nothing to parse
+	return errors.Join(faults...)
+}
+
+// reserved refuses flags of the program that takt's would hide.
+func (m *mainProgram) reserved() error {
+	var faults []error
+	m.flags.VisitAll(func(f *flag.Flag) {
+		if program.Reserved(f.Name) {
+			faults = append(faults, fmt.Errorf("the program defines a flag -%s, which takt needs; give it another name, of two letters or more", f.Name))
+		}
+	})
+	return errors.Join(faults...)
+}
+
+func (m *mainProgram) complain(code int, err error) int {
+	for fault := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(m.stderr, "%s: %s\n", m.name, fault)
+	}
+	return code
+}
+
+// mainSettings are the flags of Main.
+type mainSettings struct {
+	engine  engine.Options
+	outputs []string
+	asserts []string
+	labels  []string
+	strict  bool
+	quiet   bool
+	given   *pflag.FlagSet // all flags, parsed
+}
+
+// command reads the command line, makes the run, and returns the exit code.
+func (m *mainProgram) command(args []string) int {
+	s := mainSettings{engine: engine.Defaults()}
+	fs := m.define(&s)
+	s.given = fs
+	err := cmp.Or(m.reserved(), fs.Parse(args))
+	if errors.Is(err, pflag.ErrHelp) {
+		return exitOK
+	}
+	if err == nil {
+		err = s.validate()
+	}
+	if err != nil {
+		return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
+	}
+	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
+	d, err := m.open(fs.Args())
+	if err != nil {
+		return m.complain(exitFailed, err)
+	}
+	return m.run(&s, d)
+}
+
+func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(m.name, pflag.ContinueOnError)
+	fs.SortFlags = false
+	if m.reserved() == nil {
+		fs.AddGoFlagSet(m.flags)
+	}
+	s.engine.AddFlags(fs)
+	for _, name := range engine.LoopFlags() { // a program has no loop
+		if f := fs.Lookup(name); f != nil {
+			f.Hidden = true
+		}
+	}
+	fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
+	fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
+	fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
+	fs.Var(value.List(&s.labels), "label", "`NAME=VALUE` for the report; repeatable")
+	fs.BoolVar(&s.quiet, "quiet", false, "print no line a second")
+	fs.SetOutput(m.stdout)
+	fs.Usage = func() {
+		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt %s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
+	}
+	return fs
+}
+
+func (s *mainSettings) validate() error {
+	if len(s.engine.Validate()) == 0 && s.engine.Closed() && s.engine.Connections == 0 {
+		s.engine.Connections = DefaultConcurrency
+	}
+	faults := s.engine.Validate()
+	for _, l := range s.labels {
+		if name, _, ok := strings.Cut(l, "="); !ok || name == "" {
+			faults = append(faults, fmt.Errorf("bad --label %q; write NAME=VALUE", l))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// run makes the run, prints it, and returns the exit code.
+func (m *mainProgram) run(s *mainSettings, d *takt.Driver) int {
+	steps := stop.Signals(func() {
+		fmt.Fprintf(m.stderr, "stopping: what is open may take %v more; a second signal ends the run at once\n", s.engine.Drain.Duration())
+	})
+	defer steps.Restore()
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // otherwise the signal would end the program before its files are written
+	defer signal.Stop(pipe)
+	p, err := m.plan(s, d)
+	if err != nil {
+		return m.complain(exitUsage, err)
+	}
+	p.Abort = steps.Abort
+	if err := p.Validate(); err != nil {
+		return m.complain(exitUsage, err)
+	}
+	r, err := load.Run(steps.Interrupt, p)
+	if r == nil {
+		return m.complain(exitFailed, err)
+	}
+	for _, a := range r.Assertions {
+		fmt.Fprintln(m.stderr, a)
+	}
+	var stopped *stop.SignalError
+	switch {
+	case err != nil:
+		return m.complain(exitFailed, err)
+	case errors.As(context.Cause(steps.Interrupt), &stopped):
+		return exitSignal + stopped.Number
+	}
+	return m.outcome(s, r)
+}
+
+// plan is the plan that the flags describe.
+func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (load.Plan, error) {
+	spec, err := s.engine.Spec()
+	if err != nil {
+		return load.Plan{}, err
+	}
+	spec.Limit = s.engine.Requests
+	p := load.Plan{
+		Driver: d, Schedule: spec, Workers: s.engine.Connections, MaxInFlight: s.engine.InFlight(), Drop: s.engine.Overflow == "drop",
+		Drain: cmp.Or(s.engine.Drain.Duration(), -1), StartAt: time.Time(s.engine.StartAt), Labels: map[string]string{}, Variables: map[string]any{},
+		Assert: s.asserts, Outputs: s.outputs, Tune: true,
+	}
+	if !slices.ContainsFunc(s.outputs, toStdout) {
+		p.Outputs = append([]string{"text=-"}, s.outputs...)
+	}
+	for _, l := range s.labels {
+		name, text, _ := strings.Cut(l, "=")
+		p.Labels[name] = text
+	}
+	s.given.Visit(func(f *pflag.Flag) {
+		if m.flags.Lookup(f.Name) != nil && !program.Secret(f.Name) {
+			p.Variables[f.Name] = f.Value.String()
+		}
+	})
+	if !s.quiet {
+		p.OnSecond = func(iv takt.Interval) {
+			fmt.Fprintf(m.stderr, "%6.0fs  %d ok  %d failed  p50 %s  p99 %s\n", iv.T, iv.OK, iv.Failed, figure.Micros(iv.ResponseP50), figure.Micros(iv.ResponseP99))
+		}
+	}
+	return p, nil
+}
+
+// toStdout reports whether an output goes to standard output.
+func toStdout(text string) bool {
+	_, path, given := strings.Cut(text, "=")
+	return !given || path == "-"
+}
+
+func (m *mainProgram) outcome(s *mainSettings, r *takt.Report) int {
+	switch {
+	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
+		why := "none ended"
+		if len(r.Errors) > 0 {
+			why = cmp.Or(r.Errors[0].Sample, r.Errors[0].Class)
+		}
+		return m.complain(exitFailed, errors.New("not one operation succeeded: "+why))
+	case r.Verdict == takt.Invalid && (s.strict || len(s.asserts) > 0):
+		return m.complain(exitInvalid, errors.New(verdict.Headline(r.Warnings)))
+	case slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail }):
+		return exitAssertion
+	}
+	return exitOK
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// B runs d in a Go benchmark, for go test -bench, and reports what a mean cannot show. rate is in
+// operations per second of all workers together:
+//
+//	func BenchmarkGet(b *testing.B) {
+//		for _, rate := range []float64{0, 2000} {
+//			b.Run(fmt.Sprintf("rate=%v", rate), func(b *testing.B) {
+//				bench.B(b, load.Handler(get), rate, 20)
+//			})
+//		}
+//	}
+//
+// At a rate, b.N operations are due evenly spaced, and latencies count from the instant at which an
+// operation was due. With rate 0 or +Inf the workers are a closed loop of b.N operations.
+//
+// The metrics have units that benchstat compares, and of which less is better: p50-ns/op and
+// p99-ns/op are response times (in a closed loop service times), service-p99-ns/op is without the
+// wait for a worker, lag-p99-ns/op is how late takt itself was, and failed/op the share of failed
+// operations. The metric ok/s, of which more is better, is the rate of successes. At a rate, ns/op is
+// only the distance of two operations, so B replaces it by 0, which go test does not print.
+//
+// B fails the benchmark if the run cannot start, or if no operation succeeded. An invalid run is
+// logged with its reasons, not failed: a busy machine is not a fault of the program.
+func B(b *testing.B, d *takt.Driver, rate float64, workers int) {
+	b.Helper()
+	closed := rate == 0 || math.IsInf(rate, 1)
+	s := schedule.Constant(rate, 0)
+	if closed {
+		s = load.Closed(0)
+	}
+	s.Limit, s.Seed = uint64(b.N), 1
+	b.ResetTimer()
+	began := time.Now()
+	r, err := load.Run(context.Background(), load.Plan{Driver: d, Schedule: s, Name: b.Name(), Workers: workers})
+	took := time.Since(began)
+	b.StopTimer()
+	if err != nil {
+		b.Fatalf("the run could not start: %v", err)
+	}
+	measure(b, r, closed, took)
+}
+
+// reporter is what measure needs of testing.B.
+type reporter interface {
+	ReportMetric(n float64, unit string)
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Helper()
+}
+
+func measure(b reporter, r *takt.Report, closed bool, took time.Duration) {
+	b.Helper()
+	response := r.Latency[takt.LatencyResponse]
+	if closed {
+		response = r.Latency[takt.LatencyService]
+	}
+	if r.Latency[takt.LatencyResponse].Count == 0 {
+		response = r.Latency[takt.LatencySend] // nobody answers
+	}
+	ns := func(us float64, unit string) { b.ReportMetric(us*1e3, unit) }
+	ns(response.P50, "p50-ns/op")
+	ns(response.P99, "p99-ns/op")
+	if !closed {
+		ns(r.Latency[takt.LatencyService].P99, "service-p99-ns/op")
+		ns(r.Latency[takt.LatencyScheduleLag].P99, "lag-p99-ns/op")
+		b.ReportMetric(0, "ns/op")
+	}
+	b.ReportMetric(float64(r.Counts.OK)/took.Seconds(), "ok/s")
+	b.ReportMetric(float64(r.Counts.Failed+r.Counts.Unfinished)/float64(max(1, r.Counts.Scheduled)), "failed/op")
+	if r.Counts.Scheduled > 0 && r.Counts.OK == 0 {
+		b.Errorf("not one operation succeeded: %v", firstFailure(r))
+	}
+	if r.Verdict == takt.Invalid {
+		var why []string
+		for _, w := range r.Warnings {
+			why = append(why, w.Message+" ["+w.Code+"]")
+		}
+		b.Logf("INVALID RUN: the generator, not the target, shaped these figures: %s", strings.Join(why, "; "))
+	}
+}
+
+func firstFailure(r *takt.Report) error {
+	if len(r.Errors) == 0 {
+		return errors.New("none ended")
+	}
+	if r.Errors[0].Sample != "" {
+		return errors.New(r.Errors[0].Sample)
+	}
+	return errors.New(r.Errors[0].Class)
+}

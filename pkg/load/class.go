@@ -1,0 +1,86 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"unicode"
+
+	"github.com/taktload/takt/internal/engine"
+)
+
+// Classes of failures that takt finds by itself in the errors of Go's network packages. A program
+// may have more; the report counts up to 64 of them, and the rest as "other".
+const (
+	Timeout = engine.ClassTimeout // no answer in time
+	Refused = engine.ClassRefused // no process listens on the port
+	Reset   = engine.ClassReset   // the other side reset the connection
+	Ended   = engine.ClassClosed  // the other side closed the connection
+	Network = engine.ClassNetwork // another error of the network
+	Other   = "error"             // an error that is not of the network and has no class
+)
+
+// Failed returns err with the class of its failure: a short word, the same for all errors with one
+// cause, such as "timeout" or "5xx". The report counts failures by their classes, and has the text
+// of the first error of each class. Failed returns nil if err is nil.
+func Failed(class string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{name(class), err}
+}
+
+type failure struct {
+	class string
+	err   error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// Class is how the engine finds the class.
+func (f *failure) Class() string { return f.class }
+
+// ClassOf returns the class of an error: of Failed, or of another error in its chain with a method
+// Class() string; otherwise takt's own for errors of the network, or Other. The class of nil is "",
+// which means success.
+func ClassOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	var own interface{ Class() string }
+	if errors.As(err, &own) {
+		return name(own.Class())
+	}
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	class := engine.Classify(err)
+	var network net.Error
+	if class == Network && !errors.As(err, &network) {
+		return Other
+	}
+	return class
+}
+
+// longestClass is the largest length of a class in bytes.
+const longestClass = 60
+
+// name makes a class of a text: one word of limited length, and never empty, because an empty class
+// means success.
+func name(text string) string {
+	if len(text) > longestClass {
+		text = text[:longestClass]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, strings.TrimSpace(strings.ToValidUTF8(text, "")))
+	if text == "" {
+		return Other
+	}
+	return text
+}
