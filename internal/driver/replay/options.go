@@ -34,6 +34,9 @@ type Options struct {
 	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
 	ShardBy  string        // what --shard divides: client or request
 	KeepHost bool          // send the recorded Host
+	Per      per           // what a user is; zero: requests have no users
+	Think    bool          // a user's next request waits for the recorded think time after the answer
+	UserIdle time.Duration // idle users lose their connections after this time
 	DryRun   bool
 	HTTP     *http.Options
 	Seed     Seed
@@ -76,7 +79,7 @@ type Seed struct {
 
 // New returns the options with their defaults.
 func New() *Options {
-	o := &Options{HTTP: http.New(), Speed: 1, ShardBy: byClient, Seed: Seed{Region: "us-east-1"}}
+	o := &Options{HTTP: http.New(), Speed: 1, ShardBy: byClient, UserIdle: usualIdle, Seed: Seed{Region: "us-east-1"}}
 	o.HTTP.ContentType, o.HTTP.Recording = randomType, &o.answers
 	o.answers.o = o
 	return o
@@ -93,6 +96,9 @@ func (o *Options) Validate(args []string) []error {
 	o.checkS3(&faults)
 	faults.Add(o.takeHeaders())
 	faults.Add(o.checkArguments(args)...)
+	if len(faults) == 0 {
+		o.checkUsers(&faults)
+	}
 	faults.If(o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")), "--tail follows one file; standard input needs no --tail, it is read as it comes")
 	o.random = payload.NewRandom(o.engine.Seed)
 	return faults
@@ -213,6 +219,8 @@ func (o *Options) Variables() map[string]any {
 	set("strip", g.Rewriting.Strip != "", g.Rewriting.Strip)
 	set("rewritings", len(g.Rewriting.Changes) > 0, len(g.Rewriting.Changes))
 	set("keep_tokens", g.Rewriting.KeepTokens, true)
+	set("per", o.Per.given(), o.Per.String())
+	set("think", o.Think, true)
 	set("keep_host", o.KeepHost, true)
 	set("shard_by", o.ShardBy != byClient, o.ShardBy) // all shards must agree, and merge compares variables
 	set("step_per_s", s.Step > 0, s.Step)
