@@ -19,12 +19,13 @@ type Options struct {
 	Seats   int                              // largest number of connections open at once
 	Idle    time.Duration                    // a connection is closed when its user has been idle this long; 0: never
 
-	Spare  func() any                                 // replaces op.Data, which belongs to the crowd until Free; nil: nothing does
-	Free   func(data any)                             // the operation with this Data has ended; nil: not called
-	Memory func() any                                 // what a new user remembers; nil: nothing, and a user without a connection is forgotten
-	Begin  func(u *User, op *takt.Op) bool            // called before an operation: false drops it; nil: all are sent
-	End    func(u *User, op *takt.Op, r *takt.Result) // called after an operation, before it is recorded; nil: not called
-	Rests  func(u *User, at time.Time)                // called after End: the user's operation ended at this instant; nil: not called
+	Spare  func() any                                               // replaces op.Data, which belongs to the crowd until Free; nil: nothing does
+	Free   func(data any)                                           // the operation with this Data has ended; nil: not called
+	Memory func() any                                               // what a new user remembers; nil: nothing, and a user without a connection is forgotten
+	Begin  func(u *User, op *takt.Op, r *takt.Result) bool          // called before an operation: false drops it, a Class in r fails it; nil: all are sent
+	End    func(u *User, op *takt.Op, r *takt.Result, at time.Time) // called after an operation that ended at this instant, before it is recorded; nil: not called
+	Leaves func(op *takt.Op) bool                                   // reports whether op was its user's last one; nil: users never leave
+	Rests  func(u *User, at time.Time)                              // called after End: the user's operation ended at this instant; nil: not called
 }
 
 // User is one user. Its operations run one at a time, so only one goroutine uses Memory.
@@ -202,12 +203,14 @@ func (c *Crowd) run(u *User, s *seat) {
 		s.conn.Hangup()
 	}
 	var r takt.Result
+	leaves := false
 	for {
-		op, more := c.next(u, s)
+		op, more := c.next(u, s, leaves)
 		if !more {
 			return
 		}
 		c.send(u, s, &op, &r)
+		leaves = c.o.Leaves != nil && c.o.Leaves(&op)
 		if c.o.Free != nil {
 			c.o.Free(op.Data)
 		}
@@ -216,23 +219,25 @@ func (c *Crowd) run(u *User, s *seat) {
 
 // send performs an operation, unless Options.Begin drops it.
 func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
-	if c.o.Begin != nil && !c.o.Begin(u, op) {
+	r.Reset()
+	if c.o.Begin != nil && !c.o.Begin(u, op, r) {
 		c.sink.Drop(op.Token)
 		return
 	}
-	r.Reset()
 	c.sink.Began(op.Token, u.turn)
 	sent := time.Now()
-	s.conn.Do(c.ctx, op, r)
-	read := time.Now()
-	if c.o.End != nil {
-		c.o.End(u, op, r)
+	if r.Class == "" {
+		s.conn.Do(c.ctx, op, r)
 	}
+	read := time.Now()
 	u.turn = takt.Turn{Free: read, Read: read}
 	if r.Arrived.After(sent) && r.Arrived.Before(read) {
 		u.turn.Free = r.Arrived
 	}
 	u.turn.Service = u.turn.Free.Sub(sent)
+	if c.o.End != nil {
+		c.o.End(u, op, r, u.turn.Free)
+	}
 	if c.o.Rests != nil {
 		c.o.Rests(u, u.turn.Free)
 	}
@@ -240,8 +245,8 @@ func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
 }
 
 // next is the next operation of u. If there is none, u rests: its seat goes to a user that waits
-// for one, or to the resting seats.
-func (c *Crowd) next(u *User, s *seat) (op takt.Op, more bool) {
+// for one, or to the resting seats; or nobody has it, if u leaves.
+func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +254,14 @@ func (c *Crowd) next(u *User, s *seat) (op takt.Op, more bool) {
 		return u.waiting.Pop(), true
 	}
 	u.busy, u.waiting = false, ring.Queue[takt.Op]{}
-	if c.queue.Len() == 0 || c.closed {
+	switch {
+	case c.queue.Len() > 0 && !c.closed:
+	case leaves:
+		c.leave(s)
+		delete(c.users, u.Key)
+		c.vacate(s)
+		return op, false
+	default:
 		c.rest(s, now)
 		return op, false
 	}
@@ -297,11 +309,19 @@ func (c *Crowd) sweep(now time.Time) bool {
 	c.leave(s)
 	c.seen.Idled++
 	c.mu.Unlock()
-	s.conn.Hangup() // without the lock: closing TLS may have to wait
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.empty = append(c.empty, s)
+	c.vacate(s)
 	return true
+}
+
+// vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
+// closing TLS may have to wait.
+func (c *Crowd) vacate(s *seat) {
+	c.mu.Unlock()
+	s.conn.Hangup()
+	c.mu.Lock()
+	c.empty = append(c.empty, s)
 }
 
 // close ends all operations and closes all connections.
