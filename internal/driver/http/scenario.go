@@ -263,7 +263,7 @@ func (s *scenario) finish(r *takt.Report) {
 	var skipped uint64
 	for i := range s.figures {
 		f := &s.figures[i]
-		row := map[string]any{"step": i + 1, "name": s.steps[i].name, "ok": f.ok, "failed": f.failed, "skipped": f.skipped}
+		row := map[string]any{"step": float64(i + 1), "name": s.steps[i].name, "ok": float64(f.ok), "failed": float64(f.failed), "skipped": float64(f.skipped)}
 		for kind, h := range map[string]*hist.Histogram{"response": f.response, "service": f.service} {
 			for q, at := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} {
 				if h.Count() > 0 {

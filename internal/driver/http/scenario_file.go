@@ -102,7 +102,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if !more {
 		return nil, io.EOF
 	}
-	method, at, ok := startOfTarget(text)
+	method, at, ok := startOfStep(text)
 	if !ok {
 		return nil, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text))
 	}
@@ -114,7 +114,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		if !more || text == "" {
 			break
 		}
-		if _, _, ok := startOfTarget(text); ok {
+		if _, _, ok := startOfStep(text); ok {
 			r.again = true
 			break
 		}
@@ -131,6 +131,16 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		}
 	}
 	return s, r.finish(s, number, method, at, header, body)
+}
+
+// startOfStep takes METHOD URL apart, where the URL may begin with a value.
+func startOfStep(line string) (method, at string, ok bool) {
+	if method, at, ok = startOfTarget(line); ok {
+		return method, at, true
+	}
+	method, at, _ = strings.Cut(line, " ")
+	at = strings.TrimSpace(at)
+	return method, at, method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && strings.HasPrefix(at, placeholder)
 }
 
 // directive reads a line that begins with @.
