@@ -73,6 +73,7 @@ type Options struct {
 	FailOn     FailOn
 	ExpectBody Pattern
 
+	Sessions  Sessions  // of the users of a Recording
 	Recording Recording // makes the requests instead of the flags; nil: they do
 
 	ContrastFor time.Duration // of the closed loop after the run; 0: none

@@ -47,11 +47,11 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 }
 
 // userCodec is the codec of a connection that is used by one user after the other.
-func (o *Options) userCodec(func() *users.User) takt.Codec {
+func (o *Options) userCodec(user func() *users.User) takt.Codec {
 	if s, ok := o.requests.(*scenario); ok {
 		return s.codec()
 	}
-	return o.codec()
+	return o.codecOf(user)
 }
 
 // describeUsers adds to the report what was seen of users.

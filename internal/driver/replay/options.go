@@ -147,7 +147,7 @@ func (o *Options) checkPairs(faults *value.Faults) {
 	faults.If(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
 	faults.If(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
 	for _, f := range o.HTTP.Header {
-		faults.If(strings.Contains(f.Value, "{{"), "header %s has a placeholder, which takt replay does not fill in; write the value itself", f.Name)
+		faults.If(strings.Contains(f.Value, "{{") && !o.HTTP.Sessions.On, "header %s has a placeholder, which takt replay fills in only with --session; write the value itself, or give --session and --capture", f.Name)
 	}
 }
 
@@ -221,6 +221,8 @@ func (o *Options) Variables() map[string]any {
 	set("keep_tokens", g.Rewriting.KeepTokens, true)
 	set("per", o.Per.given(), o.Per.String())
 	set("think", o.Think, true)
+	set("session", o.HTTP.Sessions.On, true)
+	set("captures", len(o.HTTP.Sessions.Captures) > 0, o.HTTP.Sessions.Captures.String())
 	set("keep_host", o.KeepHost, true)
 	set("shard_by", o.ShardBy != byClient, o.ShardBy) // all shards must agree, and merge compares variables
 	set("step_per_s", s.Step > 0, s.Step)

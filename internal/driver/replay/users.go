@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
@@ -75,7 +76,9 @@ func (o *Options) checkUsers(faults *value.Faults) {
 	e := o.engine
 	faults.If(o.Think && !o.Per.given(), "--think is given without --per; give --per client, so that takt knows whose answer a request waits for")
 	faults.If(!o.Per.given() && o.UserIdle != usualIdle, "--user-idle is given without --per; give --per client")
+	faults.If(len(o.HTTP.Sessions.Captures) > 0 && !o.HTTP.Sessions.On, "--capture is given without --session; add --session")
 	if !o.Per.given() {
+		faults.If(o.HTTP.Sessions.On, "--session is given without --per; give --per client, so that takt knows whose answers set which cookies")
 		return
 	}
 	faults.If(e.Closed(), "--per needs the recorded times or a rate; leave out --rate max")
@@ -104,6 +107,9 @@ func (o *Options) openUsers() (*takt.Driver, error) {
 		},
 		Spare: records.Get,
 		Free:  records.Put,
+	}
+	if o.HTTP.Sessions.On {
+		crowd.Memory = func() any { return new(session.Session) }
 	}
 	if run.thinker != nil {
 		crowd.Rests = func(u *users.User, at time.Time) { run.thinker.rests(u.Key, at) }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -82,5 +83,78 @@ func TestUsersKeepTheirOrder(t *testing.T) {
 		if u := r.Extra["users"].(map[string]any); u["count"] != uint64(20) || u["connections_max"] != 20 {
 			t.Errorf("%s: %v", flags, u)
 		}
+	}
+}
+
+// Each user of an archive sends the cookies and the token that the target gave it, not those of the
+// log, and its recorded headers and bodies.
+func TestSessions(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		user := r.Header.Get("X-User")
+		got = append(got, strings.Join([]string{user, r.URL.Path, r.Header.Get("Cookie"), r.Header.Get("Authorization"), string(body)}, "|"))
+		if r.URL.Path == "/login" {
+			w.Header().Set("Set-Cookie", "sid=s"+user+"; Path=/")
+			fmt.Fprintf(w, `{"token":"t%s"}`, user)
+		}
+	}))
+	defer s.Close()
+	entry := func(user, method, path, body string, second int) string {
+		return fmt.Sprintf(`{"startedDateTime":"2026-05-01T10:00:%02dZ","time":1,"request":{"method":%q,"url":"http://h%s","headers":[{"name":"X-User","value":%q},{"name":"Cookie","value":"sid=old; id=%s"},{"name":"Authorization","value":"Bearer old"}],"postData":{"mimeType":"text/plain","text":%q}},"response":{"status":200}}`, second, method, path, user, user, body)
+	}
+	log := write(t, `{"log":{"entries":[`+strings.Join([]string{
+		entry("1", "POST", "/login", "a", 0), entry("2", "POST", "/login", "b", 1), entry("1", "GET", "/x", "", 2), entry("2", "GET", "/x", "", 3),
+	}, ",")+`]}}`)
+	want := []string{"1|/login|||a", "1|/x|sid=s1|Bearer t1|", "2|/login|||b", "2|/x|sid=s2|Bearer t2|"}
+	for _, per := range []string{"header:X-User", "cookie:id"} {
+		got = nil
+		o, e, _ := command(t, "--speed 50x --methods GET,POST --session --per "+per, log, s.URL)
+		if err := o.HTTP.Sessions.Captures.Set("token json token"); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.HTTP.Header.Set("Authorization: Bearer {{token}}"); err != nil {
+			t.Fatal(err)
+		}
+		if r := played(t, o, e, log, s.URL); r.report.Counts.OK != 4 {
+			t.Errorf("%+v", r.report.Counts)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", per, got)
+		}
+	}
+}
+
+// What --per needs is said before the run.
+func TestUserFaults(t *testing.T) {
+	log := usersLog(t, 3, 1, time.Millisecond)
+	for flags, want := range map[string]string{
+		"--think": "--per client", "--session": "--per client", "--per client --h2": "HTTP/2", "--per client -c 3": "--max-in-flight",
+		"--per client --rate 10/s --think": "keep one", "--per client --client net": "net/http", "--user-idle 3s": "--per client",
+	} {
+		_, _, faults := command(t, flags, log, "http://127.0.0.1:1/")
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
+			t.Errorf("%s: %v", flags, faults)
+		}
+	}
+}
+
+// A server that answers one user late delays nobody else, and that user's wait counts.
+func TestUserThatWaits(t *testing.T) {
+	s := newArrivals(t, func(user string, n int) {
+		if user == "u0" {
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	r := replay(t, "--per client", usersLog(t, 40, 4, time.Millisecond), s.URL).report
+	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max < 900e3 || l.P50 > 90e3 || s.both != 0 {
+		t.Errorf("%+v, response p50 %v, max %v", r.Counts, l.P50, l.Max)
+	}
+	r = replay(t, "--per client --think", usersLog(t, 40, 4, time.Millisecond), s.URL).report
+	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max > 900e3 || l.Max < 100e3 {
+		t.Errorf("%+v, response max %v", r.Counts, l.Max)
 	}
 }
