@@ -158,3 +158,49 @@ func TestUserThatWaits(t *testing.T) {
 		t.Errorf("%+v, response max %v", r.Counts, l.Max)
 	}
 }
+
+// A server that never answers one user, and closes every connection, costs nobody else anything.
+func TestHostileServerForUsers(t *testing.T) {
+	hang := make(chan struct{})
+	s := newArrivals(t, func(user string, n int) {
+		if user == "u0" {
+			<-hang
+		}
+	})
+	s.Config.SetKeepAlivesEnabled(false)
+	defer close(hang)
+	r := replay(t, "--per client --timeout 300ms --drain 100ms", usersLog(t, 80, 4, 5*time.Millisecond), s.URL).report
+	c := r.Counts
+	if c.OK != 60 || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Failed == 0 || c.Unfinished < 15 || c.Sent > 64 {
+		t.Errorf("%+v", c)
+	}
+	for user, list := range s.order {
+		if !slices.IsSorted(list) || user != "u0" && len(list) != 20 {
+			t.Errorf("%s: %v", user, list)
+		}
+	}
+}
+
+// With fewer connections than users, users take turns, each in order.
+func TestMoreUsersThanConnections(t *testing.T) {
+	s := newArrivals(t, func(string, int) {})
+	r := replay(t, "--per client --max-in-flight 3", usersLog(t, 300, 30, time.Millisecond), s.URL).report
+	u := r.Extra["users"].(map[string]any)
+	if r.Counts.OK != 300 || u["connections_max"].(int) > 3 || !r.Warned("users_crowded") || s.both > 0 {
+		t.Errorf("%+v, %v", r.Counts, u)
+	}
+	for user, list := range s.order {
+		if !slices.IsSorted(list) || len(list) != 10 {
+			t.Errorf("%s: %v", user, list)
+		}
+	}
+}
+
+// An idle user loses its connection, and gets another one.
+func TestIdleUsers(t *testing.T) {
+	s := newArrivals(t, func(string, int) {})
+	r := replay(t, "--per client --user-idle 20ms", usersLog(t, 3, 1, 300*time.Millisecond), s.URL).report
+	if u := r.Extra["users"].(map[string]any); r.Counts.OK != 3 || u["connections_idled"] != uint64(2) || len(s.conns["u0"]) != 3 {
+		t.Errorf("%+v, %v, %v", r.Counts, u, s.conns)
+	}
+}
