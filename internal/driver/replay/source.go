@@ -97,7 +97,7 @@ func (o *Options) wrap(base takt.Source) (takt.Source, error) {
 			s.end = e.Warmup + e.Duration
 		}
 	}
-	if o.Think {
+	if o.Think && !o.DryRun {
 		s.run.thinker = newThinker(s)
 		return s.run.thinker, nil
 	}
