@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/users"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Sessions is what the users of recorded requests remember of answers. The zero value is nothing.
@@ -47,6 +48,9 @@ func (c *Captures) String() string {
 
 // Type implements flag.Value.
 func (c *Captures) Type() string { return "list" }
+
+// Names implements value.Flag.
+func (*Captures) Names(string) []value.Name { return nil }
 
 // inBody reports whether any value comes from a body.
 func (s *Sessions) inBody() bool {
