@@ -165,7 +165,7 @@ func TestVerifyGit(t *testing.T) {
 	})
 	t.Run("the working tree, in a duet", func(t *testing.T) {
 		gitIn(t, dir, "sed -i 's/80 \\*/2 */' main.go")
-		code, said := verifyGit(t, dir, "--duet", "--git", "c0", "--build", buildServer, "--run", runServer, "--metric", "p50", "--budget", "7s", "--tolerance", "1000%",
+		code, said := verifyGit(t, dir, "--duet", "--git", "c0", "--build", buildServer, "--run", runServer, "--metric", "p50", "--budget", "7s", "--tolerance", "1000%", "--keep-running",
 			"--", "http", "--rate", "200/s", "-z", "2s", portURL)
 		if code != 0 && code != 5 && code != 6 || !strings.Contains(said, "verify: head: the working tree (") || code != 6 && !strings.Contains(said, "duet of") { // 5 and 6: the machine is busy
 			t.Errorf("exit code %d\n%s", code, said)

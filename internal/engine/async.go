@@ -49,6 +49,8 @@ type async struct {
 	holds     bool
 	room      time.Duration // instant from which the client may have room for held; negative: unknown
 	wakes     atomic.Uint64 // completions and calls of Wake
+	queues    bool          // the clients say when they begin an operation
+	nudges    chan struct{} // wakes a pacer whose source is starved
 	done      group
 }
 
@@ -57,7 +59,7 @@ type slot struct {
 	generation      uint32
 	busy            bool
 	seq             uint64
-	due, free, sent time.Duration
+	due, free, sent time.Duration // sent: notSent while a client that queues has not begun it
 	ready           time.Duration // see record.Event
 	before          record.Slot
 }
@@ -66,6 +68,7 @@ func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
 		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1, done: group{world: p.world()}, backlog: record.Backlog{Size: p.InFlight()},
 		parking: newParking(p.world()), ops: make([]takt.Op, 1), turn: make(chan struct{}, 1),
+		nudges: make(chan struct{}, 1),
 	}
 }
 
@@ -79,6 +82,7 @@ func (a *async) prepare(context.Context) error {
 		}
 		a.clients = append(a.clients, c)
 		a.relays = c.Relays && (i == 0 || a.relays)
+		a.queues = a.queues || c.Queues
 		a.lingers = a.lingers || c.Drain != nil
 	}
 	if all := a.clients[0].StartAll; all != nil && len(a.clients) == 1 {
@@ -94,6 +98,7 @@ const maxStart = 128
 // Wake implements takt.Sink.
 func (a *async) Wake() {
 	a.wakes.Add(1)
+	signal(a.nudges)
 	a.mu.Lock()
 	holds := a.holds
 	a.mu.Unlock()
@@ -141,7 +146,7 @@ func (a *async) pace(w pace.Waiter) {
 		if a.starved {
 			a.mu.Unlock()
 			a.pause(false)
-			w.Until(w.Now()+starvedPause, a.flow.stop)
+			a.rest(w)
 			continue
 		}
 		if !a.have {
@@ -175,6 +180,16 @@ func (a *async) pace(w pace.Waiter) {
 			}
 		}
 	}
+}
+
+// rest waits until a starved source is asked again: at the next Wake if the clients queue, whose
+// source waits for their completions.
+func (a *async) rest(w pace.Waiter) {
+	if a.queues {
+		a.world.Either(a.world.After(starvedPause), a.nudges)
+		return
+	}
+	w.Until(w.Now()+starvedPause, a.flow.stop)
 }
 
 func (a *async) pause(full bool) {
@@ -295,6 +310,9 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	s.generation++
 	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
 	s.ready, s.before = a.ready, a.last
+	if a.queues {
+		s.sent = notSent
+	}
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
@@ -359,6 +377,41 @@ func (a *async) lend() bool {
 	return a.reopen(&op) && a.launch([]takt.Op{op})
 }
 
+// Began implements takt.Sink.
+func (a *async) Began(token uint64, t takt.Turn) {
+	now := a.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.inFlight(token)
+	if s == nil {
+		return
+	}
+	s.sent = now
+	if t.Free.IsZero() {
+		return
+	}
+	if free := min(t.Free.Sub(a.begun), now); free > max(s.due, s.free) {
+		s.free, s.before = free, record.Slot{Service: t.Service, Read: t.Read.Sub(a.begun)}
+	}
+}
+
+// Drop implements takt.Sink. What the client did not begin says nothing of the generator's
+// lateness, so the operation counts as dropped when it was due.
+func (a *async) Drop(token uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.inFlight(token)
+	if s == nil {
+		return
+	}
+	a.release(uint32(token))
+	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true}, nil)
+	a.busy--
+	a.wakes.Add(1)
+	a.unpark()
+	a.settle()
+}
+
 func (a *async) release(i uint32) {
 	a.slots[i].busy = false
 	a.unused = append(a.unused, i)
@@ -384,7 +437,10 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		e := &a.events[len(a.events)-1] // filled in place: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
 		e.Ready, e.Before = s.ready, s.before
-		e.Done = a.arrival(r, a.begun, s.sent, read)
+		if e.Sent == notSent { // its client could not begin it
+			e.Sent = read
+		}
+		e.Done = a.arrival(r, a.begun, e.Sent, read)
 		a.release(uint32(token))
 		if a.backlog.Note(e); a.busy == a.max {
 			a.fullUntil = e.Done
@@ -505,7 +561,11 @@ func (a *async) cut(at time.Duration) {
 		if s := &a.slots[i]; s.busy {
 			// An operation may have started after the instant at, before the lock was taken
 			// here.
-			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}, nil)
+			e := record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}
+			if s.sent == notSent { // it waits for the operation before it
+				e.Free, e.Done, e.Outcome = max(at, s.free), max(at, s.due), record.UnfinishedQueued
+			}
+			a.rec.Sample(0, e, nil)
 		}
 	}
 	if a.holds {

@@ -44,6 +44,18 @@ func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int)
 	return b.probe, b.worker
 }
 
+// Connection is a worker whose connection can be closed without closing the worker.
+type Connection interface {
+	takt.Worker
+	Hangup() // closes the connection; the next operation opens another one
+}
+
+// Connections is Blocking for a caller that decides which operation uses which connection.
+func Connections(l *takt.Loop) (probe func(context.Context) error, connection func(i int) Connection) {
+	b := newBlocking(machine{}, l)
+	return b.probe, b.connection
+}
+
 func newBlocking(w World, l *takt.Loop) *blocking {
 	return &blocking{world: w, loop: l, addresses: newAddresses(w, l)}
 }
@@ -74,8 +86,10 @@ func (b *blocking) probe(ctx context.Context) error {
 	return nil
 }
 
-func (b *blocking) worker(i int) (takt.Worker, error) {
-	return &conn{all: b, index: i, world: b.world, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
+func (b *blocking) worker(i int) (takt.Worker, error) { return b.connection(i), nil }
+
+func (b *blocking) connection(i int) Connection {
+	return &conn{all: b, index: i, world: b.world, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}
 }
 
 // takeFirst returns the probe's connection once, then nil. A target that serves one
@@ -255,6 +269,9 @@ func (c *conn) drop() {
 		_ = n.Close() // why it closes is reported elsewhere
 	}
 }
+
+// Hangup implements Connection.
+func (c *conn) Hangup() { c.drop() }
 
 // exchange writes the request and reads until the codec has its answer.
 func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {

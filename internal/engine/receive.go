@@ -81,10 +81,12 @@ func (r *receiver) finish() {
 	closeOnce(&r.once.finished, r.finished)
 }
 
-// Done, DoneAll and Wake implement takt.Sink; a receiver has no operations.
+// Done, DoneAll, Wake, Began and Drop implement takt.Sink; a receiver has no operations.
 func (r *receiver) Done(uint64, *takt.Result)      {}
 func (r *receiver) DoneAll([]uint64, *takt.Result) {}
 func (r *receiver) Wake()                          {}
+func (r *receiver) Began(uint64, takt.Turn)        {}
+func (r *receiver) Drop(uint64)                    {}
 
 // End implements takt.Sink.
 func (r *receiver) End() { r.finish() }

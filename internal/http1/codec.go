@@ -38,12 +38,13 @@ type Whole interface {
 
 // Options are the settings of a Codec. The zero value is usable.
 type Options struct {
-	MaxHead   int                     // largest size in bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
-	MaxFields int                     // largest number of header and trailer lines of an answer; 0: 256
-	MaxBody   int64                   // largest size in bytes of a body without its chunk framing; 0: no limit
-	Fail      func(status int) string // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
-	Check     func(body []byte) error // checks the first CheckBytes of an answer that did not fail; nil: no check
-	Sample    int                     // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
+	MaxHead   int                      // largest size in bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
+	MaxFields int                      // largest number of header and trailer lines of an answer; 0: 256
+	MaxBody   int64                    // largest size in bytes of a body without its chunk framing; 0: no limit
+	Fail      func(status int) string  // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
+	Check     func(body []byte) error  // checks the first CheckBytes of an answer that did not fail; nil: no check
+	Field     func(name, value []byte) // receives each header line of an answer, in order; nil: nobody wants them
+	Sample    int                      // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
 
 // WithDefaults is o with its defaults in place of zeros.

@@ -22,7 +22,7 @@ const protocol = "HTTP/1."
 
 // readHead reads on to the end of the final answer's head.
 func (c *Codec) readHead(in []byte) (n int, f *fault) {
-	fresh := c.headLeft == c.opt.MaxHead
+	fresh := c.headLeft == c.opt.MaxHead && c.opt.Field == nil
 	if fresh && c.recall(in) {
 		return len(c.known.bytes), nil
 	}
@@ -99,6 +99,9 @@ func (c *Codec) readField(in []byte) (int, *fault) {
 	name, value, f := c.splitField(line)
 	if f != nil {
 		return n, f
+	}
+	if c.opt.Field != nil {
+		c.opt.Field(name, value)
 	}
 	return n, c.said.note(name, value)
 }

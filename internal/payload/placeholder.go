@@ -3,6 +3,7 @@ package payload
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,9 @@ func (p *parser) makePart(tokens []token) (part, error) {
 			return nil, fmt.Errorf("%w; write %s", err, strings.Join(k.usage, " or "))
 		}
 		return part, err
+	}
+	if len(tokens) == 1 && slices.Contains(p.env.Values, tokens[0].text) {
+		return given{tokens[0].text}, nil
 	}
 	list := placeholders()
 	last := len(list) - 1

@@ -16,8 +16,11 @@ type Env struct {
 	Seed uint64
 	// Open opens a feeder by the path that stands in the template; nil: os.Open,
 	// for which a relative path starts at the working directory.
-	Open  func(path string) (io.ReadCloser, error)
-	files map[feeder]*Lines // read so far
+	Open func(path string) (io.ReadCloser, error)
+	// Values are names of values that are known only when an operation begins: {{NAME}} is a
+	// placeholder for Template.Fill.
+	Values []string
+	files  map[feeder]*Lines // read so far
 }
 
 // feeder is what Lines are asked for by.

@@ -19,6 +19,16 @@ func (r *Record) Fields(do func(name, value string)) {
 	}
 }
 
+// Field is the value of the first line of Header with this name; nil: no line has it.
+func (r *Record) Field(name string) []byte {
+	for line := range bytes.SplitSeq(r.Header, []byte("\r\n")) {
+		if n, value, ok := bytes.Cut(line, []byte(": ")); ok && bytes.EqualFold(n, []byte(name)) {
+			return value
+		}
+	}
+	return nil
+}
+
 // DropFields removes the lines of Header for whose names, in small letters, drop is true.
 func (r *Record) DropFields(drop func(name string) bool) {
 	kept := r.Header[:0]

@@ -49,7 +49,8 @@ type Record struct {
 	Agent   []byte
 	Header  []byte // other lines of the request's header, valid in a request, each with its CR LF
 	Body    []byte
-	Typed   bool // Header has a Content-Type
+	Cookie  []byte // the Cookie header, which is not in Header
+	Typed   bool   // Header has a Content-Type
 
 	File string // the name that reader.New got
 	Line int    // from 1; for HAR the number of the entry
@@ -72,8 +73,8 @@ func (r *Record) Reset() {
 }
 
 // texts lists the fields that may point into memory of the Stream.
-func (r *Record) texts() [9]*[]byte {
-	return [9]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header}
+func (r *Record) texts() [10]*[]byte {
+	return [10]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header, &r.Cookie}
 }
 
 // CopyTo makes dst, another Record, an independent copy of r. It allocates only if the

@@ -76,6 +76,9 @@ type AsyncClient struct {
 	// from two goroutines at once. The goroutine that makes room then starts the waiting
 	// operation, which is cheaper than to wake another one.
 	Relays bool
+	// Queues says that the client may keep operations that it was given until an earlier one has
+	// ended. It calls Sink.Began when it begins one: until then the operation is not sent.
+	Queues bool
 	// Flush is called when the schedule has ended: it sends buffered operations and commits
 	// open transactions.
 	Flush func(ctx context.Context) error
@@ -83,6 +86,13 @@ type AsyncClient struct {
 	// ctx ends with the drain time.
 	Drain func(ctx context.Context)
 	Close func() error
+}
+
+// Turn is what an operation of a client that Queues waited for before it began.
+type Turn struct {
+	Free    time.Time     // end of the wait; zero: it did not wait
+	Service time.Duration // service time of the operation that it waited for
+	Read    time.Time     // when the answer to that operation had been read
 }
 
 // Sink receives events from outside the engine's own goroutines. Any goroutine may call its
@@ -93,14 +103,18 @@ type Sink interface {
 	// DoneAll ends several operations with the result r, whose bytes are the total of all. One
 	// clock reading and one lock serve all: at 500k/s they are a quarter of the engine's cost.
 	DoneAll(tokens []uint64, r *Result)
+	// Began says that a client which Queues now begins the operation with this token.
+	Began(token uint64, t Turn)
+	// Drop ends an operation that its client never began, and counts it as dropped.
+	Drop(token uint64)
 	// Received counts messages that arrived together at a consumer. It returns how many of the
 	// first it counted, so that the consumer acknowledges only those: fewer than all when the
 	// run has enough messages or is over.
 	Received(all []Result) int
 	// Record adds a latency that belongs to no single operation.
 	Record(phase int, d time.Duration)
-	// Wake says that a client which returned ErrBusy has room again without a completion; the
-	// engine retries at once.
+	// Wake says that a client which returned ErrBusy has room again without a completion, or
+	// that a starved source may have an operation now; the engine retries at once.
 	Wake()
 	// End ends the schedule at once, for a client that cannot go on.
 	End()

@@ -114,7 +114,7 @@ type Counts struct {
 	Sent       uint64 `json:"sent"`
 	OK         uint64 `json:"ok"`
 	Failed     uint64 `json:"failed"`
-	Dropped    uint64 `json:"dropped"`    // never sent because a configured limit was reached
+	Dropped    uint64 `json:"dropped"`    // never sent: a configured limit was reached, or an earlier step of a scenario failed
 	Unfinished uint64 `json:"unfinished"` // in flight or queued when the drain time ended
 }
 

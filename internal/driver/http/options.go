@@ -45,6 +45,7 @@ type Options struct {
 	Credentials  Credentials
 	Host         string
 	Targets      string // a file of requests instead of one
+	Scenario     string // a file of steps that each user performs in order
 
 	// How it gets there.
 	Timeout            time.Duration // of a request, from sent to done
@@ -72,15 +73,20 @@ type Options struct {
 	FailOn     FailOn
 	ExpectBody Pattern
 
+	Sessions  Sessions  // of the users of a Recording
 	Recording Recording // makes the requests instead of the flags; nil: they do
 
 	ContrastFor time.Duration // of the closed loop after the run; 0: none
 	Stdin       io.Reader     // of -D - and --targets -; nil: empty
 
-	url        *url.URL    // of the argument; nil: the targets say where
-	target     string      // of a request to url: path and query, with placeholders
-	seed       uint64      // of placeholders with random values
-	conns      int         // of the contrast
+	url        *url.URL // of the argument; nil: the targets say where
+	target     string   // of a request to url: path and query, with placeholders
+	seed       uint64   // of placeholders with random values
+	conns      int      // of the contrast
+	inFlight   int      // most operations in flight
+	warmup     time.Duration
+	givenUsers int         // -c, with a scenario
+	users      int         // of a scenario without a rate; 0: there is a rate
 	closed     bool        // the run has no schedule
 	fixedPool  bool        // the user says how many connections there are
 	loops      bool        // the engine may use its loop
@@ -139,6 +145,7 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
 	faults.If(isNumber(o.Method), "the method is %s; -m is the method, and h2load's -m %[1]s is --h2 --h2-streams %[1]s", o.Method)
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
+	o.checkScenario(&faults)
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
 	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
@@ -213,13 +220,16 @@ func (o *Options) Shape(e *engine.Options) {
 			e.Duration = 10 * time.Second
 		}
 	}
+	if o.Scenario != "" {
+		o.shapeUsers(e)
+	}
 	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
 	switch {
 	case o.HTTP2 && o.HTTP2Streams > 0:
 		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {
 			e.MaxInFlight = n
 		}
-	case e.Closed() && e.Connections == 0:
+	case e.Closed() && e.Connections == 0 && o.Scenario == "":
 		e.Connections = heyConnections
 	}
 	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
@@ -298,6 +308,9 @@ func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	}
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
 		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with %s", limit, conns, 2*uint64(conns)+64, asked)
+	}
+	if s, ok := o.requests.(*scenario); ok {
+		return s.open(o.inFlight, o.warmup)
 	}
 	if err := o.openKeys(); err != nil {
 		return nil, err

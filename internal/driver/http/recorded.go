@@ -49,6 +49,9 @@ type recorded struct {
 }
 
 func (o *Options) buildRecorded() []error {
+	if err := o.takeValued(); err != nil {
+		return []error{err}
+	}
 	// any target: of this message only the header is used
 	m := o.newMessage("GET", o.url, "/", nil, nil)
 	full := o.newMessage("POST", o.url, "/", nil, []byte{0})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,13 +29,20 @@ func (o *Options) class(op *takt.Op, status int) string {
 }
 
 // codec is the codec of one connection.
-func (o *Options) codec() takt.Codec {
+func (o *Options) codec() takt.Codec { return o.codecOf(nil) }
+
+// codecOf is codec for a connection with users; nil: it has none.
+func (o *Options) codecOf(user func() *users.User) takt.Codec {
 	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()}
 	s, ok := o.requests.(*recorded)
 	if !ok {
 		return http1.NewCodec(o.requests, opt)
 	}
 	c := &recordedCodec{recorded: s}
+	if user != nil && o.Sessions.On {
+		c.user = user
+		c.remember(&opt)
+	}
 	opt.Fail = func(status int) string { return o.Recording.Class(c.op, status) }
 	c.Codec = http1.NewCodec((*askedRequests)(c), opt)
 	return c
@@ -48,6 +56,7 @@ type recordedCodec struct {
 	asked    Asked
 	exchange Exchange
 	keeps    bool
+	user     func() *users.User // who uses the connection; nil: nobody remembers anything
 }
 
 // askedRequests are the requests of one connection.
@@ -55,7 +64,14 @@ type askedRequests recordedCodec
 
 // Append implements http1.Requests.
 func (c *askedRequests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
-	return c.recorded.appendOp(dst, op, &c.asked)
+	if c.user == nil {
+		return c.recorded.appendOp(dst, op, &c.asked)
+	}
+	q, s := &c.asked, c.recorded
+	q.reset()
+	s.o.Recording.Ask(op, q)
+	s.o.Sessions.add(q, op.Seq, s.target(nil, q.URI), s.o.url.Scheme == "https", sessionOf(c.user))
+	return s.append(dst, q), string(q.Method) == "HEAD", s.o.DisableKeepAlive
 }
 
 // Append implements takt.Codec.

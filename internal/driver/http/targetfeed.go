@@ -20,6 +20,9 @@ const feedAhead = 1024
 // Source gives each operation its target where these are read while the run goes;
 // until ctx ends it waits for the first. In any other case src stays as it is.
 func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, error) {
+	if s, ok := o.requests.(*scenario); ok {
+		return s.source(src), nil
+	}
 	l := o.list
 	if l == nil || l.kept != nil {
 		return src, nil

@@ -24,7 +24,7 @@ const placeholder = "{{"
 func (o *Options) parseURL(args []string) error {
 	o.url, o.target = nil, ""
 	switch {
-	case len(args) == 0 && o.Targets != "":
+	case len(args) == 0 && (o.Targets != "" || o.Scenario != ""):
 		return nil
 	case len(args) == 0:
 		return errNoURL
@@ -112,6 +112,8 @@ func (o *Options) build() (faults value.Faults) {
 	switch {
 	case o.Recording != nil:
 		return o.buildRecorded()
+	case o.Scenario != "":
+		return o.buildScenario()
 	case o.Targets != "":
 		return o.buildTargets()
 	}

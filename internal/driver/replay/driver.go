@@ -19,7 +19,12 @@ func (o *Options) Open(ctx context.Context, conns int) (*takt.Driver, error) {
 	d := &takt.Driver{Worker: func(int) (takt.Worker, error) { return budget{}, nil }}
 	if !o.Seed.TimeBudget {
 		var err error
-		if d, err = o.HTTP.Open(ctx, conns); err != nil {
+		if o.Per.given() {
+			d, err = o.openUsers()
+		} else {
+			d, err = o.HTTP.Open(ctx, conns)
+		}
+		if err != nil {
 			o.close()
 			return nil, err
 		}

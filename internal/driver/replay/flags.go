@@ -38,10 +38,15 @@ func (o *Options) addPaceFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Offering(value.Plain(&o.Timing.Jitter), "uniform", "poisson", "burst"), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
 	fs.Var(value.Duration(&o.Timing.Window), "disorder", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
 	fs.Var(value.Choice(&o.ShardBy, byClient, byRequest), "shard-by", "what --shard divides, `client|request`: all requests of a client go to one shard, in their order, or every n-th request")
+	fs.Var(value.Plain(&o.Per), "per", "send as users: each `client|header:NAME|cookie:NAME` of the log has a connection, and waits for the answer before its next request")
+	fs.BoolVar(&o.Think, "think", false, "with --per: a user's next request is due the recorded think time after the answer, not at its recorded instant")
+	fs.Var(value.Duration(&o.UserIdle), "user-idle", "with --per: close the connection of a user that was idle for `TIME`")
 	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
 }
 
 func (o *Options) addHostFlag(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.HTTP.Sessions.On, "session", false, "with --per: each user sends the cookies that the target's answers set, and the values of --capture")
+	fs.Var(&o.HTTP.Sessions.Captures, "capture", "with --session: a value from answers, `NAME SOURCE`, for {{NAME}} in -H; SOURCE is json PATH, header NAME or regexp EXPRESSION; repeatable")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
 }
 

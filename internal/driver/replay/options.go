@@ -34,6 +34,9 @@ type Options struct {
 	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
 	ShardBy  string        // what --shard divides: client or request
 	KeepHost bool          // send the recorded Host
+	Per      per           // what a user is; zero: requests have no users
+	Think    bool          // a user's next request waits for the recorded think time after the answer
+	UserIdle time.Duration // idle users lose their connections after this time
 	DryRun   bool
 	HTTP     *http.Options
 	Seed     Seed
@@ -76,7 +79,7 @@ type Seed struct {
 
 // New returns the options with their defaults.
 func New() *Options {
-	o := &Options{HTTP: http.New(), Speed: 1, ShardBy: byClient, Seed: Seed{Region: "us-east-1"}}
+	o := &Options{HTTP: http.New(), Speed: 1, ShardBy: byClient, UserIdle: usualIdle, Seed: Seed{Region: "us-east-1"}}
 	o.HTTP.ContentType, o.HTTP.Recording = randomType, &o.answers
 	o.answers.o = o
 	return o
@@ -93,6 +96,9 @@ func (o *Options) Validate(args []string) []error {
 	o.checkS3(&faults)
 	faults.Add(o.takeHeaders())
 	faults.Add(o.checkArguments(args)...)
+	if len(faults) == 0 {
+		o.checkUsers(&faults)
+	}
 	faults.If(o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")), "--tail follows one file; standard input needs no --tail, it is read as it comes")
 	o.random = payload.NewRandom(o.engine.Seed)
 	return faults
@@ -141,7 +147,7 @@ func (o *Options) checkPairs(faults *value.Faults) {
 	faults.If(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
 	faults.If(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
 	for _, f := range o.HTTP.Header {
-		faults.If(strings.Contains(f.Value, "{{"), "header %s has a placeholder, which takt replay does not fill in; write the value itself", f.Name)
+		faults.If(strings.Contains(f.Value, "{{") && !o.HTTP.Sessions.On, "header %s has a placeholder, which takt replay fills in only with --session; write the value itself, or give --session and --capture", f.Name)
 	}
 }
 
@@ -214,6 +220,10 @@ func (o *Options) Variables() map[string]any {
 	set("strip", g.Rewriting.Strip != "", g.Rewriting.Strip)
 	set("rewritings", len(g.Rewriting.Changes) > 0, len(g.Rewriting.Changes))
 	set("keep_tokens", g.Rewriting.KeepTokens, true)
+	set("per", o.Per.given(), o.Per.String())
+	set("think", o.Think, true)
+	set("session", o.HTTP.Sessions.On, true)
+	set("captures", len(o.HTTP.Sessions.Captures) > 0, o.HTTP.Sessions.Captures.String())
 	set("keep_host", o.KeepHost, true)
 	set("shard_by", o.ShardBy != byClient, o.ShardBy) // all shards must agree, and merge compares variables
 	set("step_per_s", s.Step > 0, s.Step)

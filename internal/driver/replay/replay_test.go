@@ -107,8 +107,14 @@ type result struct {
 // replay runs a command line against a URL.
 func replay(t *testing.T, line, log, url string) result {
 	t.Helper()
-	o, e, faults := command(t, line, log, url)
-	if len(faults) > 0 {
+	o, e, _ := command(t, line, log, url)
+	return played(t, o, e, log, url)
+}
+
+// played runs options against a URL.
+func played(t *testing.T, o *Options, e *engine.Options, log, url string) result {
+	t.Helper()
+	if faults := o.Validate([]string{log, url}); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	var out result

@@ -29,6 +29,7 @@ type run struct {
 	last       uint64         // number of the last operation of this machine
 	read, sent uint64         // number of operations of all machines, and of this one
 	gaps       *play.Gaps     // nil without the recorded times
+	thinker    *thinker       // nil without --think
 }
 
 // Source makes operations of the logs. base is the schedule, used with a rate.
@@ -95,6 +96,10 @@ func (o *Options) wrap(base takt.Source) (takt.Source, error) {
 		if e.Duration > 0 {
 			s.end = e.Warmup + e.Duration
 		}
+	}
+	if o.Think && !o.DryRun {
+		s.run.thinker = newThinker(s)
+		return s.run.thinker, nil
 	}
 	if c, ok := base.(takt.Counter); ok && o.Seed.Rewind && !o.Seed.Thunder && !o.byClient() {
 		return countedSource{s, c}, nil

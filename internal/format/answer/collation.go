@@ -97,6 +97,13 @@ func collationNotes(c query.Collation) (notes []string) {
 			}
 		}
 	}
+	for _, g := range c.Groups {
+		for _, r := range g.Rows {
+			if r.Apart != nil {
+				notes = append(notes, apartText(c.Field, g.Criterion, &r))
+			}
+		}
+	}
 	if unsure {
 		notes = append(notes, "? marks the best so far: it and the second best need that many runs each before this can be told from chance")
 	}
@@ -116,6 +123,19 @@ func collationNotes(c query.Collation) (notes []string) {
 		notes = append(notes, fmt.Sprintf("left out: %s, cut short or invalid; --all takes such runs in", page.Plural(c.Unfit, "run")))
 	}
 	return notes
+}
+
+// apartText says which row stands out, and by how much.
+func apartText(field, criterion string, r *query.Row) string {
+	a, word, sign := r.Apart, "better", 1.0
+	if a.Worse {
+		word = "worse"
+	}
+	low, high := a.Low, a.High
+	if a.Percent < 0 {
+		sign, low, high = -1, -a.High, -a.Low
+	}
+	return fmt.Sprintf("%s is %.0f %% %s than the rest in %s, %.0f to %.0f %%", settingText(field, r.Value), sign*a.Percent, word, criterion, low, high)
 }
 
 // CollationMarkdown writes the groups of collate as tables of GitHub's Markdown.

@@ -21,7 +21,7 @@ func SVG(w io.Writer, c capacity.Answer, title string) error {
 
 // Size of the picture, and corners of the plot in it, in pixels.
 const (
-	svgWidth, svgHeight = 760, 490
+	svgWidth, svgHeight = 760, 510
 	plotLeft, plotRight = 80.0, 740.0
 	plotTop, plotBottom = 60.0, 400.0
 )
@@ -61,6 +61,7 @@ func (d *drawing) draw(c capacity.Answer, title string) {
 	if d.rate > 0 && d.time > 0 {
 		d.axes()
 		d.limits(c)
+		d.knee(c)
 		d.points(c)
 		d.legend(c)
 	} else {
@@ -79,6 +80,22 @@ func (d *drawing) axes() {
 		d.text(plotLeft-6, d.y(v)+4, "end", figure.Micros(v))
 	}
 	d.linef(`<path d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#333"/>`, plotLeft, plotTop, plotBottom, plotRight)
+	d.text((plotLeft+plotRight)/2, plotBottom+38, "middle", "requests per second")
+	d.linef(`<g transform="translate(18 %.1f) rotate(-90)">`, (plotTop+plotBottom)/2)
+	d.text(0, 0, "middle", "time")
+	d.linef("</g>")
+}
+
+// knee draws the knee, between the tested rates next to it.
+func (d *drawing) knee(c capacity.Answer) {
+	if c.Knee == nil || !d.inside(*c.Knee) {
+		return
+	}
+	if r := c.KneeRange; r.Low != nil && r.High != nil {
+		d.linef(`<rect x="%.1f" y="%.1f" width="%.1f" height="6" fill="#93c" fill-opacity="0.25"/>`, d.x(*r.Low), plotBottom-6, d.x(*r.High)-d.x(*r.Low))
+	}
+	d.segment(d.x(*c.Knee), plotTop, d.x(*c.Knee), plotBottom, `stroke="#93c" stroke-dasharray="4 4"`)
+	d.text(d.x(*c.Knee), plotTop-4, "middle", "knee")
 }
 
 // limits draws the limit of the SLO, the sustainable rate with its interval, and the line of
@@ -120,13 +137,13 @@ func (d *drawing) points(c capacity.Answer) {
 
 // legend explains the marks below the plot.
 func (d *drawing) legend(c capacity.Answer) {
-	const first, second, third = plotBottom + 38, plotBottom + 58, plotBottom + 78
+	const first, second, third = plotBottom + 58, plotBottom + 78, plotBottom + 98
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="#1f6feb"/>`, plotLeft, first-4)
 	d.text(plotLeft+10, first, "start", "response "+c.Statistic+" over the offered rate")
 	d.linef(`<path d="M%.1f %.1fl6 6m0-6l-6 6" stroke="#1f6feb" stroke-width="1.5"/>`, plotLeft+247, first-7)
 	d.text(plotLeft+260, first, "start", "over the throughput")
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="none" stroke="#d97706" stroke-width="1.5"/>`, plotLeft+430, first-4)
 	d.text(plotLeft+440, first, "start", "service "+c.Statistic)
-	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; grey dashes: limit line of the runs")
+	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; violet: knee; grey dashes: limit line of the runs")
 	d.text(plotLeft, third, "start", "triangle: above the picture; grey mark: invalid, the generator shaped it")
 }

@@ -17,7 +17,7 @@ import (
 func Markdown(w io.Writer, r *takt.Report) error {
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
-		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownShards, markdownOutages, markdownErrors, MarkdownWarnings,
+		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, stepsMarkdown, markdownShards, markdownOutages, markdownErrors, MarkdownWarnings,
 	} {
 		section(&b, r)
 	}

@@ -66,6 +66,7 @@ type Row struct {
 	Merged       int               `json:"merged_runs"`        // number of runs whose merged histograms the percentiles come from
 	Best         bool              `json:"best"`               // by the group's criterion
 	Sure         bool              `json:"sure"`               // better than the second best row, with confidence
+	Apart        *Apart            `json:"apart,omitempty"`    // how far the row is from all others; nil: it does not stand out
 	Wanted       int               `json:"runs_wanted"`        // fewest runs that the two best rows each need for confidence; 0: they have enough
 }
 
@@ -205,6 +206,7 @@ func (t *tabling) rows(tables []*table, load Load) (unreadable []string, err err
 			tb.Rows = append(tb.Rows, rows[cl])
 		}
 		markBest(&tb.Group, tb.cells)
+		markApart(&tb.Group, tb.cells)
 	}
 	slices.SortFunc(tables, func(a, b *table) int { return byPlace(a.first(), b.first()) })
 	return unreadable, nil

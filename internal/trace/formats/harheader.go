@@ -49,6 +49,9 @@ func header(f *fill.Line, list []harHeader, bodyType string) {
 			r.Agent = []byte(h.Value)
 			f.Left.LeaveOut("user-agent")
 		case strings.Contains(privateHeaders, name):
+			if name == " cookie " {
+				r.Cookie = []byte(h.Value)
+			}
 			f.Left.LeaveOut(strings.TrimSpace(name))
 		case !isField(h.Name, h.Value):
 			f.Left.LeaveOut(unfitHeader)

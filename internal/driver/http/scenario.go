@@ -1,0 +1,333 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/session"
+	"github.com/taktload/takt/internal/users"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// classCapture is the class of an answer without a value that the scenario captures.
+const classCapture = "capture"
+
+// failPause is how long a user without a schedule rests after a step without an answer. Else it
+// would begin thousands of rounds a second at a dead target.
+const failPause = 100 * time.Millisecond
+
+// scenario has steps that a user performs in order: a round.
+type scenario struct {
+	o      *Options
+	name   string
+	sum    string
+	steps  []*step
+	closed *users.Circles // of the run, without a rate; nil: a schedule says when rounds begin
+	users  int            // number of users, without a rate
+
+	mu      sync.Mutex
+	begun   time.Time
+	figures []stepFigures
+}
+
+// stepFigures are what a run saw of a step.
+type stepFigures struct {
+	ok, failed, skipped uint64
+	response, service   *hist.Histogram
+}
+
+// visit is one round of a user.
+type visit struct {
+	number  uint64
+	key     []byte
+	session session.Session
+	failed  bool
+	sent    time.Time
+	request []byte // of the current step
+}
+
+// turn is the Data of an operation.
+type turn struct {
+	visit *visit
+	step  int
+	last  bool // of its round
+}
+
+// Append implements http1.Requests: users.Options.Begin has rendered the request.
+func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	t := op.Data.(*turn)
+	m := s.steps[t.step].text
+	return append(dst, t.visit.request...), m.Method == http.MethodHead, m.Close || m.SaysClose()
+}
+
+// message implements requests; takt's own client sends all scenarios.
+func (s *scenario) message(*takt.Op) (*message, error) {
+	return nil, errors.New("net/http sends no scenarios")
+}
+
+func (s *scenario) describe(v map[string]any) {
+	v["scenario"], v["scenario_sha256"], v["steps"] = s.name, s.sum, len(s.steps)
+	u := s.steps[0].text.url
+	v["scheme"], v["host"] = u.Scheme, u.Host
+	if s.users > 0 {
+		v["users"] = s.users
+	}
+}
+
+// shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
+// many there are.
+func (o *Options) shapeUsers(e *engine.Options) {
+	if o.users = 0; e.Closed() {
+		o.users = cmp.Or(e.Connections, o.givenUsers, heyConnections)
+		e.MaxInFlight = o.users
+	}
+	o.givenUsers = cmp.Or(e.Connections, o.givenUsers) // Shape may be called again
+	e.Connections = 0
+	o.inFlight, o.warmup = e.InFlight(), e.Warmup
+}
+
+// checkScenario refuses flags that mean nothing beside --scenario.
+func (o *Options) checkScenario(faults *value.Faults) {
+	if o.Scenario == "" {
+		return
+	}
+	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
+	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
+	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
+	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
+	faults.If(o.ContrastFor > 0, "both --contrast and --scenario are given; keep one")
+	faults.If(o.givenUsers > 0 && !o.closed, "both -c and a rate are given with --scenario; drop -c, each round has a user of its own, and --max-in-flight limits them")
+	faults.Add(o.CheckUsers("--scenario"))
+}
+
+// buildScenario reads the scenario.
+func (o *Options) buildScenario() (faults value.Faults) {
+	o.DisableCompression = true // takt reads bodies
+	s, err := o.readScenario()
+	if err != nil {
+		return []error{err}
+	}
+	s.users = o.users
+	o.requests = s
+	return nil
+}
+
+// render fills in the placeholders of a step.
+func (s *scenario) render(t *turn) error {
+	v, at := t.visit, s.steps[t.step]
+	fill := func(tmpl interface {
+		Fill([]byte, uint64, func(string) []byte) ([]byte, string)
+	}) string {
+		b, _ := tmpl.Fill(nil, v.number, v.session.Value) // an earlier step has captured each value
+		return string(b)
+	}
+	q := at.text.Request
+	q.Target = fill(at.target)
+	q.Header = slices.Clone(q.Header)
+	for i, h := range at.header {
+		q.Header[i].Value = fill(h)
+	}
+	if len(q.Body) > 0 {
+		q.Body = []byte(fill(at.body))
+	}
+	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
+		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
+	}
+	var err error
+	v.request, err = q.AppendTo(v.request[:0])
+	return err
+}
+
+// source makes operations of the rounds.
+func (s *scenario) source(base takt.Source) takt.Source {
+	visits := map[uint64]*visit{} // only the source uses it
+	steps := users.Steps{Data: func(round uint64, step int, last bool) any {
+		v := visits[round]
+		if v == nil {
+			v = &visit{number: round, key: strconv.AppendUint(nil, round, 10)}
+			visits[round] = v
+		}
+		if last {
+			delete(visits, round)
+		}
+		return &turn{visit: v, step: step, last: last}
+	}, Over: func(round uint64) { delete(visits, round) }}
+	for _, at := range s.steps {
+		steps.Think = append(steps.Think, at.think)
+	}
+	s.figures = make([]stepFigures, len(s.steps))
+	for i := range s.figures {
+		s.figures[i].response, s.figures[i].service = hist.New(), hist.New()
+	}
+	if s.users == 0 {
+		return users.NewRounds(base, steps)
+	}
+	s.closed = users.NewCircles(base, steps, s.users)
+	return s.closed
+}
+
+// open opens the driver of a run.
+func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
+	d, _, err := s.o.Users(users.Options{
+		Seats: seats + s.users, // a round may begin before the connection of the last one is closed
+		Key:   func(op *takt.Op) []byte { return op.Data.(*turn).visit.key },
+		Begin: s.begin,
+		End:   func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
+		Leaves: func(op *takt.Op) bool {
+			t := op.Data.(*turn)
+			return t.last || s.closed != nil && t.visit.failed
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	open, finish := d.Async, d.Finish
+	d.Async = func(i int, sink takt.Sink) (*takt.AsyncClient, error) {
+		c, err := open(i, sink)
+		started := c.Started
+		c.Started = func(at time.Time) {
+			s.begun = at
+			if s.closed != nil {
+				s.closed.Begin(sink.Wake)
+			}
+			started(at)
+		}
+		return c, err
+	}
+	d.Finish = func(ctx context.Context, r *takt.Report) error {
+		s.finish(r)
+		return finish(ctx, r)
+	}
+	return d, nil
+}
+
+// begin is users.Options.Begin.
+func (s *scenario) begin(_ *users.User, op *takt.Op, r *takt.Result) bool {
+	t := op.Data.(*turn)
+	if t.visit.failed {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.figures[t.step].skipped++
+		return false
+	}
+	if err := s.render(t); err != nil {
+		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", s.steps[t.step].name, err)
+	}
+	t.visit.sent = time.Now()
+	return true
+}
+
+// end is users.Options.End.
+func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Duration) {
+	t := op.Data.(*turn)
+	failed := r.Class != ""
+	t.visit.failed = t.visit.failed || failed
+	if op.Due >= warmup {
+		s.mu.Lock()
+		f := &s.figures[t.step]
+		if failed {
+			f.failed++
+		} else {
+			f.ok++
+		}
+		f.response.Record(at.Sub(s.begun) - op.Due)
+		f.service.Record(at.Sub(t.visit.sent))
+		s.mu.Unlock()
+	}
+	if s.closed != nil {
+		pause := time.Duration(0)
+		if failed && r.Status == 0 && r.BytesReceived == 0 {
+			pause = failPause
+		}
+		s.closed.Ended(t.visit.number, t.step, failed, at, pause)
+	}
+}
+
+// finish adds the figures of the steps to the report.
+func (s *scenario) finish(r *takt.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []any
+	var skipped uint64
+	for i := range s.figures {
+		f := &s.figures[i]
+		row := map[string]any{"step": float64(i + 1), "name": s.steps[i].name, "ok": float64(f.ok), "failed": float64(f.failed), "skipped": float64(f.skipped)}
+		for kind, h := range map[string]*hist.Histogram{"response": f.response, "service": f.service} {
+			for q, at := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} {
+				if h.Count() > 0 {
+					row[kind+"_"+q+"_us"] = hist.Micros(h.Quantile(at))
+				}
+			}
+		}
+		skipped += f.skipped
+		list = append(list, row)
+	}
+	r.Extra["steps"] = list
+	if skipped == 0 {
+		return
+	}
+	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped {
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "dropped" })
+	}
+	r.Warn("steps_skipped", "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", skipped)
+}
+
+// scenarioCodec is the codec of a connection for the steps of a scenario.
+type scenarioCodec struct {
+	*http1.Codec
+	s     *scenario
+	turn  *turn // in flight
+	fault error // first capture without a value in a header
+}
+
+func (s *scenario) codec() takt.Codec {
+	c := &scenarioCodec{s: s}
+	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check}
+	c.Codec = http1.NewCodec(s, opt)
+	return c
+}
+
+// Append implements takt.Codec.
+func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
+	c.turn, c.fault = op.Data.(*turn), nil
+	return c.Codec.Append(dst, op)
+}
+
+func (c *scenarioCodec) field(name, value []byte) {
+	at := c.s.steps[c.turn.step]
+	if err := c.turn.visit.session.Field(at.captures, at.text.Target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
+		c.fault = err
+	}
+}
+
+func (c *scenarioCodec) check(body []byte) error {
+	if check := c.s.o.ExpectBody.check(); check != nil {
+		if err := check(body); err != nil {
+			return err
+		}
+	}
+	if c.fault != nil {
+		return c.fault
+	}
+	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body)
+}
+
+// Parse implements takt.Codec.
+func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
+	if n, p = c.Codec.Parse(in, eof, r); p != takt.More && errors.Is(r.Err, session.ErrCapture) {
+		r.Class = classCapture
+	}
+	return n, p
+}

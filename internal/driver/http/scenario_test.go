@@ -1,0 +1,206 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// scenarioFile writes a scenario.
+func scenarioFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "scenario")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// scenarioRun runs a scenario against a server.
+func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Report {
+	t.Helper()
+	s := httptest.NewServer(h)
+	defer s.Close()
+	o, e := New(), new(engine.Options)
+	*e = engine.Defaults()
+	fs := pflag.NewFlagSet("http", pflag.ContinueOnError)
+	e.AddFlags(fs)
+	o.AddFlags(fs)
+	if err := fs.Parse(append(strings.Fields(flags), "--scenario", scenarioFile(t, text))); err != nil {
+		t.Fatal(err)
+	}
+	o.Shape(e)
+	if faults := append(o.Validate([]string{s.URL}), e.Validate()...); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	base, err := e.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := o.Source(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := o.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: *e, Kind: "http", Source: src, Driver: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		t.Errorf("the accounting does not add up: %+v", c)
+	}
+	return r
+}
+
+// stepCounts are the ok, failed and skipped steps.
+func stepCounts(r *takt.Report) string {
+	var parts []string
+	for _, s := range r.Extra["steps"].([]any) {
+		row := s.(map[string]any)
+		parts = append(parts, fmt.Sprint(row["ok"], "+", row["failed"], "+", row["skipped"]))
+	}
+	return strings.Join(parts, " ")
+}
+
+const shop = `POST /login
+@name log in
+@body {"user":"{{.Seq}}"}
+@capture token json access.token
+@capture next header X-Next
+
+GET {{next}}
+Authorization: Bearer {{token}}
+@think 20ms
+
+POST /buy
+@body {{token}}
+`
+
+// Every user sends its own token and its own cookie, in order, on its own connection.
+func TestScenario(t *testing.T) {
+	for _, flags := range []string{"--rate 300/s -n 90", "-c 7 -n 90"} {
+		var mu sync.Mutex
+		n := 0
+		conns := map[string]string{} // by token
+		var wrong []string
+		r := scenarioRun(t, flags, shop, func(w http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			body, _ := io.ReadAll(q.Body)
+			if q.URL.Path == "/login" {
+				n++
+				token := fmt.Sprint("t", n)
+				conns[token] = q.RemoteAddr
+				w.Header().Set("X-Next", "/orders/"+token)
+				w.Header().Set("Set-Cookie", "sid="+token+"; Path=/")
+				fmt.Fprintf(w, `{"access":{"token":%q}}`, token)
+				return
+			}
+			token := strings.TrimPrefix(q.URL.Path, "/orders/")
+			if q.URL.Path == "/buy" {
+				token = string(body)
+			} else if q.Header.Get("Authorization") != "Bearer "+token {
+				wrong = append(wrong, q.Header.Get("Authorization"))
+			}
+			if conns[token] != q.RemoteAddr || q.Header.Get("Cookie") != "sid="+token {
+				wrong = append(wrong, fmt.Sprint(q.URL, q.RemoteAddr, conns[token], q.Header))
+			}
+		})
+		if c := r.Counts; c.Scheduled != 90 || c.OK != 90 || len(wrong) > 0 || n < 30 || stepCounts(r) != "30+0+0 30+0+0 30+0+0" && strings.HasPrefix(flags, "--rate") {
+			t.Errorf("%s: %+v, %s, %d logins, %q", flags, c, stepCounts(r), n, wrong)
+		}
+	}
+}
+
+// After a failed step the rest of the round is not sent: it is dropped if a schedule has it, and
+// was never scheduled if not.
+func TestFailedSteps(t *testing.T) {
+	for text, class := range map[string]string{
+		"status": "5xx", "none": classCapture, "crlf": classCapture, "long": classCapture, "big cookie": "header", "cut": "",
+	} {
+		asked := 0
+		handler := func(w http.ResponseWriter, q *http.Request) {
+			if q.URL.Path != "/login" {
+				asked++
+				return
+			}
+			switch text {
+			case "status":
+				w.WriteHeader(500)
+			case "none":
+				_, _ = io.WriteString(w, `{}`)
+			case "crlf":
+				_, _ = io.WriteString(w, `{"access":{"token":"x\r\nX-Evil: 1"}}`)
+			case "long":
+				_, _ = io.WriteString(w, `{"access":{"token":"`+strings.Repeat("x", 10<<20)+`"}}`)
+			case "big cookie":
+				w.Header().Set("Set-Cookie", "a="+strings.Repeat("x", 1<<20))
+			case "cut":
+				panic(http.ErrAbortHandler)
+			}
+		}
+		r := scenarioRun(t, "--rate 300/s -n 9", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n\nGET /b\n", handler)
+		if c := r.Counts; c.Failed != 3 || c.Dropped != 6 || asked > 0 || stepCounts(r) != "0+3+0 0+0+3 0+0+3" || !r.Warned("steps_skipped") || r.Warned("dropped") {
+			t.Errorf("%s: %+v, %s, %d asked, %v", text, c, stepCounts(r), asked, r.Warnings)
+		}
+		if class != "" && class != "header" && (len(r.Errors) != 1 || r.Errors[0].Class != class) {
+			t.Errorf("%s: %+v", text, r.Errors)
+		}
+		r = scenarioRun(t, "-c 2 -n 4", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n", handler)
+		if c := r.Counts; c.Failed != 4 || c.Dropped != 0 || asked > 0 {
+			t.Errorf("%s: %+v", text, c)
+		}
+	}
+}
+
+// A later step is due after its think time; a slow answer before it is part of its response time.
+func TestStepsWait(t *testing.T) {
+	r := scenarioRun(t, "--rate 100/s -n 2", "GET /slow\n\nGET /fast\n@think 10ms\n", func(_ http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/slow" {
+			time.Sleep(200 * time.Millisecond)
+		}
+	})
+	fast := r.Extra["steps"].([]any)[1].(map[string]any)
+	if response, service := fast["response_max_us"].(float64), fast["service_max_us"].(float64); response < 180e3 || response-service < 150e3 {
+		t.Errorf("response %v µs, service %v µs", response, service)
+	}
+}
+
+func TestScenarioFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "no target in it",
+		"GET /a\nX: {{token}}\n":              "unknown placeholder",
+		"GET /a\n@think fast\n":               "not a duration",
+		"GET /a\n@capture t\n":                "no source",
+		"GET /a\n@body a\n@body b\n":          "second body",
+		"what\n":                              "does not begin a step",
+		"GET http://other.example/\n":         "on the host of the url",
+		"GET /a\n@/no/such/file\n":            "cannot read the body",
+		"GET /a\nHost: {{uuid}}\n":            "Host header",
+		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
+		"GET /a b\n":                          "must be percent-encoded",
+	} {
+		o := New()
+		o.Scenario = scenarioFile(t, text)
+		faults := o.Validate([]string{"http://127.0.0.1:1/"})
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package http
+
+import (
+	"context"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/users"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// spareFiles are open files that a run needs beside its connections.
+const spareFiles = 64
+
+// Users opens the driver of a run in which each user has a connection of its own. Seats is at most
+// crowd.Seats, and less if the process may not open as many files.
+func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error) {
+	u, err := o.home()
+	if err != nil {
+		return nil, nil, err
+	}
+	if limit, used := proc.OpenFiles(); limit > 0 {
+		if limit < used+2*spareFiles {
+			return nil, nil, value.Faultf("too many open files: the limit is %d, and %d are in use; run 'ulimit -n %d'", limit, used, used+1000)
+		}
+		crowd.Seats = min(crowd.Seats, int(limit-used-spareFiles))
+	}
+	if err := o.openKeys(); err != nil {
+		return nil, nil, err
+	}
+	var c *users.Crowd
+	l := o.LoopTo(u, func(i int) takt.Codec { return o.userCodec(func() *users.User { return c.At(i) }) })
+	probe, connect := engine.Connections(l)
+	crowd.Connect = connect
+	c = users.New(crowd)
+	return &takt.Driver{
+		Phases: engine.NetPhases,
+		Probe:  probe,
+		Async:  func(_ int, sink takt.Sink) (*takt.AsyncClient, error) { return c.Client(sink), nil },
+		Finish: func(ctx context.Context, r *takt.Report) error {
+			describeUsers(r, c.Seen(), crowd.Seats)
+			return o.finish(ctx, r)
+		},
+		Close: o.close,
+	}, c, nil
+}
+
+// userCodec is the codec of a connection that is used by one user after the other.
+func (o *Options) userCodec(user func() *users.User) takt.Codec {
+	if s, ok := o.requests.(*scenario); ok {
+		return s.codec()
+	}
+	return o.codecOf(user)
+}
+
+// describeUsers adds to the report what was seen of users.
+func describeUsers(r *takt.Report, s users.Seen, seats int) {
+	r.Extra["users"] = map[string]any{
+		"count": s.Users, "connections_max": s.Open, "connections_idled": s.Idled, "connections_evicted": s.Evicted,
+		"waited_for_answer": s.Waited, "waited_for_connection": s.Crowded,
+	}
+	if s.Evicted+s.Crowded > 0 {
+		r.Warn("users_crowded", "more users at once than the %d connections that the run may have: %d idle connections were closed early, and %d users waited for a connection; raise --max-in-flight, or the limit of open files",
+			seats, s.Evicted, s.Crowded)
+	}
+}
+
+// CheckUsers reports what the flags ask for that users with connections of their own do not have.
+func (o *Options) CheckUsers(flag string) error {
+	why := o.needsNet()
+	switch {
+	case o.HTTP2:
+		why = "HTTP/2 (--h2)"
+	case why == "" && o.Client == clientNet:
+		why = "net/http (--client net)"
+	case why == "":
+		return nil
+	}
+	return value.Faultf("%s gives each user a connection of takt's own client, which has no %s; drop one of the two", flag, why)
+}

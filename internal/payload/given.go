@@ -1,0 +1,35 @@
+package payload
+
+// given is a value that is known only when an operation begins, see Env.Values.
+type given struct{ name string }
+
+func (g given) append(dst []byte, _ uint64) []byte { return dst }
+func (g given) longest() int                       { return 0 }
+
+// Fill is Append for a template with values: value returns each by its name. missing is the first
+// name for which value returned nil; "": there is none.
+func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte) (out []byte, missing string) {
+	for _, p := range t.parts {
+		g, is := p.(given)
+		if !is {
+			dst = p.append(dst, seq)
+			continue
+		}
+		v := value(g.name)
+		if v == nil && missing == "" {
+			missing = g.name
+		}
+		dst = append(dst, v...)
+	}
+	return dst, missing
+}
+
+// Names are the values that the template needs.
+func (t *Template) Names() (names []string) {
+	for _, p := range t.parts {
+		if g, is := p.(given); is {
+			names = append(names, g.name)
+		}
+	}
+	return names
+}

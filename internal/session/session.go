@@ -1,0 +1,78 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrCapture is within the error of an answer without a value.
+var ErrCapture = errors.New("cannot capture")
+
+// Session is what one user remembers. The zero Session remembers nothing yet.
+type Session struct {
+	values map[string][]byte
+	jar    jar
+}
+
+// Value is a captured value; nil: there is none.
+func (s *Session) Value(name string) []byte { return s.values[name] }
+
+// Forget makes s new.
+func (s *Session) Forget() {
+	clear(s.values)
+	s.jar.cookies = s.jar.cookies[:0]
+}
+
+func (s *Session) set(name string, value []byte) {
+	if s.values == nil {
+		s.values = map[string][]byte{}
+	}
+	s.values[name] = append(s.values[name][:0], value...)
+}
+
+// Field takes what s remembers of a header line of an answer: cookies, and the captures whose
+// source it is. path is that of the request.
+func (s *Session) Field(captures []Capture, path string, secure bool, name, value []byte) error {
+	lower := strings.ToLower(string(name))
+	if lower == "set-cookie" {
+		s.jar.set(string(value), path, secure)
+	}
+	for i := range captures {
+		c := &captures[i]
+		if c.header == lower {
+			if err := check(value); err != nil {
+				return fmt.Errorf("%w %s from the header %s: %w", ErrCapture, c.Name, c.header, err)
+			}
+			s.set(c.Name, value)
+		}
+	}
+	return nil
+}
+
+// Body takes the captures whose source is the body, and reports those that have no value.
+func (s *Session) Body(captures []Capture, body []byte) error {
+	for i := range captures {
+		c := &captures[i]
+		if !c.InBody() {
+			if s.Value(c.Name) == nil {
+				return fmt.Errorf("%w %s from the header %s: %w", ErrCapture, c.Name, c.header, errMissing)
+			}
+			continue
+		}
+		value, err := c.fromBody(body)
+		if err == nil {
+			err = check(value)
+		}
+		if err != nil {
+			return fmt.Errorf("%w %s from the body: %w", ErrCapture, c.Name, err)
+		}
+		s.set(c.Name, value)
+	}
+	return nil
+}
+
+// Cookies appends the value of a Cookie header for a request; nothing if no cookie matches.
+func (s *Session) Cookies(dst []byte, path string, secure bool) []byte {
+	return s.jar.appendTo(dst, path, secure)
+}

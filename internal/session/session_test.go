@@ -1,0 +1,86 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func capture(t *testing.T, text string) []Capture {
+	t.Helper()
+	c, err := ParseCapture(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []Capture{c}
+}
+
+func TestCaptures(t *testing.T) {
+	const body = `{"data":{"token":"a\"b","n":17,"ok":true,"list":[{"id":3}],"none":null,"break":"x\r\nX-Evil: 1"}}`
+	for text, want := range map[string]string{
+		"t json data.token": `a"b`, "t json $.data.n": "17", "t json data.ok": "true", "t json data.list.0.id": "3",
+		`t regexp "n":(\d+)`: "17", `t regexp "n":\d+`: `"n":17`,
+	} {
+		var s Session
+		if err := s.Body(capture(t, text), []byte(body)); err != nil || string(s.Value("t")) != want {
+			t.Errorf("%s: %q, %v", text, s.Value("t"), err)
+		}
+	}
+	for text, want := range map[string]string{
+		"t json data.no": "does not have it", "t json data.none": "is not a string", "t json data": "is not a string",
+		"t json data.list.7": "does not have it", "t json data.break": "control character", "t regexp zzz": "does not have it",
+		"t header X-Token": "does not have it", "t json a.b.c": "does not have it",
+	} {
+		var s Session
+		err := s.Body(capture(t, text), []byte(body))
+		if !errors.Is(err, ErrCapture) || !strings.Contains(err.Error(), want) || s.Value("t") != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	var s Session
+	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1))); err == nil {
+		t.Error("a value without limit")
+	}
+	if err := s.Field(capture(t, "t header x-token"), "/", false, []byte("X-Token"), []byte("secret")); err != nil || string(s.Value("t")) != "secret" {
+		t.Errorf("%q, %v", s.Value("t"), err)
+	}
+	for _, text := range []string{"", "t", "t json", "9 json a", "a-b json c", "t xml a", "t regexp ("} {
+		if _, err := ParseCapture(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestCookies(t *testing.T) {
+	var s Session
+	set := func(path, header string) { _ = s.Field(nil, path, false, []byte("Set-Cookie"), []byte(header)) }
+	want := func(path, list string) {
+		t.Helper()
+		if got := string(s.Cookies(nil, path, false)); got != list {
+			t.Errorf("%s: %q, want %q", path, got, list)
+		}
+	}
+	set("/login", "sid=1; Path=/; HttpOnly")
+	set("/shop/cart?x=/1", "cart=a")
+	set("/", "tls=1; Secure")
+	want("/", "sid=1")
+	want("/shop/x?y", "sid=1; cart=a")
+	want("/shopping", "sid=1")
+	set("/login", "sid=2; Path=/")
+	want("/", "sid=2")
+	set("/", "sid=; Path=/; Max-Age=0")
+	want("/", "")
+	set("/", "sid=3; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
+	set("/", "big="+strings.Repeat("x", 1<<20))
+	set("/", "evil=a\r\nX: 1")
+	want("/", "")
+	for i := range 200 {
+		set("/", fmt.Sprintf("c%d=%d", i, i))
+	}
+	if got := string(s.Cookies(nil, "/", false)); strings.Count(got, "=") != maxCookies || !strings.HasSuffix(got, "c199=199") {
+		t.Error(got)
+	}
+	s.Forget()
+	want("/", "")
+}

@@ -1,0 +1,340 @@
+// Package users sends the operations of many users: each has one connection, and begins an
+// operation only when its previous one has ended.
+package users
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/ring"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Options describe the users of a run. Functions may be nil if their comment says what that means.
+type Options struct {
+	Key     func(op *takt.Op) []byte         // name of the user whose operation it is; valid until the next call
+	Connect func(seat int) engine.Connection // called once a seat
+	Seats   int                              // largest number of connections open at once
+	Idle    time.Duration                    // a connection is closed when its user has been idle this long; 0: never
+
+	Spare  func() any                                               // replaces op.Data, which belongs to the crowd until Free; nil: nothing does
+	Free   func(data any)                                           // the operation with this Data has ended; nil: not called
+	Memory func() any                                               // what a new user remembers; nil: nothing, and a user without a connection is forgotten
+	Begin  func(u *User, op *takt.Op, r *takt.Result) bool          // called before an operation: false drops it, a Class in r fails it; nil: all are sent
+	End    func(u *User, op *takt.Op, r *takt.Result, at time.Time) // called after an operation that ended at this instant, before it is recorded; nil: not called
+	Leaves func(op *takt.Op) bool                                   // reports whether op was its user's last one; nil: users never leave
+	Rests  func(u *User, at time.Time)                              // called after End: the user's operation ended at this instant; nil: not called
+}
+
+// User is one user. Its operations run one at a time, so only one goroutine uses Memory.
+type User struct {
+	Key    string
+	Memory any // result of Options.Memory
+
+	turn takt.Turn // of the next operation
+
+	waiting ring.Queue[takt.Op] // guarded by Crowd.mu, as all below
+	busy    bool                // an operation is in flight, or waits for a seat
+	seat    *seat
+}
+
+// seat is a connection, with its buffers.
+type seat struct {
+	index        int
+	conn         engine.Connection // nil: not connected yet
+	user         *User             // nil: nobody's
+	since        time.Time         // start of its user's rest; zero: its user has not used the connection yet
+	newer, older *seat             // ring of the seats whose users rest; nil: not in it
+}
+
+// Crowd has all users of a run.
+type Crowd struct {
+	o      Options
+	sink   takt.Sink
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu     sync.Mutex
+	users  map[string]*User
+	seats  []*seat
+	empty  []*seat           // seats without a user
+	idle   seat              // start of the ring of resting seats: idle.older is the newest, idle.newer the oldest
+	queue  ring.Queue[*User] // users that wait for a seat
+	closed bool
+	seen   Seen
+}
+
+// Seen is what a run saw of its users.
+type Seen struct {
+	Users   uint64 // users; one that was forgotten and came again counts again
+	Open    int    // largest number of connections at once
+	Idled   uint64 // connections that were closed because their users were idle
+	Evicted uint64 // connections of idle users that were closed because others needed a connection
+	Waited  uint64 // operations that were due before the one before had ended
+	Crowded uint64 // operations whose users waited for a connection
+}
+
+// New returns a crowd without users.
+func New(o Options) *Crowd {
+	c := &Crowd{o: o, users: map[string]*User{}}
+	c.idle.newer, c.idle.older = &c.idle, &c.idle
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Client is the asynchronous client of the crowd.
+func (c *Crowd) Client(sink takt.Sink) *takt.AsyncClient {
+	c.sink = sink
+	return &takt.AsyncClient{Queues: true, Start: c.start, Started: c.started, Close: c.close}
+}
+
+// Seen is what the run has seen so far.
+func (c *Crowd) Seen() Seen {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
+}
+
+// At is the user of a seat, for the codec of its connection while an operation runs.
+func (c *Crowd) At(index int) *User {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seats[index].user
+}
+
+// start implements AsyncClient.Start.
+func (c *Crowd) start(op *takt.Op) error {
+	key := c.o.Key(op)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u := c.user(key)
+	u.waiting.Push(*op)
+	if op.Data = nil; c.o.Spare != nil {
+		op.Data = c.o.Spare()
+	}
+	switch {
+	case u.busy:
+		c.seen.Waited++
+	case c.sit(u):
+		u.busy = true
+		c.done.Add(1)
+		go c.run(u, u.seat)
+	default:
+		u.busy = true
+		c.seen.Crowded++
+		c.queue.Push(u)
+	}
+	return nil
+}
+
+// user is the user with this key.
+func (c *Crowd) user(key []byte) *User {
+	u := c.users[string(key)]
+	if u == nil {
+		u = &User{Key: string(key)}
+		if c.o.Memory != nil {
+			u.Memory = c.o.Memory()
+		}
+		c.users[u.Key] = u
+		c.seen.Users++
+	}
+	return u
+}
+
+// sit gives a user a seat: its own, an empty one, a new one, or that of the user who has rested
+// longest. It reports false if all seats are in use.
+func (c *Crowd) sit(u *User) bool {
+	s := u.seat
+	switch {
+	case s != nil:
+		s.unlink()
+		return true
+	case len(c.empty) > 0:
+		s = c.empty[len(c.empty)-1]
+		c.empty = c.empty[:len(c.empty)-1]
+	case len(c.seats) < c.o.Seats:
+		s = &seat{index: len(c.seats)}
+		c.seats = append(c.seats, s)
+	case c.idle.newer != &c.idle:
+		s = c.idle.newer
+		s.unlink()
+		c.leave(s)
+		c.seen.Evicted++
+	default:
+		return false
+	}
+	s.user, u.seat = u, s
+	c.seen.Open = max(c.seen.Open, len(c.seats)-len(c.empty))
+	return true
+}
+
+// leave takes a seat from its resting user. Its connection must be closed before its next use.
+func (c *Crowd) leave(s *seat) {
+	s.user.seat = nil
+	if c.o.Memory == nil {
+		delete(c.users, s.user.Key)
+	}
+	s.user, s.since = nil, time.Time{}
+}
+
+func (s *seat) unlink() {
+	if s.newer != nil {
+		s.newer.older, s.older.newer = s.older, s.newer
+		s.newer, s.older = nil, nil
+	}
+}
+
+// rest makes a seat the newest of the resting ones.
+func (c *Crowd) rest(s *seat, now time.Time) {
+	s.since = now
+	s.older, s.newer = c.idle.older, &c.idle
+	s.older.newer, c.idle.older = s, s
+}
+
+// run sends the operations of u until it has no other.
+func (c *Crowd) run(u *User, s *seat) {
+	defer c.done.Done()
+	if s.conn == nil {
+		s.conn = c.o.Connect(s.index)
+	} else if s.since.IsZero() { // another user's connection
+		s.conn.Hangup()
+	}
+	var r takt.Result
+	leaves := false
+	for {
+		op, more := c.next(u, s, leaves)
+		if !more {
+			return
+		}
+		c.send(u, s, &op, &r)
+		leaves = c.o.Leaves != nil && c.o.Leaves(&op)
+		if c.o.Free != nil {
+			c.o.Free(op.Data)
+		}
+	}
+}
+
+// send performs an operation, unless Options.Begin drops it.
+func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
+	r.Reset()
+	if c.o.Begin != nil && !c.o.Begin(u, op, r) {
+		c.sink.Drop(op.Token)
+		return
+	}
+	c.sink.Began(op.Token, u.turn)
+	sent := time.Now()
+	if r.Class == "" {
+		s.conn.Do(c.ctx, op, r)
+	}
+	read := time.Now()
+	u.turn = takt.Turn{Free: read, Read: read}
+	if r.Arrived.After(sent) && r.Arrived.Before(read) {
+		u.turn.Free = r.Arrived
+	}
+	u.turn.Service = u.turn.Free.Sub(sent)
+	if c.o.End != nil {
+		c.o.End(u, op, r, u.turn.Free)
+	}
+	if c.o.Rests != nil {
+		c.o.Rests(u, u.turn.Free)
+	}
+	c.sink.Done(op.Token, r)
+}
+
+// next is the next operation of u. If there is none, u rests: its seat goes to a user that waits
+// for one, or to the resting seats; or nobody has it, if u leaves.
+func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u.waiting.Len() > 0 {
+		return u.waiting.Pop(), true
+	}
+	u.busy, u.waiting = false, ring.Queue[takt.Op]{}
+	switch {
+	case c.queue.Len() > 0 && !c.closed:
+	case leaves:
+		c.leave(s)
+		delete(c.users, u.Key)
+		c.vacate(s)
+		return op, false
+	default:
+		c.rest(s, now)
+		return op, false
+	}
+	other := c.queue.Pop()
+	c.leave(s)
+	s.user, other.seat = other, s
+	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
+	c.done.Add(1)
+	go c.run(other, s)
+	return op, false
+}
+
+// started begins to look for users that are idle.
+func (c *Crowd) started(time.Time) {
+	if c.o.Idle <= 0 {
+		return
+	}
+	c.done.Add(1)
+	go func() {
+		defer c.done.Done()
+		t := time.NewTicker(max(time.Millisecond, min(c.o.Idle/2, time.Second)))
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				for c.sweep(time.Now()) {
+				}
+			case <-c.ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// sweep closes the connection of a user that has been idle for long, and reports whether there was
+// such a user.
+func (c *Crowd) sweep(now time.Time) bool {
+	c.mu.Lock()
+	s := c.idle.newer
+	if s == &c.idle || now.Sub(s.since) < c.o.Idle {
+		c.mu.Unlock()
+		return false
+	}
+	s.unlink()
+	c.leave(s)
+	c.seen.Idled++
+	c.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.vacate(s)
+	return true
+}
+
+// vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
+// closing TLS may have to wait.
+func (c *Crowd) vacate(s *seat) {
+	c.mu.Unlock()
+	s.conn.Hangup()
+	c.mu.Lock()
+	c.empty = append(c.empty, s)
+}
+
+// close ends all operations and closes all connections.
+func (c *Crowd) close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.done.Wait()
+	for _, s := range c.seats {
+		if s.conn != nil {
+			_ = s.conn.Close() // the run is over
+		}
+	}
+	return nil
+}
