@@ -52,6 +52,11 @@ func runsOf(sides ...verify.Side) block {
 
 // Contrast writes the page of compare, with the reports of both sides in it.
 func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
+	return (*Frame)(nil).Contrast(w, c, base, head)
+}
+
+// Contrast writes the page of compare.
+func (f *Frame) Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
 	var markdown bytes.Buffer
 	if err := answer.ContrastMarkdown(&markdown, c); err != nil {
 		return err
@@ -59,7 +64,7 @@ func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
 	title, notes := answer.ContrastWords(c)
 	names := [2]string{answer.Revision(c.Base.Name), answer.Revision(c.Head.Name)}
 	d := &document{
-		Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
+		Frame: f, Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
 		Notes: notes, Markdown: markdown.String(),
 	}
 	s := section{ID: "metrics", Title: "Differences", Blocks: forest(answer.Telling(c.Findings), c.Tolerance)}
