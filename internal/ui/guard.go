@@ -13,20 +13,21 @@ import (
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/site"
+	"github.com/taktload/takt/internal/store/fault"
 )
 
-// fault is an answer instead of a page.
-type fault struct {
+// refusal is an answer instead of a page.
+type refusal struct {
 	status int
 	err    error
 	header [2]string
 }
 
-func (f *fault) Error() string { return f.err.Error() }
+func (f *refusal) Error() string { return f.err.Error() }
 
-// refuse makes a fault.
-func refuse(status int, format string, args ...any) *fault {
-	return &fault{status: status, err: fmt.Errorf(format, args...)}
+// refuse makes a refusal.
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, err: fmt.Errorf(format, args...)}
 }
 
 // ServeHTTP implements http.Handler.
@@ -176,7 +177,7 @@ func (s *Server) notice(err error) answer {
 	n := site.Notice{Title: "takt ui", Word: "no page", Tone: "warn", Back: site.PathRuns}
 	a := answer{status: http.StatusServiceUnavailable, kind: kindHTML}
 	n.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
-	var f *fault
+	var f *refusal
 	usage := (*usageError)(nil)
 	switch {
 	case s.source.Absent(err):
@@ -186,6 +187,8 @@ func (s *Server) notice(err error) answer {
 		a.status, a.header = f.status, f.header
 	case errors.As(err, &usage):
 		a.status = http.StatusBadRequest
+	case errors.Is(err, fault.ErrNotFound):
+		a.status = http.StatusNotFound
 	}
 	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden || a.status == http.StatusMisdirectedRequest {
 		n.Back = "" // it would be refused, too

@@ -59,6 +59,11 @@ func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration) error {
 	}
 	d.Frame, d.Verdict = f, verdictWord{"running", "plain"}
 	d.Headline = fmt.Sprintf("The run goes on: this is what it had counted after %v. Operations in flight count with their age so far.", ran)
+	so := ran.String() + " so far"
+	if all, ok := r.Variables["duration_s"].(float64); ok {
+		so += " of " + page.Span(all)
+	}
+	d.Subtitle = append(d.Subtitle[:1], so)
 	if n := len(d.Cards); n > 0 {
 		c := r.Counts
 		bad := c.Failed + c.Dropped
