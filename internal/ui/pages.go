@@ -240,19 +240,21 @@ func (s *Server) live(ctx context.Context, v url.Values) (answer, error) {
 		}
 		return pageOf(func(w io.Writer) error { return site.Running(w, list) })
 	}
-	r, ran, err := s.source.Watch(ctx, name)
+	so, err := s.source.Watch(ctx, name)
 	f := site.Frame("", "")
-	f.Refresh = true
+	f.Refresh = !so.Ended
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s.ended(ctx, name)
 	case err != nil:
 		return answer{}, err
-	case ran == 0:
+	case so.Ran == 0 && so.Ended:
+		return answer{}, refuse(http.StatusNotFound, "the process of the run %s ended before its first second was over; nothing of it is known", name)
+	case so.Ran == 0:
 		n := site.Notice{Title: "The run begins", Word: "running", Tone: "plain", Text: "Its first second is not over yet."}
 		return pageOf(func(w io.Writer) error { return n.Write(w, f) })
 	}
-	return pageOf(func(w io.Writer) error { return f.Live(w, r, ran) })
+	return pageOf(func(w io.Writer) error { return f.Live(w, so.Report, so.Ran, so.Ended) })
 }
 
 // ended leads to the page of a run that has just ended.

@@ -44,11 +44,17 @@ type Source struct {
 	History func(ctx context.Context, filters []string) (history.History, error)
 	// Live lists the runs that go on.
 	Live func() ([]site.Live, error)
-	// Watch returns the report so far of a run of Live, and its length so far. The error is fs.ErrNotExist
-	// if it does not go on any more.
-	Watch func(ctx context.Context, name string) (r *takt.Report, ran time.Duration, err error)
+	// Watch returns what is known of a run of Live. The error is fs.ErrNotExist if it is over.
+	Watch func(ctx context.Context, name string) (SoFar, error)
 	// Absent reports whether an error says that there is no store yet.
 	Absent func(error) bool
+}
+
+// SoFar is what is known of a run that goes on.
+type SoFar struct {
+	Report *takt.Report
+	Ran    time.Duration // its length so far; 0: its first second is not over, and Report is nil
+	Ended  bool          // its process has ended without a report
 }
 
 // Server serves the pages.

@@ -27,6 +27,13 @@ type Going struct {
 	Ended  bool         // its process has ended
 }
 
+// SoFar is what is known of such a run.
+type SoFar struct {
+	Report *takt.Report
+	Ran    time.Duration // its length so far; 0: its first second is not over, and Report is nil
+	Ended  bool          // its process has ended
+}
+
 // Watch reads the journals of runs that go on. It writes nothing, and the runs notice nothing. It is safe
 // for concurrent use.
 type Watch struct {
@@ -72,29 +79,29 @@ func (w *Watch) Going() (list []Going, err error) {
 	return list, err
 }
 
-// SoFar is the report so far of the run with that journal, and its length; 0: its first second is not
-// over. The error is fs.ErrNotExist if there is no such journal.
-func (w *Watch) SoFar(ctx context.Context, name string) (r *takt.Report, ran time.Duration, err error) {
+// SoFar is what the journal of that name has. The error is fs.ErrNotExist if there is no such journal.
+func (w *Watch) SoFar(ctx context.Context, name string) (so SoFar, err error) {
 	f, err := w.follow(name)
 	if err != nil {
-		return nil, 0, err
+		return so, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil || f.file.Replaced() {
 		if err := f.open(w, name); err != nil {
 			w.forget(name)
-			return nil, 0, err
+			return so, err
 		}
 	}
 	if err := f.read(ctx); err != nil {
 		f.close()
-		return nil, 0, err
+		return so, err
 	}
-	if r, ran, err = f.run.SoFar(); err != nil || ran == 0 {
-		return nil, 0, err
+	so.Ended = f.file.Ended()
+	if so.Report, so.Ran, err = f.run.SoFar(); so.Ran == 0 {
+		so.Report = nil
 	}
-	return r, ran, nil
+	return so, err
 }
 
 // follow is the run of a journal. It forgets runs for which nobody has asked for a while.

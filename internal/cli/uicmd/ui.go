@@ -61,7 +61,7 @@ func (u *command) serve(ctx context.Context, o ui.Options) (err error) {
 		proc.Yield()
 	}
 	s, err := ui.Listen(o, ui.Source{
-		Runs: u.runs, Report: u.report, History: u.history, Live: u.live, Watch: u.watch.SoFar,
+		Runs: u.runs, Report: u.report, History: u.history, Live: u.live, Watch: u.soFar,
 		Absent: func(err error) bool { return u.store.Where == "" && errors.Is(err, fault.ErrAbsent) },
 	})
 	if err != nil {
@@ -140,6 +140,11 @@ func (u *command) history(ctx context.Context, filters []string) (found history.
 		return err
 	})
 	return found, err
+}
+
+func (u *command) soFar(ctx context.Context, name string) (ui.SoFar, error) {
+	so, err := u.watch.SoFar(ctx, name)
+	return ui.SoFar(so), err
 }
 
 func (u *command) live() (list []site.Live, err error) {

@@ -51,14 +51,19 @@ func (f *Frame) Page(w io.Writer, p Page) error {
 	return d.write(w)
 }
 
-// Live writes the page of a run that goes on. r is its report so far, and ran its length so far.
-func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration) error {
+// Live writes the page of a run that goes on, or whose process has ended without a report. r is its report
+// so far, and ran its length so far.
+func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool) error {
 	d, err := runPage(r)
 	if err != nil {
 		return err
 	}
 	d.Frame, d.Verdict = f, verdictWord{"running", "plain"}
 	d.Headline = fmt.Sprintf("The run goes on: this is what it had counted after %v. Operations in flight count with their age so far.", ran)
+	if ended {
+		d.Verdict = verdictWord{"cut short", "warn"}
+		d.Headline = fmt.Sprintf("The process of the run ended without a report. This is what its journal has, up to %v; takt runs recovers the run.", ran)
+	}
 	so := ran.String() + " so far"
 	if all, ok := r.Variables["duration_s"].(float64); ok {
 		so += " of " + page.Span(all)

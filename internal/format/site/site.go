@@ -92,7 +92,6 @@ type List struct {
 	More    bool // there are older runs
 	Size    int  // of a page
 	Live    []Live
-	Now     string // what the times are compared with
 }
 
 // row is a run in the list.
@@ -108,7 +107,8 @@ func Runs(w io.Writer, l List) error {
 		Newer, Older string
 		From, To     int
 		Path         string
-	}{List: l, From: l.Skipped + 1, To: l.Skipped + len(l.Runs), Path: PathCompare}
+		lives
+	}{List: l, lives: split(l.Live), From: l.Skipped + 1, To: l.Skipped + len(l.Runs), Path: PathCompare}
 	for i := range l.Runs {
 		data.Rows = append(data.Rows, rowOf(&l.Runs[i]))
 	}
@@ -150,13 +150,27 @@ func rowOf(r *stored.Run) row {
 
 // Running writes the list of runs that go on.
 func Running(w io.Writer, list []Live) error {
-	text, err := body("live", struct{ Live []Live }{list})
+	text, err := body("live", split(list))
 	if err != nil {
 		return err
 	}
 	f := Frame(PathLive, "")
 	f.Refresh = true
 	return f.Page(w, html.Page{Title: "Running now", Subtitle: []string{"stored runs of this user on this machine"}, Body: text})
+}
+
+// lives are runs that go on, and those whose process has ended.
+type lives struct{ Going, Left []Live }
+
+func split(list []Live) (l lives) {
+	for _, one := range list {
+		if one.Ended {
+			l.Left = append(l.Left, one)
+		} else {
+			l.Going = append(l.Going, one)
+		}
+	}
+	return l
 }
 
 // Link leads to the page of the run.
