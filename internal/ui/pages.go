@@ -240,6 +240,11 @@ func (s *Server) live(ctx context.Context, v url.Values) (answer, error) {
 		}
 		return pageOf(func(w io.Writer) error { return site.Running(w, list) })
 	}
+	return s.calm.get(name, func() (answer, error) { return s.going(ctx, name) })
+}
+
+// going is the page of a run in progress.
+func (s *Server) going(ctx context.Context, name string) (answer, error) {
 	so, err := s.source.Watch(ctx, name)
 	f := site.Frame("", "")
 	f.Refresh = !so.Ended

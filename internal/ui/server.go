@@ -67,6 +67,7 @@ type Server struct {
 	turns    chan struct{}
 	peer     func(net.Conn) door.Peer
 	pages    map[string]page
+	calm     calm // pages of runs in progress
 }
 
 // Listen returns a server whose socket listens already. It does not repeat the checks of

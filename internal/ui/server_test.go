@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/taktload/takt/internal/door"
@@ -244,6 +245,40 @@ func TestCrowd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A page is not made more often than its cost allows, however many ask; an error is not kept.
+func TestCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c calm
+		made := 0
+		make := func() (answer, error) {
+			made++
+			time.Sleep(300 * time.Millisecond)
+			return answer{status: made}, nil
+		}
+		for range 29 { // 3 s of rest
+			if a, err := c.get("a", make); err != nil || a.status != 1 {
+				t.Fatal(a.status, err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if a, _ := c.get("a", make); a.status != 2 {
+			t.Errorf("page %d after the rest", a.status)
+		}
+		for range 2 {
+			if _, err := c.get("b", func() (answer, error) { made++; return answer{}, os.ErrNotExist }); err == nil {
+				t.Error("no error")
+			}
+		}
+		for i := range 100 {
+			_, _ = c.get(fmt.Sprint(i), make)
+		}
+		if made != 104 || len(c.all) > mostCalm {
+			t.Errorf("%d pages were made, and %d are kept", made, len(c.all))
+		}
+	})
 }
 
 func TestSplitFilters(t *testing.T) {

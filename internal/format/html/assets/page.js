@@ -229,6 +229,7 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
   const again = async () => {
+    const from = performance.now();
     try {
       if (!paused && !document.hidden && tip.hidden && !$(".save:focus, summary:focus, .scroll:focus", main)) {
         const answer = await fetch(location.href, { cache: "no-store" });
@@ -236,7 +237,7 @@
         replace(await answer.text());
       }
     } catch { say("The server does not answer."); }
-    setTimeout(again, 2000);
+    setTimeout(again, Math.max(2000, 10 * (performance.now() - from)));
   };
   if (document.body.dataset.refresh) setTimeout(again, 2000);
 })();
