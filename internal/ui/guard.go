@@ -189,6 +189,8 @@ func (s *Server) notice(err error) answer {
 		a.status = http.StatusBadRequest
 	case errors.Is(err, fault.ErrNotFound):
 		a.status = http.StatusNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		n.Hint = "The store does not answer in time: another process may have locked it, or its disk or cluster is slow. Load the page again."
 	}
 	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden || a.status == http.StatusMisdirectedRequest {
 		n.Back = "" // it would be refused, too

@@ -35,13 +35,14 @@ func New(env core.Env) *cobra.Command {
 	var o ui.Options
 	c := &cobra.Command{
 		Use:   "ui [flags]",
-		Short: "show the stored runs, and those that go on, in a browser",
-		Long: `takt ui prints a URL and serves pages there until Ctrl-C: the list of stored runs, each
-run, two runs side by side, their history over revisions, and runs that go on. It only
-reads. Only you can open the pages, unless you give --token-file.`,
+		Short: "show stored runs, and runs in progress, in a browser",
+		Long: `takt ui prints a URL and serves pages there until Ctrl-C: the list of stored
+runs, each run, two runs side by side, their history over revisions, and runs in
+progress. It only reads. Only you can open the pages, unless you give
+--token-file.`,
 		Example: `  takt ui
   takt ui --listen 127.0.0.1:0 --store runs.db
-  takt ui --listen 0.0.0.0:8236 --token-file tokens --tls-cert cert.pem --tls-key key.pem`,
+  takt ui --listen :8236 --token-file t --tls-cert c.pem --tls-key k.pem`,
 	}
 	validate := func(args []string) []error {
 		return append(core.AppendError(nil, core.NoArgs(c, args)), o.Validate()...)
