@@ -118,23 +118,20 @@ func (d *document) write(w io.Writer, reports ...*takt.Report) error {
 		d.Data = template.HTML(packed) // base64: nothing in it closes an element
 	}
 	d.Style, d.Script = template.CSS(style), template.JS(script)
-	d.Policy = policyOfFile()
+	d.Policy = policy("form-action 'none'")
 	if d.Frame != nil {
 		d.Policy = Policy()
 	}
 	return parsed().Execute(w, d)
 }
 
-// policyOfFile is the Content-Security-Policy of a file: it loads nothing, and nothing but its own
-// script runs.
-func policyOfFile() string {
-	return "default-src 'none'; img-src data:; style-src '" + hash(style) + "'; script-src '" + hash(script) + "'; base-uri 'none'; form-action 'none'"
+// policy is the Content-Security-Policy of a page: nothing but its own script runs.
+func policy(more string) string {
+	return "default-src 'none'; img-src data:; style-src '" + hash(style) + "'; script-src '" + hash(script) + "'; base-uri 'none'; " + more
 }
 
-// Policy is the Content-Security-Policy of a page in a Frame: it may also ask its own server.
-func Policy() string {
-	return "default-src 'none'; img-src data:; style-src '" + hash(style) + "'; script-src '" + hash(script) + "'; connect-src 'self'; base-uri 'none'; form-action 'self'"
-}
+// Policy is the policy of a page in a Frame, which may also ask its own server.
+func Policy() string { return policy("connect-src 'self'; form-action 'self'") }
 
 // hash names a text in a Content-Security-Policy.
 func hash(text string) string {

@@ -35,19 +35,12 @@ type Page struct {
 	Subtitle   []string
 	Word, Tone string // of the verdict; "": none
 	Headline   string
-	Notes      []string
 	Body       template.HTML
 }
 
 // Page writes a page.
 func (f *Frame) Page(w io.Writer, p Page) error {
-	d := &document{
-		Frame: f, Title: page.Clean(p.Title), Subtitle: p.Subtitle, Verdict: verdictWord{p.Word, p.Tone},
-		Headline: page.Clean(p.Headline), Body: p.Body,
-	}
-	for _, n := range p.Notes {
-		d.Notes = append(d.Notes, page.Clean(n))
-	}
+	d := &document{Frame: f, Title: page.Clean(p.Title), Subtitle: p.Subtitle, Verdict: verdictWord{p.Word, p.Tone}, Headline: page.Clean(p.Headline), Body: p.Body}
 	return d.write(w)
 }
 
@@ -70,8 +63,7 @@ func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool)
 	}
 	d.Subtitle = append(d.Subtitle[:1], so)
 	if n := len(d.Cards); n > 0 {
-		c := r.Counts
-		bad := c.Failed + c.Dropped
+		c, bad := r.Counts, r.Counts.Failed+r.Counts.Dropped
 		d.Cards[n-1] = card{"not ok", page.Percent(float64(bad), float64(c.Scheduled)), page.Count(bad) + " of " + page.Count(c.Scheduled) + ", " + page.Count(c.Unfinished) + " in flight"}
 	}
 	return d.write(w)

@@ -67,6 +67,11 @@ func (f *Frame) Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Repo
 		Frame: f, Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
 		Notes: notes, Markdown: markdown.String(),
 	}
+	for i, side := range [][]*takt.Report{base, head} {
+		if f != nil && len(side) == 1 { // a page of takt ui was not asked for by name
+			d.Subtitle = append(d.Subtitle, names[i]+": "+heading(side[0]).Subtitle[0]+", "+heading(side[0]).Title)
+		}
+	}
 	s := section{ID: "metrics", Title: "Differences", Blocks: forest(answer.Telling(c.Findings), c.Tolerance)}
 	s.Blocks = append(s.Blocks, block{Table: findingTable(answer.Telling(c.Findings), c.Base.Name, c.Head.Name)}, runsOf(c.Base, c.Head))
 	d.Sections = append(d.Sections, s)
