@@ -24,7 +24,7 @@ import (
 
 const (
 	kindHTML = "text/html; charset=utf-8"
-	listSize = 100    // runs of a page
+	listSize = 50     // runs of a page
 	mostRuns = 20     // of a side of compare
 	mostSkip = 100000 // runs before a page of the list
 )

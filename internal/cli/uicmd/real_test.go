@@ -138,9 +138,9 @@ func TestRealChromiumUI(t *testing.T) {
 		name, path, shows string
 		most              time.Duration // 0: any
 	}{
-		{"list", "", "document.querySelectorAll('.runs tbody tr').length === 100", 300 * time.Millisecond},
-		{"filtered", "?q=branch%3Dmain+p99%3C1ms", "document.querySelectorAll('.runs tbody tr').length === 100", 0},
-		{"last", "?skip=9950", "document.querySelectorAll('.runs tbody tr').length === 52", 0},
+		{"list", "", "document.querySelectorAll('.runs tbody tr').length === 50", 300 * time.Millisecond},
+		{"filtered", "?q=branch%3Dmain+p99%3C1ms", "document.querySelectorAll('.runs tbody tr').length === 50", 0},
+		{"last", "?skip=9960", "document.querySelectorAll('.runs tbody tr').length === 42", 0},
 		{"wrong filter", "?q=nonsense%3D1", "document.body.innerText.includes('no run has')", 0},
 		{"run", "run?id=@-1", "document.querySelectorAll('svg.plot').length > 3", 0},
 		{"compare", "compare?base=@-2&head=@-1", "document.querySelectorAll('svg.plot').length > 0", time.Second},
@@ -150,7 +150,10 @@ func TestRealChromiumUI(t *testing.T) {
 		{"no such page", "nowhere", "document.body.innerText.includes('there is no such page')", 0},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			views := []chromium.View{{Width: 1280, Height: 900}, {Width: 400, Height: 800, Dark: true, NoScript: true}}
+			views := []chromium.View{{Width: 1280, Height: 900}}
+			if one.name != "filtered" && one.name != "last" { // these are as the list
+				views = append(views, chromium.View{Width: 400, Height: 800, Dark: true, NoScript: true})
+			}
 			if one.most > 0 || os.Getenv("TAKT_PICTURES") != "" {
 				views = append(views, chromium.View{Width: 400, Height: 800}, chromium.View{Width: 1280, Height: 900, Dark: true})
 			}
@@ -173,7 +176,7 @@ func TestRealChromiumUI(t *testing.T) {
 				}
 				picture(fmt.Sprintf("%s-%d", strings.ReplaceAll(one.name, " ", "-"), i), page)
 				if one.most > 0 && i == 0 {
-					fast(t, page, one.most)
+					fast(t, b, p.url+one.path, one.most)
 				}
 				if err := page.Close(); err != nil {
 					t.Error(err)
@@ -219,19 +222,29 @@ func press(t *testing.T, p *chromium.Page, key, code string, number int) {
 	}
 }
 
-// fast loads the page again until one of ten loads is fast: others use the machine, too.
-func fast(t *testing.T, p *chromium.Page, most time.Duration) {
+// fast opens a page until one of ten times is fast: others use the machine, too.
+func fast(t *testing.T, b *chromium.Browser, url string, most time.Duration) {
 	t.Helper()
-	best := time.Hour
+	var took []time.Duration
 	for range 10 {
-		ms := eval[float64](t, p, "(async () => { const f = document.createElement('iframe'), from = performance.now(); const a = await fetch(location.href); new DOMParser().parseFromString(await a.text(), 'text/html'); return performance.now() - from; })()")
-		if best = min(best, time.Duration(ms*float64(time.Millisecond))); best <= most {
+		p, err := b.Open(url, chromium.View{Width: 1280, Height: 900})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ms := 0.0
+		for ms == 0 { // the event that Open waits for may not be over
+			ms = eval[float64](t, p, "performance.getEntriesByType('navigation')[0].loadEventEnd")
+		}
+		took = append(took, time.Duration(ms*float64(time.Millisecond)))
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if slices.Min(took) <= most && len(took) > 1 {
 			break
 		}
 	}
-	load := eval[float64](t, p, "performance.getEntriesByType('navigation')[0].loadEventEnd")
-	t.Logf("the page was loaded and shown in %.0f ms, and its best load after that took %v", load, best)
-	if best > most {
-		t.Errorf("the page needs %v, and may need %v", best, most)
+	t.Logf("from the click to the end of the load event: %v", took)
+	if slices.Min(took) > most {
+		t.Errorf("the page needs %v, and may need %v", slices.Min(took), most)
 	}
 }

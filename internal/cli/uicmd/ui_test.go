@@ -160,8 +160,9 @@ func TestPages(t *testing.T) {
 		status int
 		texts  []string
 	}{
-		{"", 200, []string{"RUN129", "RUN030", "Runs 1 to 100", `href="/?skip=100"`}},
-		{"?skip=100", 200, []string{"RUN029", "RUN000", "Runs 101 to 130", `href="/" rel="prev"`}},
+		{"", 200, []string{"RUN129", "RUN080", "Runs 1 to 50", `href="/?skip=50"`}},
+		{"?skip=50", 200, []string{"RUN079", "RUN030", "Runs 51 to 100", `href="/" rel="prev"`, `href="/?skip=100" rel="next"`}},
+		{"?skip=100", 200, []string{"RUN029", "RUN000", "Runs 101 to 130", `href="/?skip=50" rel="prev"`}},
 		{"?skip=200", 200, []string{"There are no older runs"}},
 		{"?skip=-1", 400, []string{"skip is not a number"}},
 		{"?skip=9999999999999999999999", 400, []string{"skip is not a number"}},
