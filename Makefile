@@ -27,7 +27,7 @@ test: ## all tests that need Go only; -race where things happen at once (about 3
 test-real: ## takt against the clock, and one suite for each protocol, store, client, web server and cluster, against real servers that scripts/servers fetches and starts (at most 14 minutes)
 	@scripts/test-real
 
-test-wide: ## further versions of servers, Docker, Kubernetes, runners of CI systems, and example drivers, by hand (about 15 minutes; the first time 7 more)
+test-wide: ## further versions of servers, other brokers, Docker, Kubernetes, runners of CI systems, and example drivers, by hand (about 15 minutes; the first time 7 more)
 	@scripts/test-real --wide
 
 docker: ## build the image takt: FROM scratch, the static binary, run as a user without rights

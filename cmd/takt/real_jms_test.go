@@ -52,9 +52,15 @@ type said struct {
 // run runs takt jms with those words. It replaces localhost:61616 by the broker's address.
 func (b jmsBroker) run(t *testing.T, words ...string) said {
 	t.Helper()
+	return b.anonymous(t, slices.Concat(words, []string{"--user", "takt", "--password", "takt"})...)
+}
+
+// anonymous is run without a user.
+func (b jmsBroker) anonymous(t *testing.T, words ...string) said {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
 	var out, stderr bytes.Buffer
-	args := slices.Concat([]string{"jms"}, words, []string{"--user", "takt", "--password", "takt", "--no-store", "-o", "json=" + path})
+	args := slices.Concat([]string{"jms"}, words, []string{"--no-store", "-o", "json=" + path})
 	if !slices.Contains(words, "--url") {
 		args = append(args, "--url", "tcp://localhost:61616")
 	}

@@ -157,8 +157,9 @@ func TestRealKafkaKilled(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"takt", []string{"--timeout", "1s"}},
-		{"franz", []string{"--client", "franz", "--timeout", "1s"}},
+		{"takt", []string{"--timeout", "1s", "--idempotence=false"}},
+		{"takt, idempotent", []string{"--idempotence"}},
+		{"franz", []string{"--client", "franz", "--timeout", "1s", "--idempotence=false"}},
 		{"franz, idempotent", []string{"--client", "franz", "--idempotence"}},
 		{"sarama", []string{"--client", "sarama", "--timeout", "1s"}},
 		{"sarama-async", []string{"--client", "sarama-async", "--timeout", "1s"}},

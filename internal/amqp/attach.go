@@ -52,9 +52,13 @@ func (s *Session) attached(f *wire.Fields) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	l := s.named(a.Name, !a.ByReceiver)
-	if f.Bad || a.Handle > handleMax || l == nil || isClosed(l.ready) {
+	if f.Bad || a.Handle > handleMax || l == nil || l.answered {
 		return wire.Malformed("an attach of link %q that answers none", a.Name)
 	}
+	if _, err := s.at(a.Handle); err == nil {
+		return wire.Malformed("an attach with handle %d, which another link has", a.Handle)
+	}
+	l.answered = true
 	placeAt(&s.remote, int(a.Handle), l)
 	switch {
 	case l.sender != nil && a.Target != nil:

@@ -29,7 +29,9 @@ func (s *Session) received(f *wire.Fields, payload []byte) error {
 		r.delivery.id, r.delivery.settled = t.ID, false
 	}
 	r.delivery.settled = r.delivery.settled || t.Settled
-	r.counted(begins)
+	if !r.counted(begins) {
+		return wire.Malformed("a message for link %q, which has given no credit yet", l.name)
+	}
 	whole, ok, err := r.assemble(&t, payload)
 	if err == nil && ok {
 		r.deliver(whole)
@@ -37,16 +39,21 @@ func (s *Session) received(f *wire.Fields, payload []byte) error {
 	return err
 }
 
-// counted counts a transfer, and a delivery if the transfer begins one.
-func (r *Receiver) counted(begins bool) {
+// counted counts a transfer, and a delivery if the transfer begins one. It reports false if the
+// receiver has never given credit: nobody is ready for messages yet.
+func (r *Receiver) counted(begins bool) bool {
 	c := r.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r.opt.Held || !isClosed(r.ready) {
+		return false
+	}
 	r.s.nextIncoming++
 	if begins {
 		r.count++
 		r.credit -= min(r.credit, 1)
 	}
+	return true
 }
 
 // assemble returns the whole message if t is its last part. A message in one part is not

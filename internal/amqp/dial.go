@@ -104,6 +104,8 @@ func (c *Conn) expect(header string) error {
 		return wire.Malformed("it ended the connection in place of the header %q", header)
 	case err != nil:
 		return err
+	case header == wire.ProtocolAMQP && got == wire.ProtocolSASL && c.opt.User == "": // RabbitMQ 3
+		return fmt.Errorf("%w (SASL ANONYMOUS); it wants a user and a password", ErrRefused)
 	case got != header:
 		return wire.Malformed("it answered the header %q by %q", header, got)
 	}

@@ -15,6 +15,8 @@ type link struct {
 	// Guarded by Conn.mu.
 	err   error // reason for the end
 	asked bool  // a detach was sent
+
+	answered bool // the broker has sent an attach; only the reader uses it
 }
 
 func newLink(s *Session, name string) link {

@@ -213,6 +213,7 @@ func TestRing(t *testing.T) {
 		{first + 95, first + 1<<30, 485, 5},  // 95 to 99, and beyond
 		{first + 50, first + 40, 0, 0},       // the wrong way round
 		{first - 1<<30, first - 1<<29, 0, 0}, // long settled
+		{first + 1<<30, first - 1<<30, 0, 0}, // far ahead to far behind, over 2^31 numbers
 	} {
 		if sum, n := tokens(r.take(test.first, test.last, nil)); sum != test.sum || n != test.n {
 			t.Errorf("take(%d, %d) gives %d deliveries, sum %d; want %d, %d", test.first-first, test.last-first, n, sum, test.n, test.sum)

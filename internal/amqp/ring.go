@@ -43,14 +43,10 @@ func (r *ring) grow() {
 // take moves the unsettled deliveries from first to last to out. Any numbers from the broker
 // are safe.
 func (r *ring) take(first, last uint32, out []sent) []sent {
-	if int32(first-r.base) < 0 {
-		first = r.base
-	}
-	if int32(last-r.next) >= 0 {
-		last = r.next - 1
-	}
-	for id := first; int32(last-id) >= 0; id++ {
-		if d := r.at(id); d.sender != nil {
+	n := int64(r.next - r.base)
+	from, to := int64(int32(first-r.base)), int64(int32(last-r.base))
+	for i := max(0, from); i <= min(to, n-1); i++ {
+		if d := r.at(r.base + uint32(i)); d.sender != nil {
 			out = append(out, *d)
 			d.sender = nil
 		}

@@ -13,6 +13,7 @@ type SenderOptions struct {
 	Name         string   // name of the link; "": unique in the connection
 	Address      string   // queue or topic
 	Capabilities []string // capabilities of the target: "queue" or "topic"
+	Durable      uint32   // state of the target that outlives the link: 0 nothing, 1 configuration
 
 	// OnSettled is called once with the outcome of each message for which Send returned nil,
 	// with the token given to Send.
@@ -41,7 +42,7 @@ type Sender struct {
 // Sender attaches a sender and waits for the broker's answer. Credit may come later. A
 // refusal wraps an *Error.
 func (s *Session) Sender(ctx context.Context, o SenderOptions) (*Sender, error) {
-	return s.sender(ctx, o, &wire.Terminus{Address: o.Address, Capabilities: o.Capabilities})
+	return s.sender(ctx, o, &wire.Terminus{Address: o.Address, Capabilities: o.Capabilities, Durable: o.Durable})
 }
 
 func (s *Session) sender(ctx context.Context, o SenderOptions, target *wire.Terminus) (*Sender, error) {

@@ -86,6 +86,9 @@ func (c *Conn) begun(channel uint16, l *wire.Fields) error {
 	if isClosed(s.ready) {
 		return wire.Malformed("a second begin of channel %d", channel)
 	}
+	if int(channel) < len(c.remote) && c.remote[channel] != nil {
+		return wire.Malformed("a begin with channel %d, which another session has", channel)
+	}
 	placeAt(&c.remote, int(channel), s)
 	s.nextIncoming = p.NextOutgoing
 	s.window, s.widest = p.Incoming, p.Incoming

@@ -29,12 +29,12 @@ func TestConfigOfSessions(t *testing.T) {
 		"output = json=/tmp/x":                     "--output json=/tmp/x: sessions have files below",
 		"body = {{file \"/etc/passwd\"}}":          "reads a file of the server's",
 		"store = elasticsearch://127.0.0.1:1":      "a session chooses a cluster with elasticsearch use",
-		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1 may not be loaded",
+		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1:2 may not be loaded",
 		"targets = mine":                           "--targets leads to targets that the server cannot check",
 		"raet = 5/s":                               "unknown setting raet",
 		"[kafka produce]\ndata = /etc/passwd":      "", // of another command
 		"[http]\nunix-socket = /run/docker.sock":   "--unix-socket /run/docker.sock: sessions have files below",
-		"proxy = http://ann:tigerlily@10.0.0.1:80": "10.0.0.1 may not be loaded",
+		"proxy = http://ann:tigerlily@10.0.0.1:80": "10.0.0.1:80 may not be loaded",
 	} {
 		for _, name := range []string{"c", "mine"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600); err != nil {
@@ -127,7 +127,7 @@ func TestServersOfApmInSessions(t *testing.T) {
 	only := func(host string) bool { return host == "127.0.0.1:1" }
 	for _, words := range []string{"apm --base-url http://192.0.2.1:1 -n 1", "apm --base-url http://127.0.0.1:1 --base-url http://192.0.2.1:1 -n 1"} {
 		_, err := ShellHost(env).Plan(strings.Fields(words), shell.Rules{Dir: t.TempDir(), Allow: only})
-		if err == nil || !strings.Contains(err.Error(), "192.0.2.1 may not be loaded") {
+		if err == nil || !strings.Contains(err.Error(), "192.0.2.1:1 may not be loaded") {
 			t.Errorf("%s: %v", words, err)
 		}
 	}

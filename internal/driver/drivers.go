@@ -142,7 +142,7 @@ func Table() []Row {
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate}
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source}
 			},
 		},
 		{
@@ -169,7 +169,7 @@ func Table() []Row {
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate}
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source}
 			},
 		},
 		{

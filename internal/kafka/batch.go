@@ -37,14 +37,16 @@ const (
 	atFirstTime  = placeBytes + 27
 	atMaxTime    = placeBytes + 35
 	atProducer   = placeBytes + 43
+	atEpoch      = placeBytes + 51
+	atFirst      = placeBytes + 53
 	atCount      = placeBytes + 57
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Batch is a batch of records for one partition, version 2 of the format of messages
-// (https://kafka.apache.org/documentation/#recordbatch), without a producer's number. It
-// is used again and again: its memory grows to that of the largest one.
+// (https://kafka.apache.org/documentation/#recordbatch). It is used again and again: its
+// memory grows to that of the largest one.
 type Batch struct {
 	partition int32
 	count     int
@@ -65,6 +67,9 @@ type Batch struct {
 	err      error     // latest reason for a missing acknowledgement
 	sent     bool      // since Send, perhaps in vain
 	counted  bool      // Options.Again was told of its records
+	numbered bool      // identity and first are set
+	identity Identity
+	first    int32 // number of the first record
 }
 
 // Reset begins a batch for that partition, with room for so many bytes.
@@ -81,6 +86,9 @@ func (b *Batch) Len() int { return b.count }
 
 // Size is how many bytes a sealed batch has.
 func (b *Batch) Size() int { return Overhead + len(b.body) }
+
+// Filled is how many bytes the batch has so far, before compression.
+func (b *Batch) Filled() int { return len(b.plain) - placeBytes }
 
 // Null is the size of a value that is null, as of a tombstone.
 const Null = -1
@@ -106,6 +114,14 @@ func (b *Batch) End(dst, headers []byte) (value, own []byte) {
 	b.plain = append(dst, headers...)
 	b.count++
 	return b.plain[b.value:end:end], b.plain[end:]
+}
+
+// RecordSize is how many bytes a record takes at most in a batch of up to a million records, with a
+// key of that size, 0 for none, a value of that size or Null, and its headers.
+func RecordSize(key, value, headers int) int {
+	const attributes, when, offset = 1, 1, 3
+	size := attributes + when + offset + varintLen(key) + key + varintLen(value) + max(0, value) + headers
+	return varintLen(size) + size
 }
 
 // AppendHeaders appends headers as they stand in a record.
@@ -140,10 +156,16 @@ func (b *Batch) Seal(at time.Time, c kgo.Compressor) {
 	order.PutUint32(h[atLast:], uint32(b.count-1))
 	order.PutUint64(h[atFirstTime:], uint64(at.UnixMilli()))
 	order.PutUint64(h[atMaxTime:], uint64(at.UnixMilli()))
-	for i := atProducer; i < atCount; i++ { // number, epoch and sequence: none
-		h[i] = 0xff
-	}
 	order.PutUint32(h[atCount:], uint32(b.count))
+	b.sign(nobody, -1)
+}
+
+// sign writes who the producer is, and the number of the first record, with a checksum of all.
+func (b *Batch) sign(who Identity, first int32) {
+	h, order := b.plain[:headBytes], binary.BigEndian
+	order.PutUint64(h[atProducer:], uint64(who.ID))
+	order.PutUint16(h[atEpoch:], uint16(who.Epoch))
+	order.PutUint32(h[atFirst:], uint32(first))
 	sum := crc32.Checksum(h[atAttributes:], castagnoli)
 	order.PutUint32(h[atSum:], crc32.Update(sum, castagnoli, b.body))
 }

@@ -220,6 +220,11 @@ func (l *link) sendBatches(batches []*Batch) {
 		l.await()
 	}
 	l.mu.Unlock()
+	for _, b := range batches {
+		if b.numbered {
+			b.sign(b.identity, b.first)
+		}
+	}
 	_ = conn.SetWriteDeadline(deadline)
 	err := conn.send(batches)
 	l.mu.Lock()
@@ -320,7 +325,8 @@ var (
 func (l *link) settle(batches []*Batch, resp *kmsg.ProduceResponse, arrived time.Time) {
 	good := batches[:0]
 	for _, b := range batches {
-		if err := verdict(resp, b.Partition()); err != nil {
+		err := verdict(resp, b.Partition())
+		if err != nil && !(b.numbered && errors.Is(err, kerr.DuplicateSequenceNumber)) { // the broker has a duplicate already
 			l.refused(l, b, err)
 		} else {
 			good = append(good, b)

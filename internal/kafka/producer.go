@@ -27,10 +27,14 @@ type Options struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Leaders asks for the leaders of the topic's partitions, and for the brokers' addresses.
 	Leaders func(ctx context.Context) (*kmsg.MetadataResponse, error)
+	// Identify asks a broker for an identity; brokers then drop what a retry wrote twice, and
+	// batches of a partition keep their order. MaxOpen is at most MostOpenNumbered, and Acks -1.
+	// nil: no identity.
+	Identify func(ctx context.Context) (Identity, error)
 	// Again is called when a batch of a partition waits to be sent again because of err. records is
-	// the number of its records, 0 if they were not sent yet, or were counted before. It must not
-	// call the producer. nil: nobody wants to know.
-	Again func(partition int32, records int, err error)
+	// the number of its records, 0 if they were not sent yet, or were counted before. since is when
+	// Send got it. It must not call the producer. nil: nobody wants to know.
+	Again func(partition int32, records int, since time.Time, err error)
 }
 
 // Producer sends batches over a connection to each leader.
@@ -38,7 +42,7 @@ type Options struct {
 // Batches for one partition keep their order. They are written in the order in which they
 // come, and to a new leader only when the old one has answered. While one batch has no
 // leader, later batches wait behind it. Batches in flight together cannot be recalled, so a
-// refusal of one changes the order, unless MaxOpen is 1.
+// refusal of one changes the order, unless MaxOpen is 1, or Options.Identify is set.
 type Producer struct {
 	opt    Options
 	ctx    context.Context
@@ -53,6 +57,9 @@ type Producer struct {
 	looking bool
 	looked  time.Time // last request for the leaders; only for look
 	turns   uint64    // number of batches sent
+
+	identity Identity
+	spent    bool // a partition needs another identity
 }
 
 // route is the way to one partition.
@@ -61,6 +68,10 @@ type route struct {
 	last   *link // the link that received the previous batch
 	onWay  int   // number of batches that last has not answered
 	astray bool  // a batch has no leader: later batches wait behind it
+	// fenced: batches to be sent again wait until all that are in flight have their result, so that
+	// their numbers come in order.
+	fenced  bool
+	numbers numbering
 }
 
 // NewProducer connects to all leaders. ctx limits only NewProducer.
@@ -70,6 +81,9 @@ func NewProducer(ctx context.Context, o Options) (*Producer, error) {
 	err := p.find(ctx)
 	if err == nil {
 		err = p.connect(ctx)
+	}
+	if err == nil && o.Identify != nil {
+		p.identity, err = o.Identify(ctx)
 	}
 	if err != nil {
 		p.Close()
@@ -129,7 +143,7 @@ func (p *Producer) find(ctx context.Context) error {
 func (p *Producer) Send(list []*Batch, at time.Time) {
 	deadline := at.Add(p.opt.Timeout)
 	for _, b := range list {
-		b.deadline, b.err, b.sent, b.counted = deadline, nil, false, false
+		b.deadline, b.err, b.sent, b.counted, b.numbered = deadline, nil, false, false, false
 		b.Seal(at, p.opt.Compress)
 	}
 	p.mu.Lock()
@@ -145,7 +159,7 @@ func (p *Producer) Send(list []*Batch, at time.Time) {
 // caller holds the lock.
 func (p *Producer) forward(b *Batch) {
 	r := &p.routes[b.Partition()]
-	if r.leader == nil || r.astray || r.onWay > 0 && r.last != r.leader {
+	if r.leader == nil || r.astray || r.fenced || r.onWay > 0 && r.last != r.leader || !p.number(b, r) {
 		p.stray(b)
 		return
 	}
@@ -165,6 +179,11 @@ func (p *Producer) stray(b *Batch) {
 func (p *Producer) done(b *Batch, arrived time.Time, err error) {
 	p.mu.Lock()
 	p.routes[b.Partition()].onWay--
+	if err == nil {
+		p.acknowledge(b)
+	} else {
+		p.abandon(b)
+	}
 	p.mu.Unlock()
 	b.Ended(arrived, err)
 }
@@ -174,7 +193,7 @@ func (p *Producer) done(b *Batch, arrived time.Time, err error) {
 func (p *Producer) refused(l *link, b *Batch, err error) {
 	p.mu.Lock()
 	list := []*Batch{b}
-	if passes(err) {
+	if passes(err) || b.numbered && isOutOfOrder(err) {
 		list = append(list, l.withdraw(b.Partition())...)
 	}
 	over := p.again(list, err)
@@ -206,10 +225,11 @@ func (p *Producer) again(list []*Batch, err error) (over []*Batch) {
 	for _, b := range list {
 		p.routes[b.Partition()].onWay--
 		b.err = err
-		if p.ctx.Err() == nil && p.gone == nil && passes(err) && time.Now().Before(b.deadline) {
+		if p.ctx.Err() == nil && p.gone == nil && time.Now().Before(b.deadline) && p.retries(b, err) {
 			p.tell(b)
 			p.stray(b)
 		} else {
+			p.abandon(b)
 			over = append(over, b)
 		}
 	}
@@ -225,7 +245,7 @@ func (p *Producer) tell(b *Batch) {
 	if b.sent && !b.counted {
 		b.counted, records = true, b.Len()
 	}
-	p.opt.Again(b.Partition(), records, b.err)
+	p.opt.Again(b.Partition(), records, b.deadline.Add(-p.opt.Timeout), b.err)
 }
 
 // passes reports whether sending a batch again may succeed.
@@ -276,7 +296,7 @@ func (p *Producer) look() {
 		case <-time.After(lookEvery - time.Since(p.looked)):
 		}
 		ctx, cancel := context.WithDeadline(p.ctx, p.patience())
-		err := p.find(ctx)
+		err := errors.Join(p.find(ctx), p.renew(ctx))
 		cancel()
 		p.looked = time.Now()
 		var over []*Batch
@@ -318,11 +338,16 @@ func (p *Producer) reroute(err error) (over []*Batch, done bool) {
 	p.astray = nil
 	slices.SortFunc(list, func(a, b *Batch) int { return cmp.Compare(a.turn, b.turn) })
 	for i := range p.routes {
-		p.routes[i].astray = false
+		p.routes[i].astray, p.routes[i].fenced = false, false
+	}
+	for _, b := range list {
+		r := &p.routes[b.Partition()]
+		r.fenced = p.opt.Identify != nil && r.onWay > 0
 	}
 	for _, b := range list {
 		switch {
 		case p.ctx.Err() != nil || p.gone != nil || !time.Now().Before(b.deadline):
+			p.abandon(b)
 			over = append(over, b)
 			if b.err == nil {
 				b.err = err

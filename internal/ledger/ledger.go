@@ -103,7 +103,7 @@ func (l *Ledger[K]) Missing(stream K, to uint64, each func(number uint64)) {
 	next := uint64(0)
 	if n := l.streams[stream]; n != nil {
 		for _, g := range n.gaps {
-			for number := g.from; number < g.to; number++ {
+			for number := g.from; number < min(g.to, to); number++ {
 				each(number)
 			}
 		}

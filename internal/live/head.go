@@ -34,6 +34,8 @@ func (h *Head) answered() bool { return !h.OneWay && !h.Receives }
 type Snapshot struct {
 	Interval takt.Interval     `json:"interval"`
 	Errors   []takt.ErrorClass `json:"errors,omitempty"` // of the whole run so far, most frequent first
+	Outage   *takt.Outage      `json:"outage,omitempty"` // the newest; nil: there was none
+	Faults   []takt.Fault      `json:"faults,omitempty"` // that began; To is nil while they run
 }
 
 // Moment is the state of a run between two snapshots.

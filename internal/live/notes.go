@@ -23,6 +23,9 @@ func (s *State) below(m Moment, room int) (list []note) {
 	if m.Note != "" {
 		room--
 	}
+	list = s.troubleNotes()
+	list = list[:min(len(list), max(0, room-4))]
+	room -= len(list)
 	assertions := min(len(s.assertions), max(1, room-min(2, 1+len(s.errors))))
 	list = append(list, s.errorNotes(max(1, room-assertions))...)
 	list = append(list, s.assertionNotes(assertions)...)

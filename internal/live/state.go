@@ -25,6 +25,7 @@ type column struct {
 	serviceP50, serviceP99 float64
 	lag                    float64
 	heat                   [buckets]uint32 // response times
+	mark                   mark
 }
 
 // State is a run so far, in constant memory. Its methods are for one goroutine.
@@ -38,6 +39,8 @@ type State struct {
 	total    takt.Interval
 	measured float64 // seconds of the schedule without the warm-up
 	errors   []takt.ErrorClass
+	outage   *takt.Outage
+	faults   []takt.Fault
 
 	response, service *hist.Histogram // of the measured part
 	second            *hist.Histogram // scratch of one second
@@ -64,6 +67,7 @@ func (s *State) Add(snap Snapshot) {
 	if snap.Errors != nil {
 		s.errors = snap.Errors
 	}
+	s.addMarks(snap.Outage, snap.Faults)
 	s.addResponse(c, iv)
 	s.addService(c, iv)
 	if !iv.Warmup {
@@ -116,6 +120,7 @@ func (s *State) Clone() *State {
 	c := New(s.head)
 	c.columns = append(c.columns, s.columns...)
 	c.first, c.last, c.total, c.measured, c.errors = s.first, s.last, s.total, s.measured, s.errors
+	c.outage, c.faults = s.outage, s.faults
 	c.response.Merge(s.response)
 	c.service.Merge(s.service)
 	return c

@@ -112,15 +112,20 @@ func (s *State) body(g *grid, y, end int, m Moment) {
 	curves := s.curves()
 	tall := max(1, min(3, g.height/12-1)) // 2 lines from 36 on, 3 from 48 on
 	rest := end - y - 1 - len(curves)*tall
+	list := s.newest(max(0, g.width-plotFrom-scaleWidth))
+	marks := 0
+	if marked(list) {
+		marks = 1
+	}
+	rest -= marks
 	room := max(2, rest/2)
 	if rest-room < leastHeat {
 		room = max(2, rest)
 	}
 	below := s.below(m, room)
 	if !s.head.answered() { // no heat map
-		tall = max(1, min(6, (end-y-1-len(below))/len(curves)))
+		tall = max(1, min(6, (end-y-1-marks-len(below))/len(curves)))
 	}
-	list := s.newest(max(0, g.width-plotFrom-scaleWidth))
 	for _, c := range curves {
 		if y+tall > end {
 			return
@@ -131,11 +136,15 @@ func (s *State) body(g *grid, y, end int, m Moment) {
 	if y >= end {
 		return
 	}
-	heat := max(0, end-y-1-len(below))
+	heat := max(0, end-y-1-marks-len(below))
 	if heat < leastHeat && s.head.answered() {
 		heat = 0
 	}
 	heatMap(g, y, heat, list)
+	if marks > 0 && y+heat < end-1 {
+		markLine(g, y+heat, list)
+		y++
+	}
 	axis(g, y+heat, list)
 	if s.head.answered() && heat > 0 {
 		g.put(0, y+heat, plotFrom-1, dim, "response time")

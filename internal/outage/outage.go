@@ -37,7 +37,7 @@ type Log struct {
 type spell struct {
 	part            *Part
 	from, to        time.Duration // to is negative: not over
-	cause           string
+	cause           string        // "": nothing was answered
 	failed, retried uint64
 	lost            uint64
 	before          Arrivals // counts when it began
@@ -73,14 +73,29 @@ func (l *Log) begin(p *Part, from, to time.Duration, cause string) *spell {
 	return s
 }
 
-// Lost notes that the part does not work since the instant at, or since it last worked, because of
-// err.
-func (p *Part) Lost(at time.Duration, err error) {
+// Lost notes that the part does not work since the instant at, because of err. sent is the instant at
+// which the oldest operation without an answer was sent. If nothing was answered for a long time
+// before, the outage began then: a broker that was frozen refuses what it was sent when it goes on.
+func (p *Part) Lost(sent, at time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != nil {
+		return
+	}
+	from := max(p.last, at)
+	if quiet := max(p.last, sent); at-quiet >= Silence {
+		from = quiet
+	}
+	p.spells++
+	p.now = p.log.begin(p, from, -1, err.Error())
+}
+
+// Silent notes that nothing of the part has been answered since the instant from.
+func (p *Part) Silent(from time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now == nil {
-		p.spells++
-		p.now = p.log.begin(p, max(p.last, at), -1, err.Error())
+		p.now = p.log.begin(p, max(p.last, from), -1, "")
 	}
 }
 
@@ -116,13 +131,24 @@ func (p *Part) Worked(sent, at time.Duration) {
 	if p.now != nil {
 		p.end(at)
 	} else if from := max(p.last, sent); at-from >= Silence {
-		p.log.begin(p, from, at, fmt.Sprint(silent, (at-from).Round(time.Millisecond)))
+		p.log.begin(p, from, at, "")
 	}
 	p.last = max(p.last, at)
 }
 
 // silent begins the cause of an outage in which no connection broke.
-const silent = "no answer for "
+const silent = "no answer "
+
+// why is the cause of a spell.
+func (s *spell) why() string {
+	switch {
+	case s.cause != "":
+		return s.cause
+	case s.to < 0:
+		return silent + "until the end"
+	}
+	return fmt.Sprint(silent, "for ", (s.to - s.from).Round(time.Millisecond))
+}
 
 // Back notes that the part can work again although no operation shows it: a consumer's link is
 // attached again.
@@ -155,12 +181,22 @@ func (p *Part) Missing(at time.Duration, n uint64) {
 	}
 }
 
+// Newest is the last outage so far, which may go on; false: there was none.
+func (l *Log) Newest() (takt.Outage, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.join(false)
+	if len(list) == 0 {
+		return takt.Outage{}, false
+	}
+	return list[len(list)-1].Outage, true
+}
+
 // Describe puts the outages into a report: what overlaps is one outage. lost: whoever made the log
 // called Missing for every lost message.
 func (l *Log) Describe(rep *takt.Report, lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	slices.SortStableFunc(l.spells, func(a, b *spell) int { return cmp.Compare(a.from, b.from) })
 	var now Arrivals
 	if l.Arrivals != nil {
 		now = l.Arrivals()
@@ -202,8 +238,9 @@ type joined struct {
 	parts  map[*Part]bool
 }
 
-// join makes one outage of spells that overlap. The spells are sorted by begin.
+// join makes one outage of spells that overlap.
 func (l *Log) join(lost bool) (list []joined) {
+	slices.SortStableFunc(l.spells, func(a, b *spell) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range l.spells {
 		o := s.outage(lost)
 		if n := len(list); n > 0 && meets(&list[n-1].Outage, &o) {
@@ -218,7 +255,7 @@ func (l *Log) join(lost bool) (list []joined) {
 }
 
 func (s *spell) outage(lost bool) takt.Outage {
-	o := takt.Outage{From: s.from.Seconds(), Parts: 1, First: s.part.name, Cause: shorten(s.cause), Failed: s.failed, Retried: s.retried}
+	o := takt.Outage{From: s.from.Seconds(), Parts: 1, First: s.part.name, Cause: shorten(s.why()), Failed: s.failed, Retried: s.retried}
 	if s.to >= 0 {
 		to, took := s.to.Seconds(), (s.to - s.from).Seconds()
 		o.To, o.FirstSuccess = &to, &took

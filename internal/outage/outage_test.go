@@ -29,16 +29,16 @@ func TestOutage(t *testing.T) {
 	l := &Log{}
 	a, b, c := l.Part("a"), l.Part("b"), l.Part("c")
 	c.Worked(1*s, 1*s)
-	a.Lost(10*s, errCut)
-	a.Lost(11*s, errors.New("refused"))
+	a.Lost(10*s, 10*s, errCut)
+	a.Lost(11*s, 11*s, errors.New("refused"))
 	a.Retried(3)
-	b.Lost(12*s, errCut)
+	b.Lost(12*s, 12*s, errCut)
 	b.Failed(2)
 	a.Worked(9*s, 14*s)
 	b.Retried(1)
 	b.Worked(15*s, 16*s)
 	b.Failed(5) // for another reason
-	a.Lost(20*s, errCut)
+	a.Lost(20*s, 20*s, errCut)
 	list := described(t, l, false, 2)
 	o := list[0]
 	if o.From != 10 || *o.To != 16 || *o.FirstSuccess != 4 || o.Parts != 2 || o.First != "a" || o.Cause != "cut" || o.Failed != 2 || o.Retried != 4 || o.Lost != nil || o.Doubled != nil {
@@ -69,11 +69,54 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// A broker that was frozen may refuse what it was sent meanwhile: the outage began with the silence.
+func TestSilenceThenError(t *testing.T) {
+	l := &Log{}
+	p, q := l.Part("p"), l.Part("q")
+	p.Worked(s/2, 1*s)
+	p.Lost(2*s, 7*s, errCut) // since 2 s
+	p.Worked(7*s, 8*s)
+	q.Lost(19*s+s/2, 20*s, errCut) // half a second is no silence
+	q.Worked(20*s, 21*s)
+	list := described(t, l, false, 2)
+	if o := list[0]; o.From != 2 || *o.To != 8 || o.Cause != "cut" {
+		t.Errorf("%+v", o)
+	}
+	if o := list[1]; o.From != 20 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A silence that is noticed while it lasts has no length until it is over, and an error that comes
+// later does not begin another outage.
+func TestSilent(t *testing.T) {
+	l := &Log{}
+	p := l.Part("p")
+	if _, ok := l.Newest(); ok {
+		t.Error("an outage before the first")
+	}
+	p.Back(1 * s)
+	p.Silent(1 * s)
+	p.Lost(1*s, 4*s, errCut)
+	if o, ok := l.Newest(); !ok || o.From != 1 || o.To != nil || o.Cause != "no answer until the end" {
+		t.Errorf("%+v", o)
+	}
+	p.Back(6 * s)
+	if o, ok := l.Newest(); !ok || *o.To != 6 || o.Cause != "no answer for 5s" {
+		t.Errorf("%+v", o)
+	}
+	p.Lost(8*s, 8*s, errCut)
+	if o, ok := l.Newest(); !ok || o.From != 8 || o.To != nil {
+		t.Errorf("%+v", o)
+	}
+	described(t, l, false, 2)
+}
+
 // An error says more than silence.
 func TestCause(t *testing.T) {
 	l := &Log{}
 	a, b := l.Part("a"), l.Part("b")
-	b.Lost(2*s, errCut)
+	b.Lost(2*s, 2*s, errCut)
 	a.Worked(1*s, 3*s)
 	b.Worked(3*s, 3*s)
 	if o := described(t, l, false, 1)[0]; o.From != 1 || o.First != "b" || o.Cause != "cut" || o.Parts != 2 {
@@ -87,10 +130,10 @@ func TestArrivals(t *testing.T) {
 	l := &Log{Arrivals: func() Arrivals { return seen }}
 	p := l.Part("p")
 	seen = Arrivals{1, 10} // before any outage
-	p.Lost(1*s, errCut)
+	p.Lost(1*s, 1*s, errCut)
 	p.Worked(2*s, 2*s)
 	seen = Arrivals{3, 15}
-	p.Lost(3*s, errCut)
+	p.Lost(3*s, 3*s, errCut)
 	p.Missing(2*s+1, 7)
 	p.Missing(1*s, 2)
 	p.Worked(4*s, 4*s)
@@ -139,7 +182,7 @@ func TestMany(t *testing.T) {
 	l := &Log{}
 	p := l.Part("p")
 	for i := range time.Duration(maxSpells + 50) {
-		p.Lost(i*s, errors.New(strings.Repeat("é", maxCause)))
+		p.Lost(i*s, i*s, errors.New(strings.Repeat("é", maxCause)))
 		p.Retried(1)
 		p.Worked(i*s, i*s+s/10)
 	}

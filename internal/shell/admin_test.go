@@ -146,7 +146,7 @@ func TestNamedTargets(t *testing.T) {
 		t.Errorf("%s\n%s", log.body, report.body)
 	}
 	for line, want := range map[string]string{
-		"http -n 1 http://10.0.0.3/": "10.0.0.3 may not be loaded", "kafka produce --topic t --brokers 10.0.0.9:9092": "10.0.0.9 may not be loaded", "http @nobody/x": "there is no target @nobody/x; status lists the names", "http -n 1 @shop@evil": "evil may not be loaded",
+		"http -n 1 http://10.0.0.3/": "10.0.0.3 may not be loaded", "kafka produce --topic t --brokers 10.0.0.9:9092": "10.0.0.9:9092 may not be loaded", "http @nobody/x": "there is no target @nobody/x; status lists the names", "http -n 1 @shop@evil": "evil may not be loaded",
 	} {
 		if a := ann.raw("POST", "/v1/jobs", lineOf(line), nil); a.status < 400 || !strings.Contains(string(a.body), want) {
 			t.Errorf("%s: %d %s", line, a.status, a.body)

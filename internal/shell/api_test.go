@@ -563,7 +563,7 @@ func TestAPIBeyondLoopback(t *testing.T) {
 	server := serve(t, home, held(nil), "--http", "0.0.0.0:0", "--insecure", "--token-file", tokenFile(t))
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server.http, "http://")) // the server's own
 	w := &web{t: t, url: "http://127.0.0.1:" + port, token: "correct-horse"}
-	if a := w.raw("POST", "/v1/jobs", lineOf("http http://127.0.0.1:1"), nil); a.status != 403 || !strings.Contains(string(a.body), "127.0.0.1 may not be loaded") {
+	if a := w.raw("POST", "/v1/jobs", lineOf("http http://127.0.0.1:1"), nil); a.status != 403 || !strings.Contains(string(a.body), "127.0.0.1:1 may not be loaded") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -276,7 +276,7 @@ func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report
 	if s.options.Store == "" && now.cluster != nil {
 		where = "elasticsearch"
 	}
-	fmt.Fprintf(log, "report indexed in %s: takt show %s\n", where, r.ID)
+	fmt.Fprintf(log, "report indexed in %s: show %s\n", where, r.ID)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/value"
 )
 
 // command is a row of the table of commands.
@@ -197,6 +198,9 @@ func unknown(name string) error {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.name)
+	}
+	if near := value.Nearest(name, names, 2); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(names, ", "))
 }

@@ -29,6 +29,8 @@ const MaxLine = 256 << 10
 type Record struct {
 	At           time.Time     // as logged; zero: the log has no times
 	Second       bool          // At is known to the second only
+	Zoned        bool          // the stamp had a zone, at Offset
+	Offset       int32         // seconds east of Greenwich
 	Ended        bool          // At is the end of the request; false: its start
 	Latency      time.Duration // of the whole request, or Unknown
 	Transfer     time.Duration // the part of Latency after the answer's head, or Unknown

@@ -33,6 +33,7 @@ type Driver struct {
 	Worker  func(i int) (Worker, error)                // called in the worker's own goroutine
 	Receive func(ctx context.Context, sink Sink) error // consumers: counts arriving messages
 	Lag     func() int64                               // consumers: messages that are not read so far; called once a second
+	Outage  func() (o Outage, ok bool)                 // the newest outage, for those who watch the run; called once a second
 	Settle  func() Settlement                          // what the driver knows only after the run; called before the run is judged
 	Finish  func(ctx context.Context, r *Report) error // adds the driver's part of Report.Extra and its warnings
 	Close   func() error

@@ -15,6 +15,7 @@ type experiment struct {
 	table      func(b *bench, e experiment, results [][]result)
 	unit       string // what is counted: request, record, message
 	rounds     int    // 0: the flag -rounds
+	count      int    // operations of each run, for the CPU of the server; 0: unknown
 }
 
 // The cores: the first for the server, the last for the client.
@@ -110,10 +111,13 @@ func ratio(list, to []result, figure func(result) float64) float64 {
 	return median(v, func(r result) float64 { return r.rate })
 }
 
-func rate(r result) float64 { return r.rate }
-func cpu(r result) float64  { return float64(r.cpu) / 1e3 }
-func user(r result) float64 { return float64(r.user) / 1e3 }
-func rss(r result) float64  { return float64(r.rss) / (1 << 20) }
+func rate(r result) float64   { return r.rate }
+func cpu(r result) float64    { return float64(r.cpu) / 1e3 }
+func user(r result) float64   { return float64(r.user) / 1e3 }
+func broker(r result) float64 { return float64(r.broker) / 1e3 }
+func p50(r result) float64    { return r.p50 }
+func p99(r result) float64    { return r.p99 }
+func rss(r result) float64    { return float64(r.rss) / (1 << 20) }
 
 func maxTable(b *bench, e experiment, results [][]result) {
 	base := results[min(1, len(results)-1)]
@@ -121,6 +125,16 @@ func maxTable(b *bench, e experiment, results [][]result) {
 	for i, v := range e.variants {
 		b.printf("| %s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f |\n", v.name,
 			median(results[i], rate), ratio(results[i], base, rate), median(results[i], cpu), ratio(results[i], base, cpu), median(results[i], user), median(results[i], rss))
+	}
+}
+
+// brokerTable is maxTable with the CPU of the server and response times.
+func brokerTable(b *bench, e experiment, results [][]result) {
+	base := results[1]
+	b.printf("| | %[2]ss/s | CPU µs a %[2]s | × %[1]s | broker CPU µs a %[2]s | × %[1]s | p50 / p99, ms |\n|---|---|---|---|---|---|---|\n", e.variants[1].name, e.unit)
+	for i, v := range e.variants {
+		b.printf("| %s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f / %.1f |\n", v.name, median(results[i], rate), median(results[i], cpu), ratio(results[i], base, cpu),
+			median(results[i], broker), ratio(results[i], base, broker), median(results[i], p50), median(results[i], p99))
 	}
 }
 

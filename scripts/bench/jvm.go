@@ -52,6 +52,10 @@ func runWarm(args []string) (result, error) {
 		moments = moments[1:]
 	}
 	r := between(moments[0], moments[len(moments)-1])
+	if times := producerTimes.FindStringSubmatch(last); times != nil {
+		r.p50, _ = strconv.ParseFloat(times[1], 64) // digits
+		r.p99, _ = strconv.ParseFloat(times[2], 64)
+	}
 	r.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	return r, nil
 }
@@ -68,6 +72,8 @@ var (
 	// ProducerPerformance: records of the interval. Its last line, for the whole run, has
 	// percentiles after the maximum, so it does not match.
 	producerInterval = regexp.MustCompile(`^(\d+) records sent, .* max latency\.$`)
+	// The last line of ProducerPerformance.
+	producerTimes = regexp.MustCompile(`(\d+) ms 50th, \d+ ms 95th, (\d+) ms 99th`)
 	// ConsumerPerformance: time, thread, MB, MB/s, records so far.
 	consumerInterval = regexp.MustCompile(`^[\d-]+ [\d:]+, \d+, [\d.]+, [\d.]+, (\d+),`)
 )

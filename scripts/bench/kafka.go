@@ -21,10 +21,14 @@ const (
 	kafkaWriters = "18"
 	kafkaShare   = "6" // kafkaWriters of each of 3 workers
 	kafkaRounds  = 3
+	kafkaSeconds = 30 // length of a run at a rate
 	// kafkaWarm is the number of warm-up runs: the broker's JVM serves the third run twice as fast
 	// as the first.
 	kafkaWarm = 3
 )
+
+// kafkaRates are the rates at which clients are compared, in records a second.
+var kafkaRates = []int{1000, 20_000, 100_000}
 
 // memoryFolder contains the broker's log if the machine has memoryNeeded for the log and as much for
 // everything else. On disk, writing the log back takes CPU from broker and client, and slows down
@@ -57,8 +61,17 @@ func (b *bench) kafkaExperiments() []experiment {
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
 			text: fmt.Sprintf("%sEach variant sends %d records in each of %d rounds, after the broker has processed %d times as many. The settings are batches of %d records, linger 5 ms, acks of the leader, no compression, and 5 requests in flight on a connection. takt has at most %s batches in flight; ProducerPerformance has as many as its 32 MiB allow. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures exclude its first 10 s; takt's are those of the whole run.",
 				place, b.records, kafkaRounds, kafkaWarm, kafkaBatch, kafkaWriters),
-			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: maxTable,
-			variants: b.producers(size),
+			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: brokerTable,
+			count: b.records, variants: b.producers(size),
+		})
+	}
+	for _, rate := range kafkaRates {
+		all = append(all, experiment{
+			name: fmt.Sprintf("Kafka, produce, 300 bytes, %d/s", rate),
+			text: fmt.Sprintf("%sEach variant sends for %d s in each of %d rounds. takt sends with --linger 5ms, in batches of 16 KiB, which are the defaults of Kafka 4.0's producer. The JVM's CPU excludes its first 10 s; that of the broker is of whole runs.",
+				place, kafkaSeconds, kafkaRounds),
+			server: server{name: "kafka", fill: b.toProduce(300)}, rounds: kafkaRounds, unit: "record", table: brokerTable,
+			count: rate * kafkaSeconds, variants: b.paced(rate),
 		})
 	}
 	return append(all, experiment{
@@ -83,6 +96,22 @@ func (b *bench) producers(size int) []variant {
 		{"takt --workers 3", "takt", append(common, "--workers", "3", "--writers-per-worker", kafkaShare), ""},
 		{"takt --client franz", "takt", append(slices.Clone(takt), "--client", "franz"), ""},
 		{"takt --client sarama", "takt", append(slices.Clone(takt), "--client", "sarama"), ""},
+	}
+}
+
+// paced are producers at a rate, with the defaults of Java's producer and with acks of the leader.
+func (b *bench) paced(rate int) []variant {
+	n := strconv.Itoa(rate * kafkaSeconds)
+	java := []string{"--topic", "bench", "--num-records", n, "--throughput", strconv.Itoa(rate), "--record-size", "300", "--producer-props", "bootstrap.servers=URL"}
+	takt := []string{"kafka", "produce", "--no-store", "--progress", "none", "-o", "json", "--brokers", "URL", "--topic", "bench", "-n", n,
+		"--message-size", "300", "--rate", strconv.Itoa(rate) + "/s", "--linger", "5ms"}
+	all := append(slices.Clone(takt), "--required-acks", "all")
+	return []variant{
+		{"takt", "takt", takt, ""},
+		{"ProducerPerformance, acks=1", "java", javaArgs("ProducerPerformance", append(slices.Clone(java), "acks=1")...), ""},
+		{"takt --required-acks all", "takt", all, ""},
+		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", java...), ""},
+		{"takt --required-acks all --client franz", "takt", append(slices.Clone(all), "--client", "franz"), ""},
 	}
 }
 
@@ -155,12 +184,18 @@ func (s server) startKafka() (server, error) {
 	}
 	addr, folder, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	s.url, s.libs = addr, folder+"/libs"
-	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "kafka").Run() }
-	if err := s.fill(s); err != nil {
-		s.stop()
-		return s, err
+	pid, err := os.ReadFile(folder + "/pid")
+	if err == nil {
+		s.pid, err = strconv.Atoi(strings.TrimSpace(string(pid)))
 	}
-	return s, nil
+	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "kafka").Run() }
+	if err == nil {
+		err = s.fill(s)
+	}
+	if err != nil {
+		s.stop()
+	}
+	return s, err
 }
 
 func (s server) makeTopic(more ...string) error {

@@ -173,9 +173,11 @@ func (b *bench) measure(e experiment) (results [][]result, stolen float64, err e
 		before := proc.Self()
 		r := round{results: make([]result, len(e.variants))}
 		for _, i := range rand.Perm(len(e.variants)) {
+			busy := server.cpu()
 			if r.results[i], err = e.variants[i].run(server, b.length); err != nil {
 				return nil, 0, fmt.Errorf("%s: %w", e.variants[i].name, err)
 			}
+			r.results[i].broker = (server.cpu() - busy) / time.Duration(max(1, e.count))
 		}
 		used := proc.Self().Since(before)
 		r.stolen = used.Share(used.Steal)

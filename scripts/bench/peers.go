@@ -59,8 +59,11 @@ type result struct {
 	rate    float64       // requests per second
 	cpu     time.Duration // per request, of the client, user and system
 	user    time.Duration // the part of cpu in user mode
-	rss     int64         // highest memory, bytes
-	lag     takt.Latency  // schedule lag; zero if the tool does not report it
+	broker  time.Duration // per request, of the server; 0: not measured
+	p50     float64       // response time, ms; 0: the tool does not report it
+	p99     float64
+	rss     int64        // highest memory, bytes
+	lag     takt.Latency // schedule lag; zero if the tool does not report it
 	service takt.Latency
 	delay50 float64 // median send delay, µs
 	delay99 float64 // p99 of the send delay, µs
@@ -168,6 +171,7 @@ func readTakt(out []byte) (r result, requests uint64, err error) {
 	r = result{
 		rate: report.Rate.Achieved, lag: report.Latency["schedule_lag"], service: report.Latency["service"],
 		delay50: report.Latency["send_delay"].P50, delay99: report.Latency["send_delay"].P99,
+		p50: report.Latency["response"].P50 / 1e3, p99: report.Latency["response"].P99 / 1e3,
 		gc: report.Generator.GCCycles, valid: report.Verdict == takt.Valid,
 	}
 	return r, max(1, report.Counts.OK+report.WarmupCounts.OK), nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // server is the server under load.
@@ -14,6 +15,7 @@ type server struct {
 	pin  string
 	url  string // for Kafka host:port
 	libs string // folder of Kafka's libraries, or of Artemis
+	pid  int    // process whose CPU is measured, too; 0: none
 	fill func(server) error
 	stop func()
 }
@@ -68,6 +70,15 @@ func (s server) startNginx() (server, error) {
 	s.url = strings.TrimSpace(string(out)) + "/"
 	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "nginx").Run() }
 	return s, nil
+}
+
+// cpu is the CPU time of the server so far; 0: it is not measured.
+func (s server) cpu() time.Duration {
+	if s.pid == 0 {
+		return 0
+	}
+	m, _ := momentOf(s.pid) // a server that ended fails the run itself
+	return m.cpu
 }
 
 // addr is host:port.

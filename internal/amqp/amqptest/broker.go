@@ -41,6 +41,7 @@ type Script struct {
 	First      uint32            // number of the first delivery, and delivery-count of its senders
 	MaxMessage uint64            // bytes; 0: no limit
 	Mute       bool              // no frames are sent after open
+	NoCredit   bool              // senders never get credit
 	Properties map[string]string // additional properties of its open
 	Refuse     *wire.Error       // error with which attaches are refused
 	Refused    string            // address of the attaches that are refused; "": all
@@ -52,6 +53,8 @@ type Script struct {
 	Open func(o *wire.Open)
 	// Outcome is the outcome of a link's n-th message, from 1; nil: all are accepted.
 	Outcome func(n int) (is uint64, why *wire.Error, settled bool)
+	// AtAttach is called after the n-th attach of a connection, from 1, was answered.
+	AtAttach func(c *Conn, n int)
 	// AtTransfer is called before the n-th transfer of a connection, from 1, is handled.
 	AtTransfer func(c *Conn, n int)
 }

@@ -23,6 +23,7 @@ type Conn struct {
 	clientMax uint32
 	sessions  map[uint16]*session // by the client's channel
 	transfers int
+	attaches  int
 	over      bool
 }
 
@@ -81,6 +82,21 @@ func (c *Conn) Close(why *wire.Error) {
 	c.out = wire.AppendFrame(c.out, 0, &wire.Ending{Is: wire.IsClose, Err: why})
 	c.over = true
 }
+
+// Say sends a frame on the channel of the client's first session. The script's functions may call it.
+func (c *Conn) Say(p wire.Performative) { c.out = wire.AppendFrame(c.out, firstChannel, p) }
+
+// SayRaw sends any bytes.
+func (c *Conn) SayRaw(b []byte) { c.out = append(c.out, b...) }
+
+// The broker's names for the client's first session and its first links.
+const (
+	firstChannel = 1
+	FirstHandle  = handleShift
+)
+
+// Hang ends the connection after what was said, without a close.
+func (c *Conn) Hang() { c.over = true }
 
 func (c *Conn) write() {
 	_, _ = c.nc.Write(c.out) // if the client has closed, the reader notices

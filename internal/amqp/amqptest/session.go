@@ -54,8 +54,11 @@ func (s *session) attached(f *wire.Fields) {
 	}
 	s.links[a.Handle] = l
 	s.c.out = wire.AppendFrame(s.c.out, s.channel, &answer)
-	if !a.ByReceiver {
+	if !a.ByReceiver && !s.c.script.NoCredit {
 		l.grant()
+	}
+	if s.c.attaches++; s.c.script.AtAttach != nil {
+		s.c.script.AtAttach(s.c, s.c.attaches)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // LegacyFlags is the annotation of a command that lists the long flags allowed with one dash,
@@ -101,7 +103,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	if best := foreignCommands()[name]; best != "" && !cmd.HasParent() {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
 	}
-	if best := nearest(name, all, 2); best != "" {
+	if best := value.Nearest(name, all, 2); best != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
 	}
 	if !cmd.HasParent() && strings.Contains(name, ".") {
@@ -334,33 +336,7 @@ func (p *FlagParser) explains(name string) bool {
 func (p *FlagParser) nearest(name string) *pflag.Flag {
 	var names []string
 	p.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return p.flags.Lookup(nearest(name, names, 2))
-}
-
-// editDistance is the Levenshtein distance of two short words; swapping two neighbouring
-// letters is one step.
-func editDistance(a, b string) int {
-	var before []int // the row before last
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := append(make([]int, 0, len(b)+1), i+1)
-		for j := range len(b) {
-			cost := last[j]
-			if a[i] != b[j] {
-				cost++
-			}
-			cost = min(cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				cost = min(cost, before[j-1]+1)
-			}
-			row = append(row, cost)
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return p.flags.Lookup(value.Nearest(name, names, 2))
 }
 
 // Alias gives flags of a command other names, by the other name.

@@ -42,6 +42,7 @@ type Env struct {
 	Unstored io.Writer       // for messages that a run could not be stored; nil: Stderr
 	Side     Side            // what the run is a part of; nil: it is a run of its own
 	Fleet    *fleet.Gatherer // makes the runs of load commands on other machines; nil: they run here
+	Session  bool            // a session of takt server runs the command; it types commands without takt
 	Args     []string        // arguments of Main
 	Settings *Settings
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Variable is the environment variable of a flag: TAKT_MAX_IN_FLIGHT of max-in-flight.
@@ -27,16 +28,16 @@ func (e Env) warnNearMisses(known CommandFlags) {
 		}
 	}
 	for _, v := range e.Environ() {
-		name, value, _ := strings.Cut(v, "=")
+		name, text, _ := strings.Cut(v, "=")
 		upper := strings.ReplaceAll(strings.ToUpper(name), "-", "_")
-		if value == "" || !strings.HasPrefix(upper, envPrefix) || slices.Contains(names, name) {
+		if text == "" || !strings.HasPrefix(upper, envPrefix) || slices.Contains(names, name) {
 			continue
 		}
 		far := 2
 		if len(upper) <= len(envPrefix)+5 {
 			far = 1 // in short names, two letters are too many: TAKT_HOME is not meant as TAKT_HOST
 		}
-		if near := nearest(upper, names, far); near != "" {
+		if near := value.Nearest(upper, names, far); near != "" {
 			fmt.Fprintf(e.Stderr, "takt: warning: %s is not a setting, so takt ignores it; did you mean %s?\n", name, near)
 		}
 	}

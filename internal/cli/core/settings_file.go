@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // config reads the file that --config or TAKT_CONFIG names, and returns its settings for the
@@ -101,7 +103,7 @@ func (c *configFile) flagOf(l configLine) *pflag.Flag {
 func (c *configFile) checkSection(l configLine) {
 	if c.known[l.section] == nil {
 		all := slices.Sorted(maps.Keys(c.known))
-		c.fault(l, "%s", unknown("section", l.section, all, nearest(l.section, all, 2)))
+		c.fault(l, "%s", unknown("section", l.section, all, value.Nearest(l.section, all, 2)))
 	}
 }
 
@@ -144,7 +146,7 @@ func (c *configFile) stranger(l configLine, names []string) string {
 		}
 	}
 	meant := strings.ReplaceAll(strings.TrimLeft(l.name, "-"), "_", "-")
-	return unknown("setting", l.name, nil, nearest(meant, names, 2))
+	return unknown("setting", l.name, nil, value.Nearest(meant, names, 2))
 }
 
 // unknown is the fault of an unknown name of that kind. It names near if there is one, else all
@@ -168,16 +170,4 @@ func settingNames(flags *pflag.FlagSet) (names []string) {
 		}
 	})
 	return names
-}
-
-// nearest is the first of the names with the least distance from name; "": every distance is
-// above far, or not below the length of name.
-func nearest(name string, names []string, far int) (best string) {
-	distance := far + 1
-	for _, n := range names {
-		if d := editDistance(name, n); d < distance && d < len(name) {
-			best, distance = n, d
-		}
-	}
-	return best
 }

@@ -202,6 +202,9 @@ func SyncCommand(env core.Env, address string) string {
 
 // ShowCommand is the command that shows a stored run again.
 func (s *Storing) ShowCommand(env core.Env, id string) string {
+	if env.Session {
+		return "show " + id
+	}
 	address, err := s.Address(env)
 	if err != nil { // cannot happen for a run that is stored
 		return "takt show " + id

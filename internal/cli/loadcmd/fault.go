@@ -67,6 +67,7 @@ func (l *load) checkFaults() (faults []error) {
 // injector runs the commands of --fault during one run.
 type injector struct {
 	list   []fault
+	hide   func(text string) string
 	tell   func(text string)
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
@@ -75,10 +76,11 @@ type injector struct {
 	mu    sync.Mutex
 	begun time.Time
 	done  []takt.Fault
+	shown []takt.Fault // those that began, with what is known so far
 }
 
 func (l *load) newInjector() *injector {
-	i := &injector{list: l.injected, tell: func(string) {}}
+	i := &injector{list: l.injected, hide: l.hide, tell: func(string) {}}
 	if l.progress != progressNone {
 		i.tell = func(text string) { fmt.Fprintf(l.env.Stderr, "takt: %s\n", l.hide(text)) }
 	}
@@ -108,6 +110,28 @@ func (i *injector) note(f takt.Fault) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.done = append(i.done, f)
+}
+
+// show notes a command that runs, and returns its place.
+func (i *injector) show(f takt.Fault) int {
+	f.Command = i.hide(f.Command)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.shown = append(i.shown, f)
+	return len(i.shown) - 1
+}
+
+func (i *injector) showEnd(at int, to float64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.shown[at].To = &to
+}
+
+// soFar are the commands that began; To is nil while they run.
+func (i *injector) soFar() []takt.Fault {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.shown)
 }
 
 // now is the time since the start of the run.
@@ -145,9 +169,11 @@ func (i *injector) inject(f fault) takt.Fault {
 		r.Output = err.Error()
 		return r
 	}
+	at := i.show(r)
 	i.tell(fmt.Sprintf("fault at %.1f s: %s", r.From, f.command))
 	r.Stopped = i.over(child, f.to)
 	to, code := i.now().Seconds(), child.ExitCode()
+	i.showEnd(at, to)
 	r.To, r.ExitCode, r.Output = &to, &code, lastOf(log)
 	i.tell(fmt.Sprintf("fault over at %.1f s: %s", to, f.command))
 	return r

@@ -65,7 +65,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 			faults.begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
-			watch = l.watch(ctx, out, nil, mine)
+			watch = l.watch(ctx, out, nil, mine, marks{nil, faults})
 			second = l.guarded(ctx, watch.interval, mine)
 		},
 		Second: func(s live.Snapshot) {

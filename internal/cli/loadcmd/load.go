@@ -234,7 +234,8 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 		return nil, nil, l.unopened(err)
 	}
 	known := l.liveHead(head.ID, source.End(), d)
-	watch := l.watch(ctx, out, words, known)
+	faults := l.newInjector()
+	watch := l.watch(ctx, out, words, known, marks{d.Outage, faults})
 	defer watch.ended()
 	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
@@ -248,7 +249,6 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	if l.env.Side != nil {
 		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
-	faults := l.newInjector()
 	plan.OnStart = faults.begin
 	report, err := engine.Run(ctx, plan)
 	injected := faults.end()

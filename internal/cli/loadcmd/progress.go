@@ -83,9 +83,28 @@ func (l *load) narration() *narration {
 	return &narration{interval, ended, shown}
 }
 
+// marks are what happened to the target, for those who watch the run.
+type marks struct {
+	outage func() (takt.Outage, bool) // nil: the driver sees none
+	faults *injector
+}
+
+// newest is the newest outage; nil: there was none.
+func (m marks) newest(hide func(string) string) *takt.Outage {
+	if m.outage == nil {
+		return nil
+	}
+	o, ok := m.outage()
+	if !ok {
+		return nil
+	}
+	o.Cause = hide(o.Cause)
+	return &o
+}
+
 // watch returns what to do once a second: write live outputs and show the progress, which is
 // nothing, a line a second, the full view, or a predecessor's words.
-func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, head live.Head) watcher {
+func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, head live.Head, m marks) watcher {
 	w := watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	if words == nil || !words.shown {
 		w = l.picture(ctx, head)
@@ -101,11 +120,14 @@ func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, he
 		if words != nil {
 			words.interval(iv)
 		}
-		if w.add != nil {
-			w.add(live.Snapshot{Interval: iv, Errors: failures})
-		}
-		if feed != nil {
-			feed.Add(live.Snapshot{Interval: iv, Errors: failures})
+		if w.add != nil || feed != nil {
+			snap := live.Snapshot{Interval: iv, Errors: failures, Outage: m.newest(l.hide), Faults: m.faults.soFar()}
+			if w.add != nil {
+				w.add(snap)
+			}
+			if feed != nil {
+				feed.Add(snap)
+			}
 		}
 		shown(iv)
 	}

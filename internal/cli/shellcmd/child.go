@@ -49,7 +49,7 @@ func NewJob(env core.Env) *cobra.Command {
 			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&args); err != nil {
 				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
 			}
-			env.Stdin = strings.NewReader("")
+			env.Stdin, env.Session = strings.NewReader(""), true
 			if code := env.Main(env, args); code != core.ExitOK { // it printed its own errors
 				return core.ExitWith(code, nil)
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -267,9 +266,6 @@ func (k *confined) allowed(target string) {
 		return
 	}
 	if host := u.Host; !k.rules.Allow(host) {
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
 		k.deny("%s may not be loaded; the server allows what --allow-target lists", host)
 	}
 }

@@ -3,6 +3,8 @@ package tracecmd
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/figures"
 	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/reading"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -22,14 +25,18 @@ type traceStats struct {
 
 func newTraceStats(env core.Env) *cobra.Command {
 	s := &traceStats{tracing: newTracing(env), output: "text"}
+	s.reading.Inspect = true
 	return s.command(&cobra.Command{
 		Use:   "stats LOG…",
-		Short: "summarize a log: rate per second, methods, status, sizes, latencies",
+		Short: "summarize a log: format, faults, rate per second, methods, status, sizes, latencies",
 		Example: `  takt trace stats /var/log/nginx/access.log
   takt trace stats access.log --path '^/api/' -o json`,
 	}, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 			fs.VarP(value.Offering(value.Text(&s.output), "text", "json"), "output", "o", "`FORMAT` on standard output: text or json")
+		})
+		value.Declare(fs, value.GroupLog, func(fs *pflag.FlagSet) {
+			fs.Var(value.Duration(&s.reading.MaxGap), "max-gap", "call more than `TIME` without a request a gap (default: a minute, or more if the log has few requests)")
 		})
 	}, func() []error {
 		if s.output != "text" && s.output != "json" {
@@ -39,17 +46,58 @@ func newTraceStats(env core.Env) *cobra.Command {
 	}, s.write)
 }
 
+// surveyed is the output of takt trace stats -o json.
+type surveyed struct {
+	Logs     []reading.Inspected `json:"logs"`
+	Examples []figures.Example   `json:"examples"`
+	figures.Statistics
+}
+
 func (s *traceStats) write(src trace.Stream) error {
-	found, err := figures.Survey(order.Timed(src, order.Timing{}))
+	shown := &figures.Examples{Src: src}
+	found, err := figures.Survey(order.Timed(shown, order.Timing{}))
 	if err != nil || found.Requests == 0 {
 		return err
 	}
+	all := surveyed{s.log.Inspected(), shown.First, found}
 	if s.output == "json" {
 		to := json.NewEncoder(s.env.Stdout)
 		to.SetIndent("", "  ")
-		return to.Encode(found)
+		return to.Encode(all)
+	}
+	if err := all.writeLogs(s.env.Stdout); err != nil {
+		return err
 	}
 	return found.WriteText(s.env.Stdout)
+}
+
+// maxLogs limits the logs that writeLogs describes without a fault.
+const maxLogs = 10
+
+// writeLogs says what each log was taken for, shows the first requests, and lists the faults.
+func (a *surveyed) writeLogs(w io.Writer) error {
+	var b []byte
+	for i, in := range a.Logs {
+		if i == maxLogs {
+			b = fmt.Appendf(b, "%-12sand %d more logs\n", "", len(a.Logs)-i)
+			break
+		}
+		b = fmt.Appendf(b, "%-12s%s is %v\n", "log", in.File, in.Guess)
+	}
+	b = fmt.Appendf(b, "%-12sif that is wrong, give --format a name, or the server's own format string (docs/log-formats.md)\n", "")
+	for _, e := range a.Examples {
+		b = fmt.Appendf(b, "%-12s%v\n", "line "+strconv.Itoa(e.Line), e)
+	}
+	for _, in := range a.Logs {
+		for _, f := range in.Faults {
+			b = fmt.Appendf(b, "%-12s%v\n", "fault", f)
+		}
+		if in.Longest != "" {
+			b = fmt.Appendf(b, "%-12sthe longest part of %s without a gap or a step: %s\n", "window", in.File, in.Longest)
+		}
+	}
+	_, err := w.Write(b)
+	return err
 }
 
 // newTraceSeconds returns the command that replaces perf2seconds.

@@ -42,6 +42,7 @@ func formats() string {
 type tracing struct {
 	env     core.Env
 	reading reading.Settings
+	log     *reading.Log // the open logs; nil before run
 }
 
 // newTracing accepts all methods: without sending, even POST and DELETE are harmless.
@@ -74,6 +75,7 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 	var n uint64
 	if err == nil {
 		defer l.Close()
+		t.log = l
 		src := &ending{ctx: ctx, src: l}
 		err = use(src)
 		fmt.Fprint(t.env.Stderr, "takt trace: ")
@@ -84,6 +86,9 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 	case signal != nil:
 		return core.ExitBy(signal, nil)
 	case err == nil && n == 0:
+		if unfit := l.Unfit(); unfit != "" {
+			return fmt.Errorf("no request was read: %s; check --format, or leave it out", unfit)
+		}
 		return fmt.Errorf("no request was read from %s; check --format and the filters", strings.Join(logs, ", "))
 	}
 	return err

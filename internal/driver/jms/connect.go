@@ -47,13 +47,17 @@ func (r *run) connectConsumers(ctx context.Context) error {
 		}
 		c.line.consumers = append(c.line.consumers, c)
 		r.consumers = append(r.consumers, c)
-		r.o.follower.say("receiving from %s, link %s, client ID %q", s.dest, c.rcv.Name(), r.o.clientID(s.conn, n))
+		r.o.follower.say("receiving from %s, address %s, link %s, client ID %q", s.dest, c.conn.address(s.dest), c.rcv.Name(), r.o.clientID(s.conn, n))
 	}
 	return nil
 }
 
 // attach makes the links of c on a connection. It replaces those of a lost connection.
 func (c *consumer) attach(ctx context.Context, on *conn) error {
+	return on.declare(c.source.dest, func(durable uint32) error { return c.attachTo(ctx, on, max(durable, c.source.durable)) })
+}
+
+func (c *consumer) attachTo(ctx context.Context, on *conn, durable uint32) error {
 	session, err := on.Session(ctx)
 	if err != nil {
 		return err
@@ -66,7 +70,7 @@ func (c *consumer) attach(ctx context.Context, on *conn) error {
 	}
 	s := &c.source
 	rcv, err := session.Receiver(ctx, amqp.ReceiverOptions{
-		Name: s.name, Address: on.address(s.dest), Capabilities: s.capabilities, Durable: s.durable, Expiry: s.expiry,
+		Name: s.name, Address: on.address(s.dest), Capabilities: s.capabilities, Durable: durable, Expiry: s.expiry,
 		Distribution: s.distribution, Selector: c.run.o.Selector, Credit: uint32(c.run.o.Credit), Held: true,
 		OnDelivery: func(d *amqp.Delivery) { c.deliver(on, d) }, OnDetach: on.lostLink,
 	})
@@ -103,7 +107,7 @@ func (r *run) connectProducers(ctx context.Context) error {
 			}
 			p.line.producers = append(p.line.producers, p)
 			r.producers = append(r.producers, p)
-			r.o.follower.say("sending to %s", d)
+			r.o.follower.say("sending to %s, address %s", d, p.conn.address(d))
 		}
 	}
 	return nil
@@ -119,6 +123,10 @@ func (r *run) newProducer(l *line, d destination, i int) *producer {
 
 // attach makes the links of p on a connection. It replaces those of a lost connection.
 func (p *producer) attach(ctx context.Context, on *conn) error {
+	return on.declare(p.dest, func(durable uint32) error { return p.attachTo(ctx, on, durable) })
+}
+
+func (p *producer) attachTo(ctx context.Context, on *conn, durable uint32) error {
 	session, err := on.Session(ctx)
 	if err != nil {
 		return err
@@ -128,7 +136,7 @@ func (p *producer) attach(ctx context.Context, on *conn) error {
 		return err
 	}
 	snd, err := session.Sender(ctx, amqp.SenderOptions{
-		Address: on.address(p.dest), Capabilities: []string{p.dest.kind()},
+		Address: on.address(p.dest), Capabilities: []string{p.dest.kind()}, Durable: durable,
 		OnSettled: func(token uint64, o amqp.Outcome) { p.settled(on, token, o) },
 		OnCredit:  func(uint32) { p.credited(on) }, OnDetach: func(err error) { p.detached(on, err) },
 	})

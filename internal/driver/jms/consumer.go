@@ -253,7 +253,7 @@ func (t *tally) note(r *run, feed int, s *stamp, now time.Duration, again bool) 
 	if again {
 		t.redelivered++
 	}
-	if !s.ours || t.onlyOwn && s.run != r.id {
+	if !s.ours || t.onlyOwn && !s.of(r) {
 		t.ledger.Foreign++
 		if t.onlyOwn {
 			return false

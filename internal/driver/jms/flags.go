@@ -60,8 +60,8 @@ func (b *Broker) addAddressFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
 	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
-	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
-	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
+	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /amq/queue/; \"\": what the broker says, or needs")
+	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /exchange/NAME/; \"\": what the broker says, or needs")
 	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "time limit for connecting, with all links, `TIME`")
 	fs.Var(value.Duration(&b.Reconnect), "reconnect", "connect again for up to `TIME` when a connection is lost; 0: end the run")
 }

@@ -112,7 +112,13 @@ const (
 // describeLedger compares the run's counts with the broker's. The consumers have their links
 // still, so that their queues are there.
 func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
+	if r.slow {
+		rep.Warn("ledger_unknown", "there is no ledger, because the counters of the queues before the run are not known: %v within %v", r.unread, askTime)
+	}
 	if r.before == nil {
+		if r.unread != nil {
+			rep.Extra["ledger_unknown"] = r.unread.Error()
+		}
 		return
 	}
 	all := r.books() // later acknowledgements may be of messages that the broker counts later

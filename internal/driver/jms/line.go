@@ -23,6 +23,7 @@ type line struct {
 	consumers []*consumer
 	part      *outage.Part
 	dirty     bool // buffered frames wait for a flush; only for the pacer
+	brief     int  // number of connections in a row that were lost within lastWait; only for tend
 
 	now atomic.Pointer[conn] // the last connection, which may be lost
 }
@@ -98,6 +99,7 @@ func (c *conn) report() {
 // tend connects again whenever the connection is lost, until the run is over.
 func (l *line) tend() {
 	defer l.giveUp()
+	made := time.Now()
 	for {
 		c := l.conn()
 		select {
@@ -112,7 +114,13 @@ func (l *line) tend() {
 		c.lost(c.Err())
 		l.run.wake() // a message that waits for credit waits for a connection now
 		c.report()
-		switch err := l.restore(c.Err()); {
+		l.brief++
+		if time.Since(made) > lastWait {
+			l.brief = 0
+		}
+		err := l.restore(c.Err())
+		made = time.Now()
+		switch {
 		case l.run.ctx.Err() != nil:
 			return // the run is over, and that is no reason to fail
 		case err != nil:
@@ -132,8 +140,23 @@ func (l *line) giveUp() {
 // lost notes that the connection was lost.
 func (c *conn) lost(err error) {
 	if !errors.Is(err, amqp.ErrClosed) && c.run.released.Load() && !c.run.over.Load() {
-		c.line.part.Lost(c.run.now(), err)
+		now := c.run.now()
+		c.line.part.Lost(c.line.oldest(now), now, err)
 	}
+}
+
+// oldest is the instant at which the oldest message without an answer was sent; now: there is none.
+func (l *line) oldest(now time.Duration) time.Duration {
+	for _, p := range l.producers {
+		p.mu.Lock()
+		for i := range p.flight {
+			if f := &p.flight[i]; f.open {
+				now = min(now, f.sent)
+			}
+		}
+		p.mu.Unlock()
+	}
+	return now
 }
 
 // The wait before an attempt to connect doubles from firstWait to lastWait, less up to a half by
@@ -152,6 +175,12 @@ func (l *line) restore(lost error) error {
 	ctx, cancel := context.WithTimeout(r.ctx, r.o.Reconnect)
 	defer cancel()
 	wait := firstWait
+	for range l.brief { // a broker that ends each connection must not be flooded with new ones
+		wait = min(2*wait, lastWait)
+	}
+	if l.brief > 0 {
+		amqp.Pause(ctx, wait-rand.N(wait/2))
+	}
 	for {
 		err := l.again(ctx)
 		switch {

@@ -198,7 +198,10 @@ func (r *run) readBefore(ctx context.Context) {
 	defer cancel()
 	var err error
 	if r.before, err = r.read(ctx); err != nil {
-		r.before = nil
+		r.before, r.unread = nil, err
+		if ctx.Err() != nil { // a slow broker has counters, too
+			r.unread, r.slow = context.Cause(ctx), true
+		}
 		r.o.follower.say("no ledger: %v", err)
 	}
 }

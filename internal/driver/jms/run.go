@@ -31,6 +31,8 @@ type run struct {
 	credit    starvation
 	outages   *outage.Log
 	before    *reading // the broker's counters before the run; nil: unknown
+	unread    error    // why before is nil; nil: a consumer
+	slow      bool     // the broker has counters, and did not answer in time
 
 	sink     takt.Sink
 	tally    tally
@@ -118,7 +120,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	}
 	r := o.newRun()
 	o.follower.follow(r.meter)
-	d := &takt.Driver{Probe: r.connect, Finish: r.finish, Close: r.close}
+	d := &takt.Driver{Probe: r.connect, Outage: r.outages.Newest, Finish: r.finish, Close: r.close}
 	if o.sends {
 		d.Async = func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 			c := &takt.AsyncClient{Start: r.start, Started: r.begun, Pause: r.pause, Flush: r.flush, Drain: r.drain, Close: r.end}

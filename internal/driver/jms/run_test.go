@@ -260,7 +260,8 @@ func TestUnfit(t *testing.T) {
 		{amqptest.Script{}, func(o *Options) { o.Shared = 1 }, "test does not support --shared; leave that out"},
 		{amqptest.Script{Properties: rabbit}, func(o *Options) { o.Durable, o.ClientID, o.Selector = true, "c", "a = 1" },
 			"RabbitMQ 3.10.8 does not support --durable and --selector; leave that out"},
-		{amqptest.Script{Properties: rabbit}, func(*Options) {}, "RabbitMQ 3.10.8 would take topic://T for a queue; add --topic-prefix /topic/"},
+		{amqptest.Script{Properties: map[string]string{"product": "RabbitMQ", "version": "4.1.0"}}, func(*Options) {},
+			"RabbitMQ 4.1.0 lets nobody receive from topic://T; bind a queue to the exchange amq.topic there, and receive from queue://NAME"},
 		{amqptest.Script{Refuse: no}, func(o *Options) { o.Tx = true },
 			"cannot send to the transaction coordinator: the broker ended link *: amqp:not-implemented: Transactions not supported; " +
 				"the broker may not support transactions: leave out --tx"},
@@ -305,6 +306,7 @@ func TestBacklog(t *testing.T) {
 		o.Tx = true
 		r := o.newRun()
 		r.expected.Store(uint64(c.expected))
+		r.meter.sent.Store(uint64(c.expected))
 		for i := range c.received {
 			r.tally.note(r, 0, &stamp{ours: true, run: r.id, number: uint64(i)}, 0, false)
 		}

@@ -43,10 +43,14 @@ func readStamp(d *amqp.Delivery) (s stamp) {
 		return s
 	}
 	number, ok := d.Application(propertyNumber).Int()
-	s.run, s.stream, s.number, s.ours = runID(run>>streamBits), int(run&(1<<streamBits-1)), uint64(number), ok
+	s.run, s.stream, s.number, s.ours = runID(run>>streamBits), int(run&(1<<streamBits-1)), uint64(number), ok && number >= 0
 	s.due = micros(propertyDue)
 	return s
 }
+
+// of reports whether r sent the message. The pacer counts a message just after it is sent, so the
+// count may lack one. A broker that invents numbers must not make others seem lost.
+func (s *stamp) of(r *run) bool { return s.run == r.id && s.number <= r.meter.sent.Load() }
 
 // slots are the patched places of a template.
 type slots struct{ time, number, due amqp.Slot }

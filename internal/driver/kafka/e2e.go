@@ -66,8 +66,8 @@ func (o *E2E) NoAnswer() (why, instead string) { return "", "" }
 func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	o.Begin()
 	o.consume.Traffic = o.Traffic
-	r := consume.NewReceiver(o.Traffic, &o.RunID)
-	var p *produce.Run
+	r := consume.NewReceiver(o.Traffic, &o.RunID, o.Names()...)
+	var p *produce.Runs
 	var c consume.Consumer
 	return &takt.Driver{
 		Phases: cluster.Phases(),
@@ -86,11 +86,14 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 				return nil, err
 			}
 			p.Receives(r.Arrivals, r.Has)
-			return p.Client(), o.Watch(p, o.grow(p, c))
+			return p.Client(), p.Watch(&o.Options, func(one *produce.Run, topic string) func(context.Context, int32) bool {
+				return o.grow(one, c, topic)
+			})
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {
 			return r.ReceiveOwn(ctx, c, sink)
 		},
+		Outage: func() (takt.Outage, bool) { return p.Outage() },
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			p.Describe(rep)
@@ -111,11 +114,11 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 
 // grow lets records go to added partitions once the consumer reads them: from the next fetch
 // on, so at the next look.
-func (o *E2E) grow(p *produce.Run, c consume.Consumer) func(context.Context, int32) bool {
-	from := o.Partitions
+func (o *E2E) grow(p *produce.Run, c consume.Consumer, topic string) func(context.Context, int32) bool {
+	from := o.Known(topic)
 	return func(ctx context.Context, partitions int32) bool {
 		if partitions > from {
-			c.Follow(from, partitions)
+			c.Follow(topic, from, partitions)
 			from = partitions
 			return false
 		}

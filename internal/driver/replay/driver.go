@@ -75,7 +75,7 @@ func (o *Options) finish(r *takt.Report) {
 	for name, n := range map[string]uint64{
 		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
 		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
-		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "log_began_again": a.again,
+		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "spread_over_milliseconds": a.fine, "log_began_again": a.again,
 		"without_times": a.lines.Untimed, "without_host": a.hostless, "gaps_shortened": run.shortened(),
 	} {
 		if n > 0 {
@@ -104,7 +104,7 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	}
 	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
 	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
-	add(a.late.Count > 0, "log_disorder", "%d requests came more than --window after later ones in the log, by up to %v more: they were due at once", a.late.Count, a.late.Most)
+	add(a.late.Count > 0, "log_disorder", "%d requests came more than --disorder after later ones in the log, by up to %v more: they were due at once", a.late.Count, a.late.Most)
 	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
 	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log were not sent: %s; add what the server needs with -H", a.lines.HeadersText())
 	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", a.hostless)

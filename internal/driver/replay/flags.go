@@ -36,7 +36,7 @@ func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
 func (o *Options) addPaceFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "speed-up of the recorded times, `2x` for twice as fast")
 	fs.Var(value.Offering(value.Plain(&o.Timing.Jitter), "uniform", "poisson", "burst"), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
-	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
+	fs.Var(value.Duration(&o.Timing.Window), "disorder", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
 	fs.Var(value.Choice(&o.ShardBy, byClient, byRequest), "shard-by", "what --shard divides, `client|request`: all requests of a client go to one shard, in their order, or every n-th request")
 	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
 }

@@ -105,7 +105,16 @@ func (o *Options) readThrough(ctx context.Context, src *play.Source) error {
 
 // gapError is the error for logs with gaps.
 func (o *Options) gapError() error {
-	return fmt.Errorf("%s; nothing would be sent meanwhile: give --max-gap 10s to make each 10 s long, a longer --max-gap to wait, or correct the dates", longer(o.foundGaps))
+	return fmt.Errorf("%s; nothing would be sent meanwhile: give --max-gap 10s to make each 10 s long, a longer --max-gap to wait%s, or correct the dates", longer(o.foundGaps), window(o.foundGaps.Longest))
+}
+
+// window proposes the longest part of the log.
+func window(part trace.Gap) string {
+	if part.Length < time.Second {
+		return ""
+	}
+	const form = "2006-01-02T15:04:05"
+	return fmt.Sprintf(", --window %s..%s for the longest part without such a gap (%s)", part.From.At.Format(form), part.To.At.Add(time.Second).Format(form), trace.Span(part.Length))
 }
 
 // shortened says that gaps were shortened.

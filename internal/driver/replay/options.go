@@ -202,9 +202,10 @@ func (o *Options) Variables() map[string]any {
 	if o.engine.Recorded {
 		v["speed"], v["jitter"] = o.Speed, o.Timing.Jitter.String()
 		set("max_gap_s", o.MaxGap > 0, o.MaxGap.Seconds())
-		set("window_s", o.Timing.Window != 0, o.Timing.Window.Seconds())
+		set("disorder_s", o.Timing.Window != 0, o.Timing.Window.Seconds())
 	}
 	set("format", g.Options.Format != "", g.Options.Format)
+	set("window", g.Window.Given(), g.Window.String())
 	set("from", g.From > 0, g.From)
 	set("for", g.For > 0, g.For)
 	set("methods", o.reading().Rules.Methods != nil, strings.Join(o.reading().Rules.Methods, ","))

@@ -38,6 +38,7 @@ type account struct {
 	late     order.Late
 	crowded  uint64 // requests that one second had no room for
 	spread   uint64 // requests that were spread over their second
+	fine     uint64 // requests that were spread over their millisecond
 	again    uint64 // how often the logs started again
 	pass     uint64 // requests of one pass; 0: unknown
 }
@@ -126,7 +127,7 @@ func (p *pipeline) now() account {
 		a.pass = uint64(len(p.rewind.kept))
 	}
 	if p.timed != nil {
-		a.late, a.crowded, a.spread = p.timed.Late(), p.timed.Crowded(), p.timed.Spread()
+		a.late, a.crowded, a.spread, a.fine = p.timed.Late(), p.timed.Crowded(), p.timed.Spread(), p.timed.Fine()
 	}
 	return a
 }

@@ -68,6 +68,7 @@ func more(p *page.Page, rest []takt.ErrorClass) {
 func footer(p *page.Page, r *takt.Report) {
 	p.Linef("")
 	p.Item("addresses", addresses(r.Extra))
+	p.Item("topics", topics(r.Extra))
 	p.Item("extra", extras(r.Extra))
 	p.Item("generator", generator(r.Generator))
 }
@@ -97,6 +98,31 @@ func addresses(extra map[string]any) string {
 		list = append(list, page.Clean(fmt.Sprint(addr)))
 	}
 	return unbroken(list)
+}
+
+// topics are the records of each topic of a run that has several: written, received, and not read yet.
+func topics(extra map[string]any) string {
+	all, _ := extra["topics"].(map[string]any)
+	var list []string
+	for _, name := range page.Sorted(all) {
+		one, _ := all[name].(map[string]any)
+		text := page.Clean(name)
+		for _, f := range []struct{ key, word string }{{"records", " %v written"}, {"received", " %v received"}, {"lag", " lag %v"}} {
+			if v, ok := one[f.key]; ok {
+				text += fmt.Sprintf(f.word, whole(v))
+			}
+		}
+		list = append(list, text)
+	}
+	return unbroken(list)
+}
+
+// whole is a whole number of the driver's section, which a stored report has as a float.
+func whole(v any) any {
+	if f, ok := v.(float64); ok {
+		return int64(f)
+	}
+	return v
 }
 
 // unbroken joins a list that may be wrapped only between its elements.

@@ -96,7 +96,7 @@ func New(text string) (*Map, error) {
 	var errs []error
 	uri := false
 	ranks := map[int]int{} // by field: the number of its places so far
-	for rule := range strings.SplitSeq(text, ",") {
+	for _, rule := range rulesOf(text) {
 		name, paths, _ := strings.Cut(strings.TrimSpace(rule), "=")
 		f, err := findField(name, &paths)
 		if err != nil {
@@ -120,30 +120,71 @@ func New(text string) (*Map, error) {
 	return m, errors.Join(errs...)
 }
 
-// findField finds a field by name, and cuts the unit of a latency off its paths.
+// rulesOf splits a map at its commas, except those in the form of a time, as in %S,%f.
+func rulesOf(text string) (rules []string) {
+	for rule := range strings.SplitSeq(text, ",") {
+		if last := len(rules) - 1; last >= 0 && !strings.Contains(rule, "=") && strings.Contains(rules[last], ":%") {
+			rules[last] += "," + rule
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// findField finds a field by name, and cuts the form of its values off its paths.
 func findField(name string, paths *string) (jsonField, error) {
 	for _, f := range jsonFields() {
-		if f.name == name && *paths != "" {
-			return withUnit(f, paths)
+		if f.name != name || *paths == "" {
+			continue
 		}
+		if f.field != fieldLatency && f.field != fieldTime {
+			return f, nil
+		}
+		list, form, ok := strings.Cut(*paths, ":")
+		if !ok {
+			return f, nil
+		}
+		set, err := f.withForm(form)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", name, err)
+		}
+		*paths, f.set = list, set
+		return f, nil
 	}
 	return jsonField{}, fmt.Errorf("%.60q is not part of a field map; write FIELD=PATH, separated by commas, with a FIELD of %s", name, strings.Join(Names(), ", "))
 }
 
-func withUnit(f jsonField, paths *string) (jsonField, error) {
-	list, unit, ok := strings.Cut(*paths, ":")
-	if !ok || f.field != fieldLatency {
-		return f, nil
+// Setter returns the setter of a field, with the form of its values: a unit, or a strftime format.
+func Setter(name, form string) (fill.Setter, error) {
+	for _, f := range jsonFields() {
+		if f.name == name {
+			return f.withForm(form)
+		}
 	}
-	set, known := map[string]fill.Setter{
-		"s": setOwnLatency(time.Second), "ms": setOwnLatency(time.Millisecond), "us": setOwnLatency(time.Microsecond), "ns": setOwnLatency(time.Nanosecond),
-		"s?": setFraction, "?": setUnitLatency,
-	}[unit]
-	if !known {
-		return f, fmt.Errorf("latency has the unknown unit %.20q; use s, ms, us, ns, s? or ?", unit)
+	return nil, fmt.Errorf("%.60q is not a field; use one of %s, or - for a value to skip", name, strings.Join(Names(), ", "))
+}
+
+// withForm is the setter for values in a form.
+func (f jsonField) withForm(form string) (fill.Setter, error) {
+	switch {
+	case f.field == fieldTime:
+		return fill.Stamp(form, f.set)
+	case form == "":
+		return f.set, nil
+	case f.field != fieldLatency:
+		return nil, fmt.Errorf("%s has no form; only start, end and latency have one", f.name)
 	}
-	*paths, f.set = list, set
-	return f, nil
+	if unit, ok := fill.Unit(form); ok {
+		return setOwnLatency(unit), nil
+	}
+	switch form {
+	case "s?":
+		return setFraction, nil
+	case "?":
+		return setUnitLatency, nil
+	}
+	return nil, fmt.Errorf("latency has the unknown unit %.20q; use s, ms, us, ns, s? or ?", form)
 }
 
 // at finds or creates the node of a path.

@@ -9,14 +9,15 @@ import (
 	"github.com/taktload/takt/internal/trace/stamp"
 )
 
-// Absent reports whether v stands for no value.
-func Absent(v []byte) bool { return len(v) == 0 || len(v) == 1 && v[0] == '-' }
+// Absent reports whether v stands for no value. Akamai writes ^.
+func Absent(v []byte) bool { return len(v) == 0 || len(v) == 1 && (v[0] == '-' || v[0] == '^') }
 
 // Start stores when the request started.
 func Start(f *Line, v []byte) error {
 	at, whole, err := f.clock.Any(v)
 	if err == nil {
 		f.Rec.At, f.Rec.Second, f.Rec.Ended = at, whole, false
+		f.Rec.Zoned, f.Rec.Offset = f.clock.Zoned, f.clock.Offset
 	}
 	return err
 }
@@ -239,8 +240,8 @@ func Layout(layout string, set Setter) Setter {
 			return stamp.ErrTime
 		}
 		form := "2006-01-02T15:04:05"
-		if strings.Contains(layout, "000") {
-			form += ".000000"
+		if strings.Contains(layout, "000") || strings.Contains(layout, "999") {
+			form += ".000000000"
 		}
 		if strings.Contains(layout, "-0700") {
 			form += "-0700"

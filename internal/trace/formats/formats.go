@@ -69,6 +69,7 @@ const Nothing = "an empty file"
 func Table() []Format {
 	return []Format{
 		{Name: "vhost", About: "Apache's vhost_combined: combined after host:port or host", Line: shape(vhostPieces, vhostShape, setTail), Looks: isText, Headed: true},
+		{Name: "ingress", About: "the nginx ingress controller of Kubernetes", Line: shape(nginxPieces, ingressShape, nil), Looks: isText, Headed: true},
 		{Name: "combined", About: "nginx and Apache combined, with or without the time taken as the last word", Line: shape(apachePieces, combinedShape, setTail), Looks: isText, Headed: true},
 		{Name: "vhost-common", About: "the Common Log Format after host:port or host", Line: shape(vhostPieces, vhostCommonShape, setPlainTail), Looks: isText, Headed: true},
 		{Name: "common", About: "the Common Log Format, with or without the time taken as the last word", Line: shape(apachePieces, commonShape, setPlainTail), Looks: isText, Headed: true},
@@ -78,12 +79,12 @@ func Table() []Format {
 		{Name: "istio", About: "Istio's default", Line: shape(envoyPieces, istioShape, nil), Looks: isText, Headed: true},
 		{Name: "alb", About: "AWS Application Load Balancer", Line: shape(albPieces, albShape, nil), Looks: isText},
 		{Name: "elb", About: "AWS Classic Load Balancer", Line: shape(albPieces, elbShape, setELBTail), Looks: isText},
-		{Name: "s3", About: "server access log of Amazon S3", Line: shape(s3Pieces, s3Shape, nil), Looks: isText},
+		{Name: "s3", About: "server access log of Amazon S3", Line: shape(s3Pieces, s3Shape, setS3Host), Looks: isText},
 		{Name: "squid", About: "Squid's native log", Line: squid, Looks: isText, Headed: true},
 		{Name: "uwsgi", About: "uWSGI's log of requests", Line: shape(uwsgiPieces, uwsgiShape, nil), Looks: isText, Headed: true},
 		{Name: "ltsv", About: "Labeled Tab-separated Values, with the labels of ltsv.org", Line: pairs(ltsvFields, ltsv), Looks: isText, Headed: true},
 		{Name: "logfmt", About: "key=value, by common names", Line: pairs(commonFields, logfmt), Looks: isText, Headed: true, Status: true},
-		{Name: "w3c", About: "W3C extended: IIS, CloudFront", Line: w3c, Looks: isText},
+		{Name: "w3c", About: "W3C extended: IIS, CloudFront; also Zeek's http.log", Line: w3c, Looks: isText},
 		{Name: "caddy", About: "Caddy's JSON", Line: objects(caddyFields), Looks: isObject, Status: true, Headed: true},
 		{Name: "traefik", About: "Traefik's JSON", Line: objects(traefikFields), Looks: isObject, Status: true, Headed: true},
 		{Name: "envoy-json", About: "Envoy's and Istio's JSON", Line: objects(envoyFields), Looks: isObject, Status: true, Headed: true},
@@ -118,13 +119,13 @@ func Find(name string) (Format, error) {
 	}
 	cut := cutterOf(name)
 	if cut == nil {
-		return Format{}, fmt.Errorf("the format %.60q is not known; use one of auto, %s, or give a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy", name, strings.Join(names, ", "))
+		return Format{}, fmt.Errorf("the format %.60q is not known; use one of auto, %s, or give a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy, a format string of Envoy, or your own as in '{start} {method} {uri} {status} {latency:ms}'", name, strings.Join(names, ", "))
 	}
 	p, err := compile(cut, name, nil)
 	if err != nil {
 		return Format{}, fmt.Errorf("format %.200q: %w", name, err)
 	}
-	return Format{Line: func(Hints) (Parser, error) { return p, nil }, Headed: isHAProxy(name)}, nil
+	return Format{Line: func(Hints) (Parser, error) { return p, nil }, Headed: isHAProxy(name) || isOwn(name)}, nil
 }
 
 // cutter cuts a format string of one kind of server into pieces.
@@ -133,6 +134,8 @@ type cutter func(text string) ([]pattern.Piece, error)
 // cutterOf tells by its signs whose format string it is; nil: it is none.
 func cutterOf(text string) cutter {
 	switch {
+	case isOwn(text):
+		return ownPieces
 	case isEnvoy(text):
 		return envoyPieces
 	case isHAProxy(text):

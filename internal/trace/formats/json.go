@@ -13,7 +13,7 @@ import (
 const (
 	caddyFields   = "end=ts,latency=duration,method=request.method,uri=request.uri,host=request.host,client=request.client_ip|request.remote_ip,status=status,bytes=size,request_bytes=bytes_read,referer=request.headers.Referer,agent=request.headers.User-Agent"
 	traefikFields = "start=StartUTC|StartLocal,latency=Duration:ns,method=RequestMethod,uri=RequestPath,host=RequestHost,scheme=RequestScheme,client=ClientHost,status=DownstreamStatus,bytes=DownstreamContentSize,request_bytes=RequestContentSize,referer=request_Referer,agent=request_User-Agent"
-	envoyFields   = "start=start_time,latency=duration:ms,method=method,uri=x_envoy_original_path|path,host=authority,status=response_code,bytes=bytes_sent,request_bytes=bytes_received,client=downstream_remote_address,agent=user_agent"
+	envoyFields   = "start=start_time,latency=duration:ms,method=method|:method,uri=x_envoy_original_path|x-envoy-origin-path|path|:path,host=authority|:authority,status=response_code,bytes=bytes_sent,request_bytes=bytes_received,client=downstream_remote_address,agent=user_agent|user-agent"
 	gcpFields     = "start=timestamp,latency=httpRequest.latency,method=httpRequest.requestMethod,uri=httpRequest.requestUrl,client=httpRequest.remoteIp,status=httpRequest.status,bytes=httpRequest.responseSize,request_bytes=httpRequest.requestSize,referer=httpRequest.referer,agent=httpRequest.userAgent"
 	// developers.cloudflare.com, Logpush datasets; techdocs.akamai.com, DataStream 2; learn.microsoft.com,
 	// monitoring of Front Door, Application Gateway and App Service (whose time is the end); AWS WAF

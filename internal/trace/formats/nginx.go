@@ -12,6 +12,10 @@ import (
 
 var errUnit = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
 
+// ingressShape is the default of the nginx ingress controller (kubernetes.github.io/ingress-nginx,
+// log format), up to the names of the upstreams.
+const ingressShape = `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $rest`
+
 // nginxVariables lists the variables that takt uses, with their meaning at
 // nginx.org/en/docs/varindex.html. nginx writes a line when the request has ended, so its
 // times are ends.

@@ -13,7 +13,9 @@ import (
 // process does not replay that many per second.
 const maxSecond = 1 << 17
 
-// spread gives the records of one second different instants within it.
+// spread gives the records of one stamp different instants within the stamp's resolution: a second, or
+// the millisecond that several records share. At 20 000/s a log in milliseconds would otherwise be
+// bursts of 20.
 type spread struct {
 	src     trace.Stream
 	jitter  Jitter
@@ -28,6 +30,8 @@ type spread struct {
 	behind  bool           // group is a further record of the second full
 	crowded uint64         // records of full seconds beyond maxSecond
 	count   uint64         // records without a fraction
+	unit    time.Duration  // resolution of group
+	fine    uint64         // records that were spread within their millisecond
 }
 
 // Next implements Stream.
@@ -38,9 +42,13 @@ func (s *spread) Next(rec *trace.Record) error {
 		}
 	}
 	r := &s.group[s.given]
-	if r.Second {
+	switch {
+	case r.Second:
 		r.At, r.Second = r.At.Add(s.offset()), false
 		s.count++
+	case s.n > 1:
+		r.At = r.At.Add(s.offset())
+		s.fine++
 	}
 	*rec, *r = *r, *rec
 	s.given++
@@ -56,25 +64,25 @@ func (s *spread) offset() time.Duration {
 	case s.jitter == Burst:
 		return 0
 	case s.jitter == Uniform:
-		return time.Duration(s.given) * time.Second / time.Duration(s.n)
+		return time.Duration(s.given) * s.unit / time.Duration(s.n)
 	}
 	// A given number of Poisson arrivals are sorted uniform numbers. This is the least of the
 	// remaining ones in [x, 1) (Devroye, Non-Uniform Random Variate Generation, 1986,
 	// chapter V).
 	left := float64(s.n - s.given)
 	s.x += (1 - s.x) * (1 - math.Pow(1-s.rand.Float64(), 1/left))
-	return min(time.Duration(s.x*float64(time.Second)), time.Second-1)
+	return min(time.Duration(s.x*float64(s.unit)), s.unit-1)
 }
 
-// fill reads the next group: all records of one second, or a single record if it has a
-// fraction or its second is full.
+// fill reads the next group: all records of one second or one millisecond, or a single record if its
+// stamp is finer or its second is full.
 func (s *spread) fill() error {
 	if err := s.look(); err != nil {
 		return err
 	}
 	at, limit := s.ahead.At, maxSecond
 	s.behind = s.ahead.Second && at.Equal(s.full)
-	if s.behind || !s.ahead.Second {
+	if s.unit = resolution(&s.ahead); s.behind || s.unit == 0 {
 		limit = 1
 	}
 	s.n, s.given, s.x = 0, 0, 0
@@ -88,12 +96,25 @@ func (s *spread) fill() error {
 		} else if err != nil {
 			return err
 		}
-		if !s.ahead.Second || !s.ahead.At.Equal(at) {
+		if resolution(&s.ahead) != s.unit || !s.ahead.At.Equal(at) {
 			return nil
 		}
 	}
-	s.full = at
+	if s.unit == time.Second {
+		s.full = at
+	}
 	return nil
+}
+
+// resolution is the unit of a stamp: a second, a millisecond, or 0 if the stamp is finer or missing.
+func resolution(r *trace.Record) time.Duration {
+	switch {
+	case r.Second:
+		return time.Second
+	case r.At.IsZero() || r.At.Nanosecond()%int(time.Millisecond) != 0:
+		return 0
+	}
+	return time.Millisecond
 }
 
 // look fills ahead.

@@ -90,3 +90,6 @@ func (t *TimedStream) Crowded() uint64 { return t.spread.crowded }
 
 // Spread counts the records whose stamps had no fraction.
 func (t *TimedStream) Spread() uint64 { return t.spread.count }
+
+// Fine counts the records that were spread within the millisecond of their stamp.
+func (t *TimedStream) Fine() uint64 { return t.spread.fine }

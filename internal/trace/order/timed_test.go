@@ -51,6 +51,38 @@ func TestJitter(t *testing.T) {
 	}
 }
 
+// Records of the same millisecond are spread over it, in their order; a single record keeps its
+// stamp, like a finer stamp.
+func TestMilliseconds(t *testing.T) {
+	at := []time.Duration{0, time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond, 2 * time.Millisecond, 2500 * time.Microsecond, 2500 * time.Microsecond}
+	var records []trace.Record
+	for i, d := range at {
+		records = append(records, tracetest.At(d, fmt.Sprint("/", i)))
+	}
+	want := slices.Clone(at)
+	for k := range 4 {
+		want[1+k] += time.Duration(k) * 250 * time.Microsecond
+	}
+	for _, jitter := range []Jitter{Uniform, Poisson, Burst} {
+		timed := Timed(&tracetest.List{Records: slices.Clone(records)}, Timing{Jitter: jitter, Seed: 3})
+		var rec trace.Record
+		last := tracetest.Start
+		for i, d := range at {
+			if err := timed.Next(&rec); err != nil {
+				t.Fatal(err)
+			}
+			got := rec.At.Sub(tracetest.Start)
+			if rec.At.Before(last) || string(rec.URI) != fmt.Sprint("/", i) || got < d || got-d >= time.Millisecond || jitter == Uniform && got != want[i] || jitter == Burst && got != d || (i == 0 || i > 4) && got != d {
+				t.Errorf("%v: %s at %v", &jitter, rec.URI, got)
+			}
+			last = rec.At
+		}
+		if timed.Fine() != 4 || timed.Spread() != 0 {
+			t.Errorf("%d and %d", timed.Fine(), timed.Spread())
+		}
+	}
+}
+
 // The random offsets are uniform in the second and depend on the seed alone: of
 // 50 000 the greatest distance from the uniform distribution exceeds 1.95/√n once in
 // a thousand seeds (Kolmogorov), and this seed is fixed.

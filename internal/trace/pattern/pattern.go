@@ -23,18 +23,27 @@ type Pattern struct {
 	prefix []byte
 	values []slot
 	timed  bool
+	at     int  // index of the value that Parse last read; len(values): all of them
+	typed  bool // the values before it include a time or a request
 }
 
 // slot is a value, which ends at the literal after it.
 type slot struct {
+	name    string      // for people
 	set     fill.Setter // nil: the value is ignored
 	literal []byte      // the literal after the value; empty: the value is the rest of the line
 	blanks  int         // number of blanks inside the value
+	layout  string      // of a time that the user's format composes: what is inside the value
+	inside  int         // how often the first byte of literal is inside the value
 	quoted  bool        // literal begins with ", and the value escapes quotes inside
 	host    bool        // a host, which may be [::1] with colons
 	beside  bool        // a path follows at once, and begins with /
+	typed   bool        // a time or a request, which few texts are by chance
 	last    bool        // literal may be missing at the end of the line
 }
+
+// theEnd is the name of what follows the format in a line.
+const theEnd = "the end"
 
 // Piece is a part of a format string: a literal or a variable.
 type Piece struct {
@@ -107,7 +116,7 @@ func New(pieces []Piece, tail fill.Setter) (*Pattern, error) {
 		if beside {
 			p.values[len(p.values)-1].beside = true
 		}
-		p.values = append(p.values, slot{set: at.Set, blanks: at.Blanks, host: at.Role == Host})
+		p.values = append(p.values, slot{name: at.Name, set: at.Set, blanks: at.Blanks, layout: at.Layout, host: at.Role == Host, typed: at.Role == Time || at.Role == Request})
 	}
 	if !request {
 		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
@@ -128,25 +137,32 @@ func (p *Pattern) addLiteral(text string) {
 	}
 	v := &p.values[len(p.values)-1]
 	v.literal = append(v.literal, text...)
+	if v.inside = 0; v.layout != "" {
+		v.inside = strings.Count(v.layout, string(v.literal[:1]))
+	} else if v.literal[0] == ' ' {
+		v.inside = v.blanks
+	}
 	v.quoted = strings.HasPrefix(string(v.literal), `"`)
 }
 
 func (p *Pattern) addTail(set fill.Setter) {
 	last := &p.values[len(p.values)-1]
 	if len(last.literal) == 0 {
-		last.literal, last.last = []byte(" "), true
+		last.literal, last.last, last.inside = []byte(" "), true, last.blanks
 	}
-	p.values = append(p.values, slot{set: set})
+	p.values = append(p.values, slot{name: theEnd, set: set})
 }
 
 // Parse reads one line.
 func (p *Pattern) Parse(line []byte, f *fill.Line) error {
+	p.at, p.typed = 0, false
 	if !bytes.HasPrefix(line, p.prefix) {
 		return ErrPrefix
 	}
 	rest := line[len(p.prefix):]
 	for i := range p.values {
 		v := &p.values[i]
+		p.at = i
 		n := v.end(rest)
 		if n < 0 {
 			return ErrShape
@@ -159,11 +175,28 @@ func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 		if err := v.set(f, text); err != nil {
 			return err
 		}
+		p.typed = p.typed || v.typed
 	}
-	if len(rest) > 0 {
+	if p.at++; len(rest) > 0 {
 		return ErrShape
 	}
 	return f.Finish(p.timed)
+}
+
+// Where names the value at which the last line did not fit, and says which share of the values
+// before it did; half as much if that may be chance.
+func (p *Pattern) Where() (field string, reached float64) {
+	if p.at >= len(p.values) {
+		return theEnd, 1
+	}
+	n := len(p.values)
+	if p.values[n-1].name == theEnd {
+		n--
+	}
+	if reached = float64(p.at) / float64(n); !p.typed {
+		reached /= 2
+	}
+	return p.values[p.at].name, reached
 }
 
 // end is the length of the value at the start of rest, or -1 if its end is missing.
@@ -178,7 +211,7 @@ func (v *slot) end(rest []byte) int {
 	if v.host && len(rest) > 0 && rest[0] == '[' {
 		from = bytes.IndexByte(rest, ']') + 1
 	}
-	for blanks := v.blanks; ; {
+	for inside := v.inside; ; {
 		n := bytes.IndexByte(rest[from:], v.literal[0])
 		if n < 0 {
 			return v.missing(rest)
@@ -186,8 +219,8 @@ func (v *slot) end(rest []byte) int {
 		n += from
 		from = n + 1
 		switch {
-		case blanks > 0 && v.literal[0] == ' ':
-			blanks--
+		case inside > 0:
+			inside--
 		case !bytes.HasPrefix(rest[n:], v.literal):
 		case v.quoted && fill.IsEscaped(rest, n):
 		default:

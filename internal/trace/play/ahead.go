@@ -4,12 +4,17 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/taktload/takt/internal/trace"
 )
 
-// aheadRecords is how many records are read in advance: 10 ms of them at 100k/s.
-const aheadRecords = 1024
+// Limits of what is read in advance.
+const (
+	aheadRecords = 1024      // 10 ms of them at 100k/s
+	aheadBytes   = 64 << 20  // of their texts; a larger one is read when all before it were taken
+	spareBytes   = 256 << 10 // memory of a record above which it is not used again
+)
 
 // Ahead reads a stream in its own goroutine, so that neither a slow disk nor a slow writer
 // of a pipe delays the caller of Next. Its Next never waits.
@@ -18,6 +23,8 @@ type Ahead struct {
 	queue chan *trace.Record
 	free  chan *trace.Record
 	first *trace.Record
+	bytes atomic.Int64  // of the texts in queue
+	taken chan struct{} // has a token when a record was taken since the last look
 	quit  chan struct{}
 	stop  func()
 	err   error // why the queue was closed; read it only after that
@@ -25,7 +32,7 @@ type Ahead struct {
 
 // NewAhead begins to read. Stop ends the reading.
 func NewAhead(src trace.Stream) *Ahead {
-	a := &Ahead{src: src, queue: make(chan *trace.Record, aheadRecords), free: make(chan *trace.Record, aheadRecords), quit: make(chan struct{})}
+	a := &Ahead{src: src, queue: make(chan *trace.Record, aheadRecords), free: make(chan *trace.Record, aheadRecords), quit: make(chan struct{}), taken: make(chan struct{}, 1)}
 	a.stop = sync.OnceFunc(func() { close(a.quit) })
 	go a.run()
 	return a
@@ -47,6 +54,16 @@ func (a *Ahead) run() {
 		}
 		rec := a.spare()
 		shared.CopyTo(rec)
+		size := int64(len(rec.Memory))
+		for waiting := a.bytes.Load(); waiting > 0 && waiting+size > aheadBytes; waiting = a.bytes.Load() {
+			select {
+			case <-a.taken:
+			case <-a.quit:
+				a.err = io.EOF
+				return
+			}
+		}
+		a.bytes.Add(size)
 		select {
 		case a.queue <- rec:
 		case <-a.quit:
@@ -105,6 +122,14 @@ func (a *Ahead) Next(rec *trace.Record) error {
 // give swaps the records, and returns the old memory to run for reuse.
 func (a *Ahead) give(rec, next *trace.Record) {
 	*rec, *next = *next, *rec
+	a.bytes.Add(-int64(len(rec.Memory)))
+	select {
+	case a.taken <- struct{}{}:
+	default:
+	}
+	if cap(next.Memory) > spareBytes {
+		return
+	}
 	select {
 	case a.free <- next:
 	default: // free is full: leave the record to the garbage collector

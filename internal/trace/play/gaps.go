@@ -17,6 +17,9 @@ type Gaps struct {
 
 	Count uint64      // number of longer gaps
 	Found []trace.Gap // the first three longer gaps
+
+	Longest trace.Gap   // the longest part of the log without a longer gap, as far as the log was read
+	begin   trace.Place // of the current part
 }
 
 // maxGaps limits Gaps.Found.
@@ -25,7 +28,11 @@ const maxGaps = 3
 // bound returns when the request at to is due, without a limit at due. The request at from
 // was due at last. The error is that of Refuse.
 func (g *Gaps) bound(from, to trace.Place, last, due time.Duration) (time.Duration, error) {
+	if g.begin.At.IsZero() {
+		g.begin = from
+	}
 	if g.Most <= 0 || due-last <= g.Most {
+		g.part(to)
 		return due, nil
 	}
 	earliest := last
@@ -36,6 +43,7 @@ func (g *Gaps) bound(from, to trace.Place, last, due time.Duration) (time.Durati
 		return due, nil
 	}
 	gap := trace.Gap{From: from, To: to, Length: due - last}
+	g.begin = to
 	if g.Count++; len(g.Found) < maxGaps {
 		g.Found = append(g.Found, gap)
 	}
@@ -43,4 +51,11 @@ func (g *Gaps) bound(from, to trace.Place, last, due time.Duration) (time.Durati
 		return due, fmt.Errorf("a gap in the log is longer than %s: %v", trace.Span(g.Most), gap)
 	}
 	return earliest + g.Most, nil
+}
+
+// part continues the current part to a request.
+func (g *Gaps) part(to trace.Place) {
+	if d := to.At.Sub(g.begin.At); d > g.Longest.Length {
+		g.Longest = trace.Gap{From: g.begin, To: to, Length: d}
+	}
 }

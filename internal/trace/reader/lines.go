@@ -22,6 +22,8 @@ type lines struct {
 	n     int    // number of the last line, from 1
 	text  []byte // text of the last line
 	ended bool
+	holes uint64 // lines with NUL bytes before them
+	open  bool   // the last line has no line end
 }
 
 // Place is the number and the text of the last line.
@@ -49,7 +51,9 @@ func (l *lines) cut() ([]byte, error) {
 	for err == bufio.ErrBufferFull {
 		_, err = l.in.ReadSlice('\n')
 	}
-	switch l.ended = err != nil; {
+	l.ended = err != nil
+	l.open = err == io.EOF && len(line) > 0
+	switch {
 	case err != nil && err != io.EOF:
 		return nil, err
 	case long:
@@ -62,9 +66,17 @@ func (l *lines) cut() ([]byte, error) {
 	if l.n == 1 {
 		line = bytes.TrimPrefix(line, []byte("\ufeff")) // editors of Windows begin a file with it
 	}
+	if len(line) > 0 && line[0] == 0 {
+		line = withoutNULs(line)
+		l.holes++
+	}
 	l.text = line
 	return line, nil
 }
+
+// withoutNULs removes the NUL bytes before a line: a server that goes on writing after its log was
+// truncated leaves a hole.
+func withoutNULs(line []byte) []byte { return bytes.TrimLeft(line, "\x00") }
 
 // lineDecoder is the decoder for all formats with one request per line.
 type lineDecoder struct {

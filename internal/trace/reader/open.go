@@ -3,7 +3,6 @@ package reader
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +26,8 @@ type Options struct {
 	// NoTimes says that the times of requests are not needed. A row of the load format with
 	// bad times is then a record without times, instead of a bad line.
 	NoTimes bool
+	// Inspect says to try other formats for bad lines, see Counts.Others.
+	Inspect bool
 
 	guessed bool   // the format was detected, not given
 	columns []byte // for w3c: the line #Fields before the part that is read
@@ -45,10 +46,10 @@ func Formats() [][2]string {
 // any file is opened.
 func CheckFormat(o Options) error {
 	if o.Format == "" || o.Format == Auto {
-		if o.Fields != "" {
-			return errors.New("a field map is given without its format; give the format json too")
+		if o.Fields == "" {
+			return nil
 		}
-		return nil
+		o.Format = "json" // or another format by names: the map is the same
 	}
 	_, err := open(bufio.NewReader(bytes.NewReader(nil)), o, &fill.Left{})
 	return err
@@ -60,8 +61,8 @@ func open(in *bufio.Reader, o Options, left *fill.Left) (formats.Decoder, error)
 	if err != nil {
 		return nil, err
 	}
-	if o.Fields != "" && f.Name != "" && f.Name != "json" {
-		return nil, fmt.Errorf("a field map is given for the format %s; only the format json uses one", f.Name)
+	if o.Fields != "" && f.Name != "" && f.Name != "json" && f.Name != "ltsv" && f.Name != "logfmt" {
+		return nil, fmt.Errorf("a field map is given for the format %s; only the formats json, ltsv and logfmt use one", f.Name)
 	}
 	if f.Stream != nil {
 		return f.Stream(in, fill.New(o.Zone, o.NoTimes, left)), nil

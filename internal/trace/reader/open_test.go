@@ -10,7 +10,7 @@ func TestFormatFaults(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, combined,`},
+		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, ingress, combined,`},
 		{Options{Format: "$status"}, `format "$status": the format has no request; it needs`},
 		{Options{Format: "$status$request"}, "$status and $request are not separated, so nobody can tell where the first one ends; put a blank"},
 		{Options{Format: "$status$args"}, "$status and $args are not separated"},
@@ -24,7 +24,7 @@ func TestFormatFaults(t *testing.T) {
 		{Options{Format: "json", Fields: "status=x"}, "the field map has neither uri nor request"},
 		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us, ns, s? or ?`},
 		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
-		{Options{Fields: "uri=x"}, "a field map is given without its format"},
+		{Options{Fields: "url=x"}, `"url" is not part of a field map`},
 	} {
 		if err := CheckFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.o, err, c.want)

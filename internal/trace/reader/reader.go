@@ -43,6 +43,7 @@ type Counts struct {
 	NoRequest uint64  // lines without an HTTP request: "-", bytes of a TLS handshake
 	Bad       uint64  // lines that takt cannot parse
 	Faults    []Fault // the first 10 bad lines of each file
+	Ends      Ends    // of the last file
 	fill.Left
 }
 
@@ -53,6 +54,7 @@ func (c *Counts) Add(o Counts) {
 	c.NoRequest += o.NoRequest
 	c.Bad += o.Bad
 	c.Faults = append(c.Faults, o.Faults...)
+	c.Ends = o.Ends
 	c.Left.Add(o.Left)
 }
 
@@ -60,9 +62,12 @@ func (c *Counts) Add(o Counts) {
 type Reader struct {
 	name   string
 	format string
+	guess  Guess
 	dec    formats.Decoder
 	counts Counts
+	ends   Ends
 	close  func()
+	o      Options
 
 	guessed bool   // the format was detected
 	columns []byte // for w3c: the last line #Fields of the beginning
@@ -79,14 +84,15 @@ func New(name string, r io.Reader, o Options) (*Reader, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
+	guess := Guess{Format: o.Format, Given: true}
 	if o.Format == "" || o.Format == Auto {
-		if o.Format, err = detect(in, o); err != nil {
+		if guess, err = detect(in, o); err != nil {
 			stop()
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		o.guessed = o.Fields == ""
+		o.Format, o.guessed = guess.Format, o.Fields == ""
 	}
-	rd := &Reader{name: name, format: o.Format, close: stop, guessed: o.guessed, columns: formats.LastFields(in)}
+	rd := &Reader{name: name, format: o.Format, guess: guess, close: stop, o: o, guessed: o.guessed, columns: formats.LastFields(in)}
 	if rd.dec, err = open(in, o, &rd.counts.Left); err != nil {
 		stop()
 		return nil, err
@@ -94,8 +100,14 @@ func New(name string, r io.Reader, o Options) (*Reader, error) {
 	return rd, nil
 }
 
+// Name is the name that New got.
+func (r *Reader) Name() string { return r.name }
+
 // Format is the format in use, never auto.
 func (r *Reader) Format() string { return r.format }
+
+// Guess says what the log was taken for, and how sure that is.
+func (r *Reader) Guess() Guess { return r.guess }
 
 // Rest returns o with the format and the columns of r, to read more of the same log.
 func (r *Reader) Rest(o Options) Options {
@@ -106,7 +118,14 @@ func (r *Reader) Rest(o Options) Options {
 }
 
 // Counts says what became of the lines so far.
-func (r *Reader) Counts() Counts { return r.counts }
+func (r *Reader) Counts() Counts {
+	c := r.counts
+	c.Ends = r.ends
+	if d, ok := r.dec.(*lineDecoder); ok {
+		c.Ends.Holes = d.holes
+	}
+	return c
+}
 
 // Close frees the decompressor. It does not close the r of New.
 func (r *Reader) Close() { r.close() }
@@ -140,6 +159,7 @@ func (r *Reader) note(err error) error {
 	case errors.Is(err, fill.ErrNoRequest):
 		r.counts.NoRequest++
 	default:
+		r.noteBad(err)
 		r.counts.Bad++
 		if len(r.counts.Faults) < maxFaults {
 			line, text := r.dec.Place()

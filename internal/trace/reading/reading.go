@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/faults"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/trace/requests"
@@ -25,7 +26,10 @@ import (
 // read logs.
 type Settings struct {
 	Options   reader.Options
-	From, For uint64 // requests to skip, then to use; For 0: all the others
+	Window    order.Window  // the part of the logs to use
+	From, For uint64        // requests of it to skip, then to use; For 0: all the others
+	Inspect   bool          // look for the faults of each log, see Log.Faults
+	MaxGap    time.Duration // for Inspect: a longer time without requests is a gap; 0: the log decides
 	Rules     requests.Rules
 	Rewriting requests.Rewriting
 }
@@ -43,6 +47,7 @@ func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 }
 
 func (g *Settings) addSelectFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Plain(&g.Window), "window", "use the part `FROM..TO` of the log: 10:00..12:30, 5m..1h after the first request, or 2026-11-27T10:00..; either side may be missing")
 	fs.Uint64Var(&g.From, "from", g.From, "skip the first `N` requests")
 	fs.Uint64Var(&g.For, "for", g.For, "use `N` requests; 0: all")
 	fs.Var(value.Plain((*methodsValue)(&g.Rules.Methods)), "methods", "`LIST` of the methods to use, such as GET,HEAD,POST; *: all")
@@ -79,7 +84,8 @@ func (g *Settings) Validate() []error {
 type Log struct {
 	trace.Stream
 	readers   []*reader.Reader
-	opened    []func() // each closes a file
+	watches   []*faults.Watch // of the readers; empty without Inspect
+	opened    []func()        // each closes a file
 	selection *requests.Selection
 	rewritten *requests.Rewritten
 }
@@ -88,19 +94,28 @@ type Log struct {
 // that cannot be read. The end of ctx stops waiting for a named pipe, here and in Next.
 func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*Log, error) {
 	l := &Log{}
+	options := g.Options
+	options.Inspect = g.Inspect
 	var streams []trace.Stream
-	var faults []error
+	var errs []error
 	for _, name := range names {
-		r, err := l.open(ctx, name, stdin, g.Options)
+		r, err := l.open(ctx, name, stdin, options)
 		if err != nil {
-			faults = append(faults, err)
+			errs = append(errs, err)
 			continue
 		}
-		l.readers, streams = append(l.readers, r), append(streams, r)
+		l.readers = append(l.readers, r)
+		if g.Inspect {
+			w := faults.New(r, g.MaxGap)
+			l.watches = append(l.watches, w)
+			streams = append(streams, w)
+			continue
+		}
+		streams = append(streams, r)
 	}
-	if len(faults) > 0 {
+	if len(errs) > 0 {
 		l.Close()
-		return nil, errors.Join(faults...)
+		return nil, errors.Join(errs...)
 	}
 	l.choose(g, order.Merge(streams...))
 	return l, nil
@@ -108,7 +123,7 @@ func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*
 
 // choose makes l the stream of the requests of src that g selects, as they are to be sent.
 func (l *Log) choose(g *Settings, src trace.Stream) {
-	l.selection = requests.Select(order.Section(src, g.From, g.For), g.Rules)
+	l.selection = requests.Select(order.Section(order.Within(src, g.Window), g.From, g.For), g.Rules)
 	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
 	l.Stream = l.rewritten
 }
@@ -174,7 +189,7 @@ func (l *Log) Formats() string {
 	var names []string
 	for _, r := range l.readers {
 		name := r.Format()
-		if strings.ContainsAny(name, "$%") {
+		if strings.ContainsAny(name, "$%{") {
 			name = "the given format"
 		}
 		if !slices.Contains(names, name) {

@@ -17,6 +17,9 @@ var (
 type Clock struct {
 	Zone  *time.Location // for stamps without a zone
 	local time.Time      // the instant of the last stamp without a zone
+
+	Zoned  bool  // the last stamp had a zone, at Offset
+	Offset int32 // seconds east of Greenwich
 }
 
 // stamp is a date and a time of day.
@@ -32,6 +35,7 @@ type stamp struct {
 // zone, Z, -0500, -05:00 or -05, with or without a blank before it. whole: without a fraction.
 func (c *Clock) parse(v []byte) (at time.Time, whole bool, err error) {
 	var s stamp
+	c.Zoned = false
 	rest, ok := s.date(v)
 	if !ok || len(rest) < 9 || rest[0] != ':' && rest[0] != 'T' && rest[0] != ' ' {
 		return at, false, ErrTime
@@ -52,6 +56,7 @@ func (c *Clock) parse(v []byte) (at time.Time, whole bool, err error) {
 	if !ok {
 		return at, false, ErrTime
 	}
+	c.Zoned, c.Offset = true, int32(offset)
 	return time.Unix(s.unix()-int64(offset), int64(s.nanos)).In(c.Zone), s.whole, nil
 }
 

@@ -24,6 +24,13 @@ func LayoutOf(format string) (string, error) {
 			continue
 		}
 		i++
+		if i < len(format) && strings.IndexByte("fLN", format[i]) >= 0 { // digits after a point or comma
+			if s := b.String(); s == "" || s[len(s)-1] != '.' && s[len(s)-1] != ',' {
+				return "", fmt.Errorf("%%%c needs a point or a comma before it, as in %%S.%%%c", format[i], format[i])
+			}
+			b.WriteString("999999999")
+			continue
+		}
 		if i == len(format) || names[format[i]] == "" {
 			return "", fmt.Errorf("%.20q has a part that is not understood; known are %%Y %%m %%d %%b %%H %%M %%S %%T %%F %%z and their like", format)
 		}

@@ -21,9 +21,10 @@ import (
 
 // Cluster says where the brokers are, and how to speak with them.
 type Cluster struct {
-	Brokers        string // host:port, separated by commas
-	Topic          string
-	APIVersion     string // "": what the brokers offer
+	Brokers        string  // host:port, separated by commas
+	Topic          string  // the first topic
+	Topics         []Topic // all topics with their weights; nil: Topic alone
+	APIVersion     string  // "": what the brokers offer
 	Client         string
 	ConnectTimeout time.Duration
 	TLS            TLS
@@ -60,6 +61,7 @@ const (
 func New(client string) Cluster {
 	return Cluster{
 		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second, ClientID: "takt",
+		SASL: SASL{Kerberos: Kerberos{Service: kerberosService, Config: kerberosConfig}},
 		Dial: (&net.Dialer{}).DialContext, Traffic: &Traffic{},
 	}
 }
@@ -73,7 +75,7 @@ func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
 
 func (c *Cluster) addClusterFlags(fs *pflag.FlagSet, clients []string) {
 	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
-	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
+	fs.Var(topicsFlag{value.Text(&c.Topic), c}, "topic", "`NAME`, or several: a=3,b=1")
 	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
 	fs.Var(value.Text(&c.APIVersion), "api-version", "use the protocol of Kafka `VERSION` at most, such as 2.8.0; without it what the brokers offer")
 	fs.Var(value.Text(&c.ClientID), "client-id", "`NAME` of takt in the brokers' logs and quotas")
@@ -95,8 +97,11 @@ func (c *Cluster) addSecurityFlags(fs *pflag.FlagSet) {
 func (c *Cluster) Validate() (faults value.Faults) {
 	faults.Add(c.Properties.faults...)
 	for _, b := range c.Addresses() {
-		_, _, err := net.SplitHostPort(b)
-		faults.If(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
+		_, port, err := net.SplitHostPort(b)
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		faults.If(err != nil || port == "", "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
 	faults.If(c.ClientID == "", "--client-id is empty; name takt, or leave the flag out")
 	faults.If(c.Topic == "", "--topic is empty; name the topic")
@@ -119,7 +124,12 @@ func NoArguments(args []string) []error {
 }
 
 // Addresses are the brokers to ask first, host:port.
-func (c *Cluster) Addresses() []string { return strings.Split(c.Brokers, ",") }
+func (c *Cluster) Addresses() (list []string) {
+	for b := range strings.SplitSeq(c.Brokers, ",") {
+		list = append(list, strings.TrimSpace(b))
+	}
+	return list
+}
 
 // shortVersion is the version without its third number, which changed no protocol
 // since 1.0; before that there were four numbers.
@@ -172,7 +182,7 @@ func (c *Cluster) readTLS() error {
 
 // Variables are the settings that shape the load or the target.
 func (c *Cluster) Variables() map[string]any {
-	v := map[string]any{"brokers": c.Brokers, "topic": c.Topic, "client": c.Client, "tls": c.TLS.On}
+	v := map[string]any{"brokers": c.Brokers, "topic": c.topicText(), "client": c.Client, "tls": c.TLS.On}
 	for name, value := range map[string]string{"api_version": c.APIVersion, "sasl": c.SASL.Mechanism} {
 		if value != "" {
 			v[name] = value

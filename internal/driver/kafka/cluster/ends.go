@@ -7,12 +7,20 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+// Look is an answer to the question where partitions end.
+type Look struct {
+	Began time.Time
+	Ends  map[int32]int64 // of partitions whose leaders answered in time
+	Errs  map[int32]error // of the others
+}
 
 // WatchEnds asks twice a second for the ends of partitions until stop is called. A consumer learns
 // them from the answers to its fetches, but a consumer that does not fetch has a lag, too.
-func (c *Cluster) WatchEnds(partitions func() []int32, committed bool, found func(ends map[int32]int64)) (stop func(), err error) {
-	client, err := kgo.NewClient(append(c.Franz(), kgo.RequestRetries(1))...)
+func (c *Cluster) WatchEnds(partitions func() []int32, committed bool, found func(Look)) (stop func(), err error) {
+	client, err := kgo.NewClient(append(c.Franz(), kgo.RequestRetries(1), kgo.MetadataMinAge(Freshness))...)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +31,9 @@ func (c *Cluster) WatchEnds(partitions func() []int32, committed bool, found fun
 		defer tick.Stop()
 		for {
 			if list := partitions(); len(list) > 0 {
-				found(c.endsOf(ctx, client, list, committed))
+				if l := c.endsOf(ctx, client, list, committed); ctx.Err() == nil {
+					found(l)
+				}
 			}
 			select {
 			case <-tick.C:
@@ -39,21 +49,34 @@ func (c *Cluster) WatchEnds(partitions func() []int32, committed bool, found fun
 	}, nil
 }
 
-// endsOf are the ends of those partitions whose leaders answer in time.
-func (c *Cluster) endsOf(ctx context.Context, client *kgo.Client, partitions []int32, committed bool) map[int32]int64 {
+// endsOf asks the leader of each partition. One that does not answer does not hide the others.
+func (c *Cluster) endsOf(ctx context.Context, client *kgo.Client, partitions []int32, committed bool) Look {
+	l := Look{Began: time.Now(), Ends: map[int32]int64{}, Errs: map[int32]error{}}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	ends := map[int32]int64{}
-	resp, err := offsetRequest(c.Topic, partitions, OffsetLatest, committed).RequestWith(ctx, client)
-	if err != nil {
-		return ends
-	}
-	for _, t := range resp.Topics {
-		for _, p := range t.Partitions {
-			if kerr.ErrorForCode(p.ErrorCode) == nil {
-				ends[p.Partition] = p.Offset
+	for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, OffsetLatest, committed)) {
+		if shard.Err != nil {
+			l.fail(shard.Req, shard.Err)
+			continue
+		}
+		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					l.Errs[p.Partition] = err
+				} else {
+					l.Ends[p.Partition] = p.Offset
+				}
 			}
 		}
 	}
-	return ends
+	return l
+}
+
+// fail notes that a request for some partitions has no answer.
+func (l *Look) fail(request kmsg.Request, err error) {
+	for _, t := range request.(*kmsg.ListOffsetsRequest).Topics {
+		for _, p := range t.Partitions {
+			l.Errs[p.Partition] = err
+		}
+	}
 }

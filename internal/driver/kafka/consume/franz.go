@@ -22,14 +22,18 @@ type franzConsumer struct {
 	fetching chan struct{} // closed when the first fetch is sent
 	once     sync.Once
 	over     atomic.Bool // the run is over
+	answers  sync.Map    // by broker: instant of the last answer to a fetch
 
 	take  taking
 	batch []message
 	data  []*kgo.Record // records of batch
+
+	failure error // of --capture
 }
 
 func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	f := &franzConsumer{Options: o, r: r, fetching: make(chan struct{})}
+	r.outages.watch(f.answered)
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
@@ -37,18 +41,23 @@ func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	opts := append(o.Cluster.Franz(), kgo.FetchIsolationLevel(isolation), kgo.FetchMinBytes(int32(o.MinBytes)),
 		kgo.FetchMaxWait(o.MaxWait), kgo.KeepControlRecords(), kgo.MetadataMinAge(cluster.Freshness), kgo.WithHooks(f))
 	if o.Group != "" {
-		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()),
-			kgo.MetadataMaxAge(cluster.WatchEvery), kgo.AdjustFetchOffsetsFn(f.assigned), kgo.OnPartitionsRevoked(f.revoked), kgo.OnPartitionsLost(f.lost))
+		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Names()...), kgo.ConsumeResetOffset(o.offset()),
+			kgo.MetadataMaxAge(cluster.WatchEvery), kgo.AdjustFetchOffsetsFn(f.assigned), kgo.OnPartitionsRevoked(f.revoked), kgo.OnPartitionsLost(f.lost),
+			kgo.OnPartitionsAssigned(f.joined))
+		opts = append(opts, o.Members.franz()...)
 		if o.Instance != "" {
 			opts = append(opts, kgo.InstanceID(o.Instance))
 		}
 	} else {
-		at := map[int32]kgo.Offset{}
+		at := map[string]map[int32]kgo.Offset{}
 		for p, offset := range o.offsets {
-			at[p] = kgo.NewOffset().At(offset)
-			r.begin(p, offset)
+			if at[p.topic] == nil {
+				at[p.topic] = map[int32]kgo.Offset{}
+			}
+			at[p.topic][p.partition] = kgo.NewOffset().At(offset)
+			r.begin(0, p, offset)
 		}
-		opts = append(opts, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: at}))
+		opts = append(opts, kgo.ConsumePartitions(at))
 	}
 	var err error
 	f.client, err = kgo.NewClient(opts...)
@@ -69,39 +78,49 @@ func (o *Options) offset() kgo.Offset {
 // Without a committed offset --from decides, but partitions added during the run start at
 // their beginning.
 func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	var old, added []int32
+	var old, added []place
 	nowhere := f.offset().EpochOffset().Offset
-	for p, offset := range offsets[f.Topic] {
-		switch at := offset.EpochOffset().Offset; {
-		case at >= 0 && at != nowhere:
-			f.r.begin(p, at)
-		case p >= f.known:
-			added = append(added, p)
-		default:
-			old = append(old, p)
+	for topic, list := range offsets {
+		for n, offset := range list {
+			p := place{topic, n}
+			switch at := offset.EpochOffset().Offset; {
+			case at >= 0 && at != nowhere:
+				f.r.begin(f.member, p, at)
+			case n >= f.known[topic]:
+				added = append(added, p)
+			default:
+				old = append(old, p)
+			}
 		}
 	}
 	for _, ask := range []struct {
-		partitions []int32
+		partitions []place
 		at         int64
 	}{{old, f.At}, {added, cluster.OffsetBeginning}} {
-		starts, err := f.ListOffsets(ctx, ask.partitions, ask.at, f.Committed)
+		starts, err := f.offsetsOf(ctx, ask.partitions, ask.at)
 		if err != nil {
 			return nil, err
 		}
 		for p, at := range starts {
-			offsets[f.Topic][p] = kgo.NewOffset().At(at)
-			f.r.begin(p, at)
+			offsets[p.topic][p.partition] = kgo.NewOffset().At(at)
+			f.r.begin(f.member, p, at)
 		}
 	}
 	return offsets, nil
+}
+
+// joined notes the generation of the group that this member is part of.
+func (f *franzConsumer) joined(_ context.Context, cl *kgo.Client, _ map[string][]int32) {
+	if _, generation := cl.GroupMetadata(); generation >= 0 {
+		f.r.generation(f.member, generation)
+	}
 }
 
 // revoked commits the offsets read, before other members of the group continue.
 func (f *franzConsumer) revoked(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
 	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cluster.CloseTime) // ctx may already have ended
 	defer cancel()
-	if err := cl.CommitMarkedOffsets(commit); err != nil {
+	if err := cl.CommitMarkedOffsets(commit); err != nil && !errors.Is(err, errCut) {
 		f.r.troubles.add(fmt.Errorf("what was read cannot be committed: %w", err))
 	}
 	f.lost(ctx, cl, partitions)
@@ -113,22 +132,22 @@ func (f *franzConsumer) lost(_ context.Context, _ *kgo.Client, partitions map[st
 	if f.over.Load() {
 		return
 	}
-	for _, p := range partitions[f.Topic] {
-		f.r.leave(p)
+	for _, p := range placesOf(partitions) {
+		f.r.leave(f.member, p)
 	}
 }
 
 // Follow implements consumer; a group finds partitions itself.
-func (f *franzConsumer) Follow(from, to int32) {
+func (f *franzConsumer) Follow(topic string, from, to int32) {
 	if f.Group != "" {
 		return
 	}
 	at := map[int32]kgo.Offset{}
 	for p := from; p < to; p++ {
 		at[p] = kgo.NewOffset().AtStart()
-		f.r.begin(p, 0)
+		f.r.begin(0, place{topic, p}, 0)
 	}
-	f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{f.Topic: at})
+	f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: at})
 }
 
 // OnBrokerWrite implements kgo.HookBrokerWrite.
@@ -136,6 +155,22 @@ func (f *franzConsumer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _,
 	if key == kmsg.Fetch.Int16() {
 		f.once.Do(func() { close(f.fetching) })
 	}
+}
+
+// OnBrokerRead implements kgo.HookBrokerRead.
+func (f *franzConsumer) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
+	if key == kmsg.Fetch.Int16() && err == nil {
+		f.answers.Store(broker.NodeID, time.Now())
+	}
+}
+
+// answered is the instant at which the leader of a partition last answered a fetch; zero: unknown.
+func (f *franzConsumer) answered(at place) time.Time {
+	leader, _, err := f.client.PartitionLeader(at.topic, at.partition)
+	if when, ok := f.answers.Load(leader); ok && err == nil {
+		return when.(time.Time)
+	}
+	return time.Time{}
 }
 
 // await waits until the broker has the first fetch.
@@ -154,13 +189,13 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 	for {
 		fetches := f.client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			f.over.Store(true)
+			f.over.Store(!errors.Is(context.Cause(ctx), errRestart))
 			return ctx.Err()
 		}
 		now := time.Now()
 		for _, e := range fetches.Errors() {
 			if cluster.Lasts(e.Err) {
-				return fmt.Errorf("partition %d cannot be read: %w", e.Partition, e.Err)
+				return fmt.Errorf("%v cannot be read: %w", place{e.Topic, e.Partition}, e.Err)
 			}
 			f.r.troubles.add(e.Err)
 		}
@@ -169,6 +204,9 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 				f.hand(records, p.HighWatermark, now)
 			}
 		})
+		if f.failure != nil {
+			return f.failure
+		}
 	}
 }
 
@@ -179,17 +217,22 @@ func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
 	for _, r := range records {
 		if !r.Attrs.IsControl() {
 			f.data = append(f.data, r)
-			f.batch = append(f.batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: end})
+			f.batch = append(f.batch, message{topic: r.Topic, partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: end})
 		}
 	}
 	wanted := 0
 	if len(f.batch) > 0 {
 		wanted = f.take(f.batch, now)
 	}
+	if f.into != nil && f.failure == nil && wanted == len(f.batch) {
+		f.failure = f.keep(records[0].Partition, slices.Clone(f.data), records[len(records)-1].Offset+1, end)
+	} else if f.into != nil && f.failure == nil {
+		f.failure = f.keep(records[0].Partition, slices.Clone(f.data[:wanted]), 0, end)
+	}
 	var read *kgo.Record
 	if wanted == len(f.batch) {
 		read = records[len(records)-1]
-		f.r.pass(read.Partition, read.Offset+1)
+		f.r.pass(place{read.Topic, read.Partition}, read.Offset+1)
 	} else if wanted > 0 {
 		read = f.data[wanted-1]
 	}

@@ -5,15 +5,14 @@ package consume
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/driver/kafka/capture"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
@@ -25,20 +24,26 @@ type Options struct {
 	cluster.Cluster
 	Group     string // "": partitions are assigned
 	Instance  string // static member of Group; "": dynamic
+	Members   Membership
 	Partition string // a list of numbers; "": all
 	From      string // beginning, latest, or an instant
 	Committed bool
 	MinBytes  int
 	MaxWait   time.Duration // of a fetch
 
+	Capture     string // file for the records; "": none
+	CaptureSize int64  // its largest size in bytes
+
 	Exit bool // at the end that the log has at the start
 
 	At int64 // what From says, as Kafka's ListOffsets takes it
 
-	known   int32 // partitions of the topic
-	ends    map[int32]int64
+	into    *capture.Writer  // nil: nothing is captured
+	member  int              // number of the member in this process, from 0
+	known   map[string]int32 // number of partitions, by topic
+	ends    map[place]int64
 	wanted  []int32
-	offsets map[int32]int64 // where to start, of assigned partitions
+	offsets map[place]int64 // where to start, of assigned partitions
 }
 
 // The names of Options.From.
@@ -49,13 +54,14 @@ const (
 
 // New are the options with their defaults.
 func New() *Options {
-	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
+	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond, CaptureSize: 1 << 30, Members: Membership{Count: 1, Protocol: protocolClassic, Down: downTime}}
 }
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.AddFlags(fs, cluster.ClientFranz, cluster.ClientSarama)
 	value.Declare(fs, value.GroupMessages, o.addReadFlags, "group", "from", "exit")
+	value.Declare(fs, value.GroupMessages, o.Members.addFlags)
 	value.Declare(fs, value.GroupConnections, o.AddFetchFlags)
 }
 
@@ -65,6 +71,8 @@ func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
+	fs.Var(value.OutFile(&o.Capture), "capture", "write the records to this `FILE`, compressed if it ends with .zst or .gz, for produce --recorded")
+	fs.Var(value.Size(&o.CaptureSize), "capture-size", "end the run before the file of --capture is larger than `BYTES`")
 	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
 }
 
@@ -89,6 +97,8 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
 	faults.If(o.Instance != "" && o.Group == "", "--group-instance-id is given without --group; add the group")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
+	o.checkMembership(&faults)
+	o.checkCapture(&faults)
 	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
 	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
@@ -144,9 +154,13 @@ func (o *Options) Variables() map[string]any {
 	v["from"], v["read_committed"], v["fetch_min_bytes"], v["fetch_max_wait_s"] = o.From, o.Committed, o.MinBytes, o.MaxWait.Seconds()
 	if o.Group != "" {
 		v["group"] = o.Group
+		o.Members.variables(v)
 	}
 	if o.Instance != "" {
 		v["group_instance_id"] = o.Instance
+	}
+	if o.Capture != "" {
+		v["capture"], v["capture_size"] = o.Capture, o.CaptureSize
 	}
 	if o.Partition != "" {
 		v["partition"] = o.Partition
@@ -165,17 +179,24 @@ func (o *Options) NoAnswer() (why, instead string) {
 // Open makes the driver of one run.
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
-	r := NewReceiver(o.Traffic, nil)
+	r := NewReceiver(o.Traffic, nil, o.Names()...)
+	if o.Group != "" {
+		r.turnover.members = o.Members.Count
+	}
+	r.outages = newOutages(o.MaxWait, len(o.Names()) > 1, r.Arrivals)
 	return &takt.Driver{
 		Phases:  cluster.Phases(),
 		Probe:   o.Probe,
+		Outage:  r.outages.log.Newest,
 		Lag:     r.Lag,
 		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
 		Finish: func(ctx context.Context, rep *takt.Report) error {
 			o.FindLag(ctx, r, rep)
 			r.Describe(rep)
+			r.outages.log.Describe(rep, false)
 			o.Properties.Describe(rep)
 			o.Traffic.DescribeTopic(rep)
+			o.describeCapture(rep)
 			return nil
 		},
 	}, nil
@@ -187,25 +208,28 @@ var errRead = errors.New("everything was read")
 func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r.until, r.full = o.ends, func() { stop(errRead) }
+	if o.Exit {
+		r.until, r.full = o.ends, func() { stop(errRead) }
+	}
+	if o.Capture != "" {
+		if err := o.beginCapture(); err != nil {
+			return err
+		}
+	}
+	r.outages.start = time.Now()
 	c, err := o.connect(r)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	unwatch, err := o.watch(c, func(err error) { stop(err) })
+	unwatch, err := o.watch(r, c, func(err error) { stop(err) })
 	if err != nil {
 		return err
 	}
 	defer unwatch()
-	unfollow, err := o.WatchEnds(r.read, o.Committed, r.raiseEnds)
-	if err != nil {
-		return err
-	}
-	defer unfollow()
 	err = r.receive(ctx, c, sink)
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errRead):
+	case errors.Is(cause, errRead), errors.Is(err, capture.ErrFull):
 		return nil
 	case cause != nil:
 		return cause
@@ -213,45 +237,14 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 	return err
 }
 
-// watch looks at the topic for c.
-func (o *Options) watch(c Consumer, gone func(error)) (stop func(), err error) {
-	from := o.known
-	return o.WatchTopic(from, func(_ context.Context, partitions int32) bool {
-		if len(o.wanted) == 0 {
-			c.Follow(from, partitions)
-		}
-		from = partitions
-		return true
-	}, gone)
-}
-
-// lagTime is how long brokers may take to say where the log ends.
-const lagTime = 2 * time.Second
-
-// FindLag asks where the log ends when the run does: a client knows that of the partitions
-// that it has just read.
-func (o *Options) FindLag(ctx context.Context, r *Receiver, rep *takt.Report) {
-	ctx, cancel := context.WithTimeout(ctx, lagTime)
-	defer cancel()
-	if o.Group == "" && len(o.wanted) == 0 {
-		if there, err := o.Partitions(ctx); err == nil {
-			for p := o.known; p < int32(len(there)); p++ {
-				r.add(p)
-			}
-		}
-	}
-	ends, err := o.ListOffsets(ctx, r.read(), cluster.OffsetLatest, o.Committed)
-	if err != nil {
-		rep.Warn("lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
-		return
-	}
-	r.setEnds(ends)
-	if n := r.notBegun(); n > 0 {
-		rep.Warn("lag", "the reading of %d assigned partitions had not begun when the run ended, so lag leaves them out", n)
-	}
-}
-
 func (o *Options) connect(r *Receiver) (Consumer, error) {
+	if o.Members.Count > 1 || o.Members.Every > 0 {
+		return o.openMembers(r)
+	}
+	return o.connectMember(r)
+}
+
+func (o *Options) connectMember(r *Receiver) (Consumer, error) {
 	switch {
 	case o.Client == cluster.ClientSarama && o.Group != "":
 		return o.openSaramaGroup(r)
@@ -277,31 +270,4 @@ func (o *Options) Listen(r *Receiver) (Consumer, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// Probe finds the partitions and where to start in each.
-func (o *Options) Probe(ctx context.Context) error {
-	there, err := o.FindTopic(ctx, nil)
-	if err != nil {
-		return err
-	}
-	o.known, o.ends = int32(len(there)), nil
-	if o.Exit {
-		if o.ends, err = o.ListOffsets(ctx, there, cluster.OffsetLatest, o.Committed); err != nil {
-			return err
-		}
-	}
-	if o.Group != "" {
-		return nil
-	}
-	for _, p := range o.wanted {
-		if !slices.Contains(there, p) {
-			return fmt.Errorf("topic %s has no partition %d; it has %d, counted from 0", o.Topic, p, len(there))
-		}
-	}
-	if len(o.wanted) > 0 {
-		there = o.wanted
-	}
-	o.offsets, err = o.ListOffsets(ctx, there, o.At, o.Committed)
-	return err
 }

@@ -2,7 +2,6 @@ package consume
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 // message is a received record.
 type message struct {
+	topic     string
 	partition int32
 	offset    int64
 	value     []byte
@@ -26,6 +26,8 @@ type message struct {
 	stamped  bool
 	transfer time.Duration // transit time; negative: the clocks differ
 }
+
+func (m *message) place() place { return place{m.topic, m.partition} }
 
 // maxBatch is the largest number of messages in a consumer's batch.
 const maxBatch = 512
@@ -41,9 +43,9 @@ type Consumer interface {
 	// consume hands over arriving messages until ctx ends, or an error is permanent. Several
 	// goroutines may call take.
 	consume(ctx context.Context, take taking) error
-	// Follow also reads added partitions, from a number to another, unless the library finds
-	// them itself. It may run in parallel with other methods.
-	Follow(from, to int32)
+	// Follow also reads added partitions of a topic, from a number to another, unless the library
+	// finds them itself. It may run in parallel with other methods.
+	Follow(topic string, from, to int32)
 	Close()
 }
 
@@ -52,16 +54,20 @@ type Receiver struct {
 	traffic *cluster.Traffic
 	only    *cluster.RunID // run whose records count, for e2e; nil: all runs
 
-	until map[int32]int64 // end offsets to reach, by partition; nil: the run ends otherwise
+	topics []string // topics that are read
+
+	until map[place]int64 // end offsets to reach, by partition; nil: the run ends otherwise
 	full  func()          // called when all ends are reached
 
 	mu         sync.Mutex
 	ledger     *ledger.Ledger[cluster.StreamKey]
 	from       string // start of transfer: due, sent, or "" for unknown yet
 	skewed     uint64 // messages that arrived before they were due: the clocks differ
-	partitions map[int32]*partition
-	assigned   []int32 // what a group gave this client last, begun or not
+	partitions map[place]*partition
+	assigned   map[int][]place // what a group gave each member of this process last, begun or not
+	turnover   turnover
 	troubles   troubles
+	outages    *outages // nil: another part of the run sees them
 }
 
 // troubles are errors from which a client recovered.
@@ -91,7 +97,14 @@ func (t *troubles) describe(rep *takt.Report) {
 type partition struct {
 	received  uint64
 	next, end int64 // offsets
-	left      bool  // another member of the group reads the partition now
+	left      bool  // no member of this process reads the partition now
+	owner     int   // member of this process that reads it, or read it last
+
+	seen    int64         // offset after the last record that was ever received
+	last    time.Time     // when the last records came
+	paused  bool          // the group gave the partition anew, and no record has come since
+	pauses  int           // number of pauses
+	longest time.Duration // longest pause
 }
 
 // lag is how many records this consumer has not read.
@@ -112,10 +125,10 @@ func (r *Receiver) Lag() (sum int64) {
 	return sum
 }
 
-// NewReceiver returns a Receiver that counts its bytes with t. only is the run whose records count;
-// nil: all runs.
-func NewReceiver(t *cluster.Traffic, only *cluster.RunID) *Receiver {
-	return &Receiver{traffic: t, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[int32]*partition{}}
+// NewReceiver returns a Receiver for these topics that counts its bytes with t. only is the run whose
+// records count; nil: all runs.
+func NewReceiver(t *cluster.Traffic, only *cluster.RunID, topics ...string) *Receiver {
+	return &Receiver{traffic: t, topics: topics, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[place]*partition{}, assigned: map[int][]place{}}
 }
 
 // Start points of transfer latencies.
@@ -181,34 +194,44 @@ func (r *Receiver) count(batch []message, wanted int) {
 // place counts a batch for its partition. The caller holds the lock.
 func (r *Receiver) place(batch []message, wanted int) {
 	first, last := &batch[0], &batch[len(batch)-1]
-	p := r.partitions[first.partition]
+	p := r.partitions[first.place()]
 	if p == nil {
 		p = &partition{next: first.offset}
-		r.partitions[first.partition] = p
+		r.partitions[first.place()] = p
 	}
 	p.end = max(p.end, last.end, last.offset+1)
 	if wanted > 0 {
 		p.received += uint64(wanted)
 		p.next = batch[wanted-1].offset + 1
+		for i := 0; i < wanted && batch[i].offset < p.seen; i++ {
+			r.turnover.reread++
+		}
+		p.seen = max(p.seen, p.next)
 	}
 	r.checkEnds()
 }
 
-// begin notes the offset from which a partition is read.
-func (r *Receiver) begin(number int32, offset int64) {
+// begin notes the offset from which a member reads a partition. Without a group the member is 0.
+func (r *Receiver) begin(member int, at place, offset int64) {
+	r.outages.begun(at, time.Now())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.partitions[number]
+	p := r.partitions[at]
 	if p == nil {
-		p = &partition{}
-		r.partitions[number] = p
+		p = &partition{owner: member}
+		r.partitions[at] = p
+	} else if r.turnover.settled {
+		p.paused = true
+		if p.owner != member {
+			r.turnover.moves++
+		}
 	}
-	p.next, p.end, p.left = offset, max(p.end, offset), false
+	p.next, p.end, p.left, p.owner = offset, max(p.end, offset), false, member
 	r.checkEnds()
 }
 
 // add notes a partition that was added too late to be read.
-func (r *Receiver) add(number int32) {
+func (r *Receiver) add(number place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.partitions[number] == nil {
@@ -216,11 +239,11 @@ func (r *Receiver) add(number int32) {
 	}
 }
 
-// assign notes the partitions that a group gave this client.
-func (r *Receiver) assign(mine []int32) {
+// assign notes the partitions that a group gave a member.
+func (r *Receiver) assign(member int, mine []place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.assigned = mine
+	r.assigned[member] = mine
 }
 
 // notBegun is how many assigned partitions have no start yet: where their reading begins, and so
@@ -228,26 +251,61 @@ func (r *Receiver) assign(mine []int32) {
 func (r *Receiver) notBegun() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.assigned {
-		if r.partitions[p] == nil {
-			n++
+	for _, list := range r.assigned {
+		for _, p := range list {
+			if r.partitions[p] == nil {
+				n++
+			}
 		}
 	}
 	return n
 }
 
-// leave notes that another member of the group now reads a partition.
-func (r *Receiver) leave(number int32) {
+// leave notes that a member no longer reads a partition.
+func (r *Receiver) leave(member int, at place) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p := r.partitions[number]; p != nil {
+	if p := r.partitions[at]; p != nil && p.owner == member {
 		p.left = true
 	}
+	r.mu.Unlock() // outages ask what has arrived
+	r.outages.left(at, time.Now())
+}
+
+// lagOf is how many records of a partition are not read.
+func (r *Receiver) lagOf(at place) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[at]; p != nil {
+		return p.lag()
+	}
+	return 0
+}
+
+// leaveAll notes that a member reads nothing any more.
+func (r *Receiver) leaveAll(member int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.assigned, member)
+	for _, p := range r.partitions {
+		p.left = p.left || p.owner == member
+	}
+}
+
+// of are the partitions that a member reads.
+func (r *Receiver) of(member int) (list []place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at, p := range r.partitions {
+		if !p.left && p.owner == member {
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // pass notes the offset up to which a partition was read: Kafka's own records are not
 // messages.
-func (r *Receiver) pass(number int32, offset int64) {
+func (r *Receiver) pass(number place, offset int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p := r.partitions[number]; p != nil {
@@ -274,7 +332,7 @@ func (r *Receiver) checkEnds() {
 }
 
 // read are the partitions that this consumer reads.
-func (r *Receiver) read() (list []int32) {
+func (r *Receiver) read() (list []place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number, p := range r.partitions {
@@ -285,8 +343,18 @@ func (r *Receiver) read() (list []int32) {
 	return list
 }
 
+// readOf are the partitions of a topic that this consumer reads.
+func (r *Receiver) readOf(topic string) (list []int32) {
+	for _, p := range r.read() {
+		if p.topic == topic {
+			list = append(list, p.partition)
+		}
+	}
+	return list
+}
+
 // setEnds sets the partitions' end offsets.
-func (r *Receiver) setEnds(ends map[int32]int64) {
+func (r *Receiver) setEnds(ends map[place]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number, end := range ends {
@@ -296,15 +364,16 @@ func (r *Receiver) setEnds(ends map[int32]int64) {
 	}
 }
 
-// raiseEnds notes the ends of partitions during the run. Answers to fetches may know later ones.
-func (r *Receiver) raiseEnds(ends map[int32]int64) {
+// look notes the ends of a topic's partitions during the run. Answers to fetches may know later ones.
+func (r *Receiver) look(topic string, l cluster.Look) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for number, end := range ends {
-		if p := r.partitions[number]; p != nil {
+	for number, end := range l.Ends {
+		if p := r.partitions[place{topic, number}]; p != nil {
 			p.end = max(p.end, end)
 		}
 	}
+	r.mu.Unlock()
+	r.outages.looked(topic, l, time.Now(), r.lagOf)
 }
 
 // receive is takt.Driver.Receive of consumers.
@@ -319,7 +388,11 @@ func (r *Receiver) receive(ctx context.Context, c Consumer, sink takt.Sink) erro
 		}
 		r.traffic.Drain(&results[0])
 		wanted := sink.Received(results[:len(batch)])
+		if wanted > 0 {
+			r.recordPause(sink, batch, at)
+		}
 		r.count(batch, wanted)
+		r.outages.arrived(batch[0].place(), at)
 		return wanted
 	})
 }
@@ -370,13 +443,8 @@ func (r *Receiver) Arrivals() outage.Arrivals {
 func (r *Receiver) Describe(rep *takt.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all, lag := map[string]any{}, int64(0)
-	for i, p := range r.partitions {
-		rest := p.lag()
-		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": rest}
-		lag += rest
-	}
-	rep.Extra["partitions_received"], rep.Extra["lag"] = all, lag
+	r.describePartitions(rep)
+	r.describeGroup(rep)
 	if r.from != "" {
 		rep.Extra["transfer_from"] = r.from
 	}

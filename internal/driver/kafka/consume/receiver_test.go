@@ -10,7 +10,7 @@ import (
 
 func offsets(from, to int) (all []message) {
 	for i := from; i < to; i++ {
-		all = append(all, message{partition: 1, offset: int64(i)})
+		all = append(all, message{topic: "t", partition: 1, offset: int64(i)})
 	}
 	return all
 }
@@ -27,7 +27,7 @@ func TestLag(t *testing.T) {
 		{offsets(10, 15), 0, 0, 5},
 		{offsets(10, 15), 3, 3, 2},
 		{offsets(13, 20), 7, 10, 0},
-		{append(offsets(20, 21), message{partition: 1, offset: 21, end: 40}), 2, 12, 18},
+		{append(offsets(20, 21), message{topic: "t", partition: 1, offset: 21, end: 40}), 2, 12, 18},
 		{offsets(22, 24), 2, 14, 16},
 	} {
 		r.count(c.batch, c.wanted)

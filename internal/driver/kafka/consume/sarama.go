@@ -22,6 +22,7 @@ func (o *Options) saramaConsumerConfig() *sarama.Config {
 		c.Offsets.Initial = sarama.OffsetNewest
 	}
 	c.Group.InstanceId = o.Instance
+	o.Members.sarama(s)
 	if o.Committed {
 		c.IsolationLevel = sarama.ReadCommitted
 	}
@@ -30,7 +31,7 @@ func (o *Options) saramaConsumerConfig() *sarama.Config {
 
 // messageOf converts m.
 func messageOf(m *sarama.ConsumerMessage) message {
-	out := message{partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp}
+	out := message{topic: m.Topic, partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp}
 	for _, h := range m.Headers {
 		if string(h.Key) == cluster.StampHeader {
 			out.header = h.Value
@@ -73,18 +74,18 @@ func (o *Options) openSaramaPartitions(r *Receiver) (Consumer, error) {
 	}
 	s := &saramaPartitions{Options: o, r: r, consumer: c}
 	for p, offset := range o.offsets {
-		r.begin(p, offset)
+		r.begin(0, p, offset)
 		if err := s.open(p, offset); err != nil {
 			s.Close()
-			return nil, fmt.Errorf("partition %d cannot be read: %w", p, err)
+			return nil, fmt.Errorf("%v cannot be read: %w", p, err)
 		}
 	}
 	return s, nil
 }
 
 // open begins to fetch a partition.
-func (s *saramaPartitions) open(partition int32, offset int64) error {
-	pc, err := s.consumer.ConsumePartition(s.Topic, partition, offset)
+func (s *saramaPartitions) open(at place, offset int64) error {
+	pc, err := s.consumer.ConsumePartition(at.topic, at.partition, offset)
 	if err != nil {
 		return err
 	}
@@ -98,11 +99,12 @@ func (s *saramaPartitions) open(partition int32, offset int64) error {
 }
 
 // Follow implements consumer.
-func (s *saramaPartitions) Follow(from, to int32) {
-	for p := from; p < to; p++ {
-		s.r.begin(p, 0)
+func (s *saramaPartitions) Follow(topic string, from, to int32) {
+	for n := from; n < to; n++ {
+		p := place{topic, n}
+		s.r.begin(0, p, 0)
 		if err := s.open(p, sarama.OffsetOldest); err != nil {
-			s.r.troubles.add(fmt.Errorf("partition %d, which was added, cannot be read: %w", p, err))
+			s.r.troubles.add(fmt.Errorf("%v, which was added, cannot be read: %w", p, err))
 		}
 	}
 }
@@ -190,7 +192,7 @@ func (o *Options) openSaramaGroup(r *Receiver) (Consumer, error) {
 }
 
 // Follow implements consumer: a group finds partitions itself.
-func (s *saramaGroup) Follow(int32, int32) {}
+func (s *saramaGroup) Follow(string, int32, int32) {}
 
 // consume implements consumer.
 func (s *saramaGroup) consume(ctx context.Context, take taking) error {
@@ -201,7 +203,7 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 		}
 	}()
 	for ctx.Err() == nil {
-		err := s.group.Consume(ctx, []string{s.Topic}, s)
+		err := s.group.Consume(ctx, s.Names(), s)
 		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
 			break
 		}
@@ -215,16 +217,17 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 // Setup implements sarama.ConsumerGroupHandler. A partition added during the run without a
 // committed offset is read from its beginning.
 func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
-	mine := session.Claims()[s.Topic]
-	s.r.assign(mine)
-	for _, p := range s.r.read() {
+	mine := placesOf(session.Claims())
+	s.r.generation(s.member, session.GenerationID())
+	s.r.assign(s.member, mine)
+	for _, p := range s.r.of(s.member) {
 		if !slices.Contains(mine, p) {
-			s.r.leave(p)
+			s.r.leave(s.member, p)
 		}
 	}
 	for _, p := range mine {
-		if p >= s.known {
-			session.MarkOffset(s.Topic, p, 0, "") // no effect if a later offset was committed
+		if p.partition >= s.known[p.topic] {
+			session.MarkOffset(p.topic, p.partition, 0, "") // no effect if a later offset was committed
 		}
 	}
 	return nil
@@ -248,7 +251,7 @@ func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sa
 			batch = gather(batch[:0], m, claim.Messages())
 			batch[len(batch)-1].end = claim.HighWaterMarkOffset()
 			if n := s.take(batch, time.Now()); n > 0 {
-				session.MarkOffset(s.Topic, m.Partition, batch[n-1].offset+1, "")
+				session.MarkOffset(m.Topic, m.Partition, batch[n-1].offset+1, "")
 			}
 		case <-session.Context().Done():
 			return nil
@@ -258,15 +261,15 @@ func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sa
 
 // claimed notes the start of a claim.
 func (s *saramaGroup) claimed(ctx context.Context, claim sarama.ConsumerGroupClaim) error {
-	p, at := claim.Partition(), claim.InitialOffset()
+	p, at := place{claim.Topic(), claim.Partition()}, claim.InitialOffset()
 	if at < 0 { // sarama's constants for the ends are Kafka's
-		starts, err := s.ListOffsets(ctx, []int32{p}, at, s.Committed)
+		starts, err := s.offsetsOf(ctx, []place{p}, at)
 		if err != nil {
 			return err
 		}
 		at = starts[p]
 	}
-	s.r.begin(p, at)
+	s.r.begin(s.member, p, at)
 	return nil
 }
 

@@ -21,12 +21,24 @@ const mostWaiting = 0.01
 
 // describeBacklog names the settings that delayed records which only waited for a writer when
 // the schedule ended, if the records are many.
-func (p *Run) describeBacklog(rep *takt.Report) {
-	waited := float64(p.backlog.Load())
-	due, writers := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers
-	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*p.batchSize) || waited <= mostWaiting*due {
+func (r *Runs) describeBacklog(rep *takt.Report) {
+	p := r.list[0] // all topics have equal workers
+	waited := 0.0
+	for _, one := range r.list {
+		waited += float64(max(0, one.backlog.Load()))
+	}
+	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers*len(r.list), p.batchSize
+	if p.filling && p.text.recorded == nil { // the limit is bytes
+		records = max(1, p.batchBytes/p.workers[0].recordSize(0))
+	}
+	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*records) || waited <= mostWaiting*due {
 		return
 	}
-	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, or lower the rate",
+	if p.filling {
+		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are under way (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
+			waited, due, 100*waited/due, writers, p.batchBytes, len(p.workers), p.writers, p.batchBytes)
+		return
+	}
+	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
 		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
 }

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type record struct {
 	pending
 	partition int32
 	stream    uint16
+	part      uint16 // place of its part in the batch
 	number    uint64 // number in its stream and partition
 	bytes     int32  // size of the message
 	err       error  // nil: acknowledged
@@ -43,12 +45,13 @@ type batch struct {
 	ops      []pending
 	tokens   []uint64  // tokens of ops: enough for the answer to a uniform batch
 	room     int       // largest size in bytes of the records of ops
+	full     bool      // another record would not have fitted
 	records  []record  // records of ops; empty for a uniform batch, unless it fails
 	contents []content // contents of ops, for a client library
 	keys     []byte    // keys of the records
-	parts    []*part   // parts, one per partition; they contain the records' values
+	parts    []*part   // parts, each for a partition; they contain the records' values
 	spare    []*part
-	byPlace  []*part        // parts by partition, if records have keys
+	byPlace  []*part        // the newest parts by partition, if records have keys
 	sealed   []*kafka.Batch // the batches of parts, for kafka.Producer
 	began    time.Time
 	left     atomic.Int32 // number of records without an answer
@@ -71,6 +74,7 @@ func (n *numbers) grow(partitions int32) {
 type part struct {
 	kafka.Batch
 	batch    *batch
+	index    uint16 // place in batch.parts
 	first    uint64 // number of the first record, in a uniform batch
 	bytes    int    // bytes of the messages, in a uniform batch
 	answered []record
@@ -92,12 +96,14 @@ func (b *batch) fill() {
 	b.records, b.contents = b.records[:0], b.contents[:0]
 	partitions := w.partitions.Load() // others may add partitions
 	b.numbers.grow(partitions)
-	if w.text.key != nil {
+	if w.text.isKeyed() {
 		b.fillByKey(partitions)
 		return
 	}
 	turn := w.turn
-	w.turn = (w.turn + 1) % partitions
+	if w.onTurn += b.room; !w.filling || b.full || w.onTurn >= w.batchBytes {
+		w.turn, w.onTurn = (w.turn+1)%partitions, 0
+	}
 	p := b.part(turn, b.room)
 	p.first, p.bytes = (*b.numbers)[turn], 0
 	for i := range b.ops {
@@ -114,18 +120,28 @@ func (b *batch) fillByKey(partitions int32) {
 	b.keys = slices.Grow(b.keys[:0], len(b.ops)*w.text.keyBytes())
 	for i := range b.ops {
 		op := &b.ops[i]
-		from := len(b.keys)
-		b.keys = w.text.key.Append(b.keys, op.seq)
-		key := b.keys[from:len(b.keys):len(b.keys)]
-		partition := w.route(key, partitions)
+		var key []byte
+		var partition int32
+		if w.text.recorded != nil {
+			one := w.text.recorded.of(op.seq)
+			key, partition = one.Key, w.again(one, partitions)
+		} else {
+			from := len(b.keys)
+			b.keys = w.text.key.Append(b.keys, op.seq)
+			key = b.keys[from:len(b.keys):len(b.keys)]
+			partition = w.route(key, partitions)
+		}
 		p := b.byPlace[partition]
-		if p == nil {
+		if p == nil || w.filling && p.Filled()+w.recordSize(op.seq) > w.batchBytes && len(b.parts) < maxParts {
 			p = b.part(partition, 0)
 			b.byPlace[partition] = p
 		}
 		b.render(p, op, key)
 	}
 }
+
+// maxParts is the largest number of parts in a batch.
+const maxParts = math.MaxUint16
 
 // part adds a part to the batch, with room for this many bytes.
 func (b *batch) part(partition int32, room int) *part {
@@ -137,6 +153,7 @@ func (b *batch) part(partition int32, room int) *part {
 		p.Ended = p.end
 	}
 	p.Reset(partition, room)
+	p.index = uint16(len(b.parts))
 	b.parts = append(b.parts, p)
 	return p
 }
@@ -145,14 +162,19 @@ func (b *batch) part(partition int32, room int) *part {
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
-	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), size, op.seq), w.tail)
+	headers, stampAt := w.tail, w.stampAt
+	if w.text.recorded != nil {
+		one := w.text.recorded.of(op.seq)
+		headers, stampAt = one.Headers, one.StampAt
+	}
+	value, tail := p.End(w.text.append(p.Begin(key, size, headers), size, op.seq), headers)
 	if size == kafka.Null {
 		value, size = nil, 0
 	}
 	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
-	if w.stampAt > 0 {
-		m.stamp = tail[w.stampAt : w.stampAt+cluster.StampBytes]
+	if stampAt > 0 {
+		m.stamp = tail[stampAt : stampAt+cluster.StampBytes]
 	}
 	if !w.plain {
 		s := &b.stamp
@@ -169,6 +191,9 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	if !w.uniform {
 		b.keep(p, op, *number, size)
 	}
+	if w.text.recorded != nil {
+		w.text.recorded.done(op.seq)
+	}
 	*number++
 	return size
 }
@@ -184,7 +209,7 @@ func (b *batch) detail() {
 
 // keep adds the record of op, which is in p.
 func (b *batch) keep(p *part, op *pending, number uint64, bytes int) {
-	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.Stream, number: number, bytes: int32(bytes)})
+	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.Stream, part: p.index, number: number, bytes: int32(bytes)})
 }
 
 // arrive notes the instant at which an answer came to this host.
@@ -238,7 +263,7 @@ func (p *part) end(arrived time.Time, err error) {
 	case b.worker.apart:
 		p.answered = p.answered[:0]
 		for i := range b.records {
-			if r := &b.records[i]; r.partition == p.Partition() {
+			if r := &b.records[i]; r.part == p.index {
 				r.err = err
 				p.answered = append(p.answered, *r)
 			}

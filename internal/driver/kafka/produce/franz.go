@@ -31,7 +31,7 @@ func (o *Options) openFranz(i int) (client, error) {
 	opts := append(o.Cluster.Franz(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0), // takt's own writers collect batches
-		kgo.MaxBufferedRecords(2*o.BatchSize*o.Writers+1),
+		kgo.MaxBufferedRecords(2*o.BatchSize*o.writersOf(o.Partitions)+1),
 		kgo.ProducerBatchMaxBytes(int32(o.largest())),
 		kgo.BrokerMaxWriteBytes(int32(max(100<<20, 2*o.largest()))),
 		kgo.RecordDeliveryTimeout(o.Timeout), kgo.ProduceRequestTimeout(o.Timeout),
@@ -39,7 +39,7 @@ func (o *Options) openFranz(i int) (client, error) {
 	)
 	switch {
 	case o.Transaction > 0:
-		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.RunID, i)), kgo.TransactionTimeout(transactionTime))
+		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.RunID, o.firstStream+i)), kgo.TransactionTimeout(transactionTime))
 	case o.Idempotence:
 		opts = append(opts, kgo.AllowIdempotentProduceCancellation()) // a record without an answer must fail in time
 	default:

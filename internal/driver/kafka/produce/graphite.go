@@ -61,12 +61,12 @@ const (
 	graphiteTimeout = 5 * time.Second // of one connection
 )
 
-// start begins to send the figures of m; nil if nobody asked.
-func (g *Graphite) start(m *meter, every time.Duration) *graphite {
+// start begins to send the figures of the meters; nil if nobody asked.
+func (g *Graphite) start(meters []*meter, every time.Duration) *graphite {
 	if g.IP == "" {
 		return nil
 	}
-	s := &graphite{Graphite: *g, every: every, window: m.watch(), queue: make(chan []byte, graphiteQueue), quit: make(chan struct{})}
+	s := &graphite{Graphite: *g, every: every, window: watch(meters...), queue: make(chan []byte, graphiteQueue), quit: make(chan struct{})}
 	s.done.Go(s.measure)
 	s.done.Go(s.send)
 	return s

@@ -89,8 +89,8 @@ func (m *meter) failure(err error) {
 
 // window computes figures of the time since its last cut. Each reader has its own window.
 type window struct {
-	meter               *meter
-	bytes, sent, failed uint64 // counts of the meter at the last cut
+	meters              []*meter
+	bytes, sent, failed uint64 // counts of the meters at the last cut
 
 	mu      sync.Mutex
 	took    []time.Duration // latencies of every step-th batch
@@ -105,10 +105,12 @@ type window struct {
 // second one, then every fourth, so that its whole time has equal weight.
 const maxTook = 1 << 20
 
-// watch adds a window, before the first record.
-func (m *meter) watch() *window {
-	w := &window{meter: m, step: 1}
-	m.windows = append(m.windows, w)
+// watch adds a window on all meters, before the first record.
+func watch(meters ...*meter) *window {
+	w := &window{meters: meters, step: 1}
+	for _, m := range meters {
+		m.windows = append(m.windows, w)
+	}
 	return w
 }
 
@@ -145,9 +147,11 @@ const binCount = 10
 
 // cut computes the figures of the last span and begins a new one.
 func (w *window) cut(span time.Duration) figures {
-	m := w.meter
-	bytes, failed := m.bytes.Load(), m.failed.Load()
-	sent := failed + total(m.written())
+	var bytes, failed, sent uint64
+	for _, m := range w.meters {
+		bytes, failed, sent = bytes+m.bytes.Load(), failed+m.failed.Load(), sent+total(m.written())
+	}
+	sent += failed
 	f := figures{span: span, bytes: bytes - w.bytes, sent: sent - w.sent, failed: failed - w.failed}
 	w.bytes, w.sent, w.failed = bytes, sent, failed
 	w.mu.Lock()

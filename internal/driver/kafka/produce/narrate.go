@@ -31,7 +31,7 @@ const maxEmitted = 100
 // Narrate is driver.Load.Narrate. It is called before each Open and prints
 // the start lines.
 func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()) {
-	n := &narrator{out: w, topic: o.Topic, every: float64(o.Interval), silent: !o.EmitErrors}
+	n := &narrator{out: w, topic: strings.Join(o.Names(), ", "), every: float64(o.Interval), silent: !o.EmitErrors}
 	o.narrator = n
 	fmt.Fprintf(w, "\nStarting %d client workers, %d writers per worker\n", o.Workers, o.Writers)
 	size := fmt.Sprintf("%d bytes", o.MessageSize)
@@ -57,14 +57,16 @@ func (n *narrator) connected(worker int) {
 	n.stamped("worker_%d connected", worker)
 }
 
-// follow makes m the source of the figures.
-func (n *narrator) follow(m *meter) {
+// follow makes the meters the source of the figures.
+func (n *narrator) follow(meters ...*meter) {
 	if n == nil {
 		return
 	}
-	n.window = m.watch()
-	if !n.silent {
-		m.onFailure = n.failure
+	n.window = watch(meters...)
+	for _, m := range meters {
+		if !n.silent {
+			m.onFailure = n.failure
+		}
 	}
 }
 

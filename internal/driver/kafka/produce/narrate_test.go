@@ -91,7 +91,7 @@ Compression: \w+, RequiredAcks: \w+
 
 func TestFiguresAreFinite(t *testing.T) {
 	m := newMeter(1)
-	w := m.watch()
+	w := watch(m)
 	f := w.cut(0) // nothing was sent, and no time went by
 	if f.perSecond(f.sent) != 0 || f.errorRate() != 0 || f.output() != "0KB/sec" {
 		t.Errorf("%+v", f)
@@ -105,7 +105,7 @@ func TestFiguresAreFinite(t *testing.T) {
 // Of more batches than a window holds, those that are kept come from all of it.
 
 func TestWindowThins(t *testing.T) {
-	w := newMeter(1).watch()
+	w := watch(newMeter(1))
 	const n = 3 * maxTook
 	for i := range n {
 		w.add(time.Duration(i))
@@ -152,7 +152,7 @@ func TestEmitErrors(t *testing.T) {
 func TestGraphiteNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(1)
-		s := &graphite{every: time.Second, window: m.watch(), queue: make(chan []byte, graphiteQueue), quit: make(chan struct{})}
+		s := &graphite{every: time.Second, window: watch(m), queue: make(chan []byte, graphiteQueue), quit: make(chan struct{})}
 		s.done.Go(s.measure)
 		for range graphiteQueue + 7 {
 			m.batch(time.Millisecond)

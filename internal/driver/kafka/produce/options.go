@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	Messages    []string
 	Data        string // file with one message a line
 	Graphite    Graphite
+	Recorded    Recorded
 
 	Key         string
 	Tombstones  float64 // share of records without a value
@@ -49,12 +51,17 @@ type Options struct {
 	Linger      time.Duration
 	Timeout     time.Duration // time limit for a record
 	Idempotence bool
-	Transaction int // records in a transaction; 0: no transactions
+	idempotence bool // Idempotence was given, true or false
+	Transaction int  // records in a transaction; 0: no transactions
 	Create      cluster.Create
 
 	RunID      cluster.RunID // of the current run, set by Begin
+	each       []*Options    // by topic, set by Begin; one topic: only the options themselves
 	Partitions int32         // number of partitions of the topic, set by Probe
 
+	firstStream int // number of the first stream of the topic
+
+	filling    bool          // batches fill up to BatchBytes while records linger
 	until      time.Duration // end of the schedule; 0: unknown, or a closed loop
 	before     *logEnds      // ends of the partitions before the run; nil: there are acknowledgements, or no broker
 	text       *text
@@ -85,8 +92,8 @@ const maxBytes = 1 << 30
 func New() *Options {
 	return &Options{
 		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
-		Acks: AcksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
-		Graphite: newGraphite(), Create: cluster.NewCreate(),
+		Acks: AcksLocal, Workers: 1, Writers: defaultWriter, MaxOpen: 5, Interval: 5, BatchBytes: defaultBytes, Timeout: 10 * time.Second,
+		Recorded: Recorded{Speed: 1}, Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
 }
 
@@ -97,6 +104,7 @@ func (o *Options) Validate(args []string) []error {
 	faults.Add(o.Cluster.Validate()...)
 	o.checkNumbers(&faults)
 	o.checkWays(&faults)
+	o.checkRecorded(&faults)
 	faults.Add(o.Graphite.validate())
 	if len(faults) > 0 {
 		return faults
@@ -119,7 +127,7 @@ func (o *Options) checkNumbers(faults *value.Faults) {
 	} {
 		faults.Range(f.name, f.value, f.least, maxBytes)
 	}
-	faults.If(o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers, "--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams)
+	faults.If(o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers/len(o.Names()), "--workers times --writers-per-worker, times the number of topics, is more than %d; lower one of them", ledger.MaxStreams)
 	faults.If(o.ProduceRate == 0, "--produce-rate is 0; give records per second, or leave it out")
 	faults.If(o.Timeout <= 0 || o.Linger < 0, "--timeout must be above 0 and --linger not below; a record without a bound can hang for ever")
 }
@@ -144,9 +152,10 @@ func (o *Options) Unused() (flags []string, why string) { return engine.LoopFlag
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
 	o.ReadProperties()
-	if o.Client == cluster.ClientTakt && (o.Idempotence || o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
+	if o.Client == cluster.ClientTakt && (o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
 		o.Client = cluster.ClientFranz
 	}
+	o.shapeIdempotence()
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
 		rate := engine.PerSecond(float64(o.ProduceRate))
 		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
@@ -157,15 +166,16 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.Connections > 0 {
 		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
 	}
+	o.shapeRecorded(e)
 	o.seed, o.until = e.Seed, 0
 	if s, err := e.Source(); err == nil && !e.Closed() {
 		o.until = max(0, s.End())
 	}
-	least := o.Workers * o.Transaction // with less a transaction would never be full
+	least := o.Workers * o.Transaction * len(o.Names()) // with less a transaction would never be full
 	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == inFlight {
 		e.MaxInFlight = inFlight
 		if e.Closed() {
-			e.MaxInFlight = o.Workers * o.Writers * o.BatchSize
+			e.MaxInFlight = o.Workers * o.Writers * o.BatchSize * len(o.Names())
 		}
 		e.MaxInFlight = max(e.MaxInFlight, least, 1)
 	}
@@ -173,7 +183,50 @@ func (o *Options) Shape(e *engine.Options) {
 		o.shapeFault = value.Faultf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
 	}
 	e.Drain.SetFallback(o.Timeout)
+	if !e.Closed() {
+		o.shapeBatches()
+	}
 }
+
+// shapeIdempotence sets what Java's producer does, too: who waits for all replicas is idempotent.
+// sarama would send one request at a time then, so there the flag decides alone.
+func (o *Options) shapeIdempotence() {
+	own := o.Client == cluster.ClientTakt || o.Client == cluster.ClientFranz
+	if !o.idempotence && own && o.Acks == AcksAll && o.NewestProduce() >= kafka.Oldest {
+		o.Idempotence = true
+	}
+}
+
+const (
+	defaultBytes  = 1_000_012 // franz-go's default, the largest batch that brokers accept
+	defaultWriter = 5
+	lingerBytes   = 16 << 10 // batch.size of Java's producer
+	leastRecord   = 8        // bytes of the smallest record
+)
+
+// shapeBatches sets the limits of batches at a rate with --linger, where no flag says otherwise:
+// those of Java's producer, whose batches have a limit of bytes and not of records.
+func (o *Options) shapeBatches() {
+	if o.Linger <= 0 || o.BatchSize > 1 {
+		return
+	}
+	if o.BatchBytes == defaultBytes {
+		o.BatchBytes = lingerBytes
+	}
+	o.BatchSize, o.filling = max(1, o.BatchBytes/leastRecord), true
+}
+
+// writersOf is the number of writers of each worker. Java's producer has as many requests in flight
+// as a connection may have, each with a batch for each partition.
+func (o *Options) writersOf(partitions int32) int {
+	if !o.filling || o.Writers != defaultWriter || o.unordered() {
+		return o.Writers
+	}
+	return max(o.Writers, min(o.MaxOpen*int(partitions), mostWriters))
+}
+
+// mostWriters is the largest number of writers that takt chooses itself.
+const mostWriters = 100
 
 // Secrets implements takt.Secretive.
 func (o *Options) Secrets() []string { return o.SASL.Secrets() }
@@ -188,6 +241,11 @@ func (o *Options) Variables() map[string]any {
 		"keys": o.Key != "", "headers": len(o.Headers), "stamps": !o.Plain,
 	})
 	switch {
+	case o.Recorded.File != "":
+		v["recorded"], v["speed"] = o.Recorded.File, o.Recorded.Speed
+		if o.Recorded.MaxGap > 0 {
+			v["max_gap_s"] = o.Recorded.MaxGap.Seconds()
+		}
 	case o.Data != "":
 		v["data"] = o.Data
 	case len(o.Messages) > 0:
@@ -240,6 +298,9 @@ func (o *Options) tail() (tail []byte, stampAt int) {
 	return tail, bytes.Index(tail, room.Value)
 }
 
+// unordered reports whether writers do not wait for each other.
+func (o *Options) unordered() bool { return o.Client == cluster.ClientSarama }
+
 func (o *Options) inValue() bool {
 	return o.text.random != nil && o.text.least() >= cluster.StampBytes && !o.Plain
 }
@@ -247,7 +308,7 @@ func (o *Options) inValue() bool {
 // Open makes the driver of one run.
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Begin()
-	var p *Run
+	var p *Runs
 	d := &takt.Driver{
 		Phases: cluster.Phases(),
 		OneWay: o.oneWay(),
@@ -256,8 +317,9 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			if p, err = o.Start(sink, false); err != nil {
 				return nil, err
 			}
-			return p.Client(), o.Watch(p, p.Grow)
+			return p.Client(), p.Watch(o, func(one *Run, _ string) func(context.Context, int32) bool { return one.Grow })
 		},
+		Outage: func() (takt.Outage, bool) { return p.Outage() },
 		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)
@@ -271,29 +333,37 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	return d, nil
 }
 
-// Watch watches the topic for p.
-func (o *Options) Watch(p *Run, grown func(context.Context, int32) bool) (err error) {
-	if !o.Noop {
-		p.unwatch, err = o.WatchTopic(o.Partitions, grown, p.forsake)
-	}
-	return err
-}
-
 // Begin makes the data of one run.
 func (o *Options) Begin() {
 	o.Traffic, o.before = &cluster.Traffic{}, nil
 	o.Partitions = 1
 	_, _ = rand.Read(o.RunID[:]) // it never fails
+	o.each = o.topics()
 }
 
-// Probe finds the topic, and creates it if Create.On.
+// Probe finds the topics, and creates them if Create.On.
 func (o *Options) Probe(ctx context.Context) error {
-	partitions, err := o.FindTopic(ctx, &o.Create)
-	o.Partitions = int32(len(partitions))
-	if err == nil {
-		o.before = o.findEnds(ctx, partitions)
+	if o.each == nil {
+		o.each = o.topics()
 	}
-	return err
+	for _, one := range o.each {
+		partitions, err := one.FindTopic(ctx, &o.Create)
+		if err != nil {
+			return err
+		}
+		one.Partitions, one.before = int32(len(partitions)), one.findEnds(ctx, partitions)
+	}
+	return nil
+}
+
+// Known is the number of partitions of a topic.
+func (o *Options) Known(topic string) int32 {
+	for _, one := range o.each {
+		if one.Topic == topic {
+			return one.Partitions
+		}
+	}
+	return 0
 }
 
 // oneWay reports whether records have no acknowledgement.
@@ -310,14 +380,13 @@ func (o *Options) NoAnswer() (why, instead string) {
 	return "", ""
 }
 
-// Start connects all workers. received: an operation ends with its receipt, not with its
-// acknowledgement.
-func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
+// newRun makes the load of one topic, without connections.
+func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	now := time.Now()
 	p := &Run{
-		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
-		unordered: o.Client == cluster.ClientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
-		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
+		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		unordered: o.unordered(), apart: o.text.isKeyed() && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		writers: o.writersOf(o.Partitions), batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling,
 		transaction: o.Transaction, timeout: o.Timeout,
 	}
 	p.partitions.Store(o.Partitions)
@@ -328,16 +397,18 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
 	}
 	p.meter = newMeter(o.Partitions)
-	p.outages.grow(o.Partitions)
-	o.narrator.follow(p.meter)
-	p.graphite = o.Graphite.start(p.meter, time.Duration(o.Interval)*time.Second)
+	p.outages.log = log
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// connect connects the workers of one topic.
+func (o *Options) connect(p *Run) error {
 	for i := range o.Workers {
 		w := newWorker(p, i)
 		var err error
 		if w.client, err = o.openClient(i, p); err != nil {
-			_ = p.close() // the first error counts
-			return nil, err
+			return err
 		}
 		p.workers = append(p.workers, w)
 		o.narrator.connected(i + 1)
@@ -345,7 +416,7 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 	if o.before != nil {
 		p.await = o.awaitStored
 	}
-	return p, nil
+	return nil
 }
 
 func (o *Options) openClient(i int, p *Run) (client, error) {

@@ -11,7 +11,8 @@ import (
 
 // outages are the times in which partitions accepted no records.
 type outages struct {
-	log   outage.Log
+	log   *outage.Log                    // of all topics
+	topic string                         // of several; "": there is one
 	parts atomic.Pointer[[]*outage.Part] // by partition
 	has   func(cluster.StreamKey, uint64) bool
 }
@@ -23,22 +24,25 @@ func (o *outages) grow(partitions int32) {
 		list = append(list, *old...)
 	}
 	for n := int32(len(list)); n < partitions; n++ {
-		list = append(list, o.log.Part(cluster.PartitionName(n)))
+		list = append(list, o.log.Part(o.name(n)))
 	}
 	o.parts.Store(&list)
 }
 
-func (o *outages) of(partition int32) *outage.Part { return (*o.parts.Load())[partition] }
-
-// Receives says what a consumer of this process counts, and which records it has.
-func (p *Run) Receives(arrivals func() outage.Arrivals, has func(cluster.StreamKey, uint64) bool) {
-	p.outages.log.Arrivals, p.outages.has = arrivals, has
+// name is how the report calls a partition.
+func (o *outages) name(partition int32) string {
+	if o.topic == "" {
+		return cluster.PartitionName(partition)
+	}
+	return o.topic + " " + cluster.PartitionName(partition)
 }
 
+func (o *outages) of(partition int32) *outage.Part { return (*o.parts.Load())[partition] }
+
 // again is called when takt's own client sends records of a partition again.
-func (p *Run) again(partition int32, records int, err error) {
+func (p *Run) again(partition int32, records int, sent time.Time, err error) {
 	part := p.outages.of(partition)
-	part.Lost(time.Since(p.start), err)
+	part.Lost(sent.Sub(p.start), time.Since(p.start), err)
 	part.Retried(records)
 }
 
@@ -49,7 +53,9 @@ func (p *Run) outcome(partition int32, records int, began time.Time, err error) 
 	case err == nil:
 		part.Worked(began.Sub(p.start), time.Since(p.start))
 	case cluster.Unreachable(err):
-		part.Lost(began.Sub(p.start), err)
+		part.Lost(began.Sub(p.start), began.Sub(p.start), err)
+		part.Failed(records)
+	case cluster.Classify(err) == cluster.ClassUnknownTopic: // the topic was deleted
 		part.Failed(records)
 	}
 }
@@ -69,15 +75,19 @@ func (p *Run) outcomes(b *batch) {
 const forever = 1 << 62
 
 // describeOutages adds the outages to the report.
-func (p *Run) describeOutages(r *takt.Report) {
-	o := &p.outages
-	if o.has != nil {
+func (r *Runs) describeOutages(rep *takt.Report) {
+	receives := false
+	for _, p := range r.list {
+		if p.outages.has == nil {
+			continue
+		}
+		receives = true
 		for _, a := range p.overdue(forever) {
 			p.missing(a)
 		}
 	}
-	o.log.Unordered = p.unordered
-	o.log.Describe(r, o.has != nil)
+	r.log.Unordered = r.list[0].unordered
+	r.log.Describe(rep, receives)
 }
 
 // missing tells the outages of a record that was acknowledged, if it was not received.

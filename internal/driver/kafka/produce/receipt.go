@@ -80,15 +80,15 @@ func (p *Run) tally(records []record, now time.Duration) {
 	}
 }
 
-// Lost is the number of acknowledged records that were not received, of the records that were
-// received and that has knows.
-func (p *Run) Lost(received uint64, has func(cluster.StreamKey, uint64) bool) uint64 {
+// fates are the number of acknowledged records, and of those that were received although they were
+// not acknowledged.
+func (p *Run) fates(has func(cluster.StreamKey, uint64) bool) (acked, unasked uint64) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
 	for _, f := range p.failed {
 		if has(cluster.StreamKey{Run: p.run, Stream: f.stream, Partition: f.partition}, f.number) {
-			received-- // received although not acknowledged
+			unasked++
 		}
 	}
-	return p.acked - min(p.acked, received)
+	return p.acked, unasked
 }

@@ -2,7 +2,6 @@ package produce
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,20 +13,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Run is the load of one run on all workers. It is the client of its operations.
+// Run is the load of one run on one topic, on all workers.
 type Run struct {
-	sink     takt.Sink
-	ctx      context.Context // ends with close
-	cancel   context.CancelFunc
-	start    time.Time // start of the run
-	epoch    int64     // start in ns since 1970
-	workers  []*worker
-	dealt    uint64 // number of operations given to workers; only for the pacer
-	traffic  *cluster.Traffic
-	meter    *meter
-	graphite *graphite // nil: no Graphite
+	sink    takt.Sink
+	ctx     context.Context // ends with close
+	cancel  context.CancelFunc
+	start   time.Time // start of the run
+	epoch   int64     // start in ns since 1970
+	workers []*worker
+	dealt   uint64 // number of operations given to workers; only for the pacer
+	traffic *cluster.Traffic
+	meter   *meter
 
 	run         cluster.RunID
+	firstStream int // number of the first stream of the topic
 	text        *text
 	headers     []kgo.RecordHeader // headers of every record
 	tail        []byte             // bytes after the value of every record: its headers
@@ -46,9 +45,9 @@ type Run struct {
 	inline      int // largest batch, in records, that the caller writes itself
 	batchSize   int // records in a batch
 	batchBytes  int
-	overhead    int // bytes of a record besides its value
 	linger      time.Duration
-	transaction int // records in a transaction; 0: no transactions
+	filling     bool // a batch is limited by its bytes, for each partition, and stays on a partition until it is full
+	transaction int  // records in a transaction; 0: no transactions
 	timeout     time.Duration
 
 	until   time.Duration         // end of the schedule; 0: unknown, or a closed loop
@@ -81,13 +80,11 @@ func (p *Run) started(at time.Time) {
 	}
 }
 
-// Client is p as the engine sees it.
-func (p *Run) Client() *takt.AsyncClient {
-	return &takt.AsyncClient{StartAll: p.startAll, Started: p.started, Flush: p.flush, Close: p.close}
-}
-
 // startAll gives operations to the workers in turn.
 func (p *Run) startAll(ops []takt.Op) {
+	if p.text.recorded != nil {
+		p.text.recorded.put(ops)
+	}
 	first := p.dealt // not the operations' numbers: a shard has only every n-th
 	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {
@@ -134,7 +131,6 @@ func (p *Run) close() error {
 		p.stored = p.await(p.ctx, p.meter.written())
 	}
 	p.cancel()
-	p.graphite.stop()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -220,30 +216,4 @@ func (p *Run) finishUniform(b *batch) {
 	part := b.parts[0]
 	p.meter.acknowledged(part.Partition(), len(b.tokens), part.bytes)
 	p.finishGood(b.tokens, b.lastArrival())
-}
-
-// Describe adds the driver's part of the report.
-func (p *Run) Describe(r *takt.Report) {
-	extra := r.Extra
-	acked := map[string]uint64{}
-	for i, n := range p.meter.written() {
-		acked[strconv.Itoa(i)] = n
-	}
-	extra["run"] = p.run.String()
-	extra["partitions"] = acked
-	extra["batches"] = p.meter.batches.Load()
-	extra["payload_bytes"] = p.meter.bytes.Load()
-	if n := p.traffic.Closed.Load(); n > 0 {
-		extra["connections_closed"] = n
-	}
-	if gone := p.gone.Load(); gone != nil {
-		r.Warn("broke_off", "the run ended before its time: %v", *gone)
-	}
-	p.describeBacklog(r)
-	p.describeOutages(r)
-	p.describeStored(r)
-	p.traffic.DescribeTopic(r)
-	if g := p.graphite; g != nil && g.lost.Load() > 0 {
-		r.Warn("graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
-	}
 }

@@ -82,7 +82,7 @@ func (o *Options) openSarama() (*saramaClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &saramaClient{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}, nil
+	return &saramaClient{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.writersOf(o.Partitions))}, nil
 }
 
 // write implements client.

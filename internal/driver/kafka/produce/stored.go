@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,8 +61,9 @@ func (p *Run) Settle() (s takt.Settlement) {
 	return s
 }
 
-// describeStored compares the records with the topic's growth.
-func (p *Run) describeStored(rep *takt.Report) {
+// describeStored compares the records with the growth of the topics.
+func (r *Runs) describeStored(rep *takt.Report) {
+	p := summed(r.list)
 	if p.await == nil {
 		return
 	}
@@ -77,6 +79,17 @@ func (p *Run) describeStored(rep *takt.Report) {
 	case l.Surplus > 0:
 		rep.Warn("ledger_surplus", "the topic gained %d records, and %d were acknowledged here%s: %d are there twice, or others write to the topic", p.stored.gained, l.Acknowledged, unsure(l.Uncertain), l.Surplus)
 	}
+}
+
+// summed is a Run with what the topics have of the records of all; the rest is that of the first.
+func summed(list []*Run) *Run {
+	p := &Run{oneWay: list[0].oneWay, transaction: list[0].transaction, traffic: list[0].traffic, await: list[0].await}
+	for _, one := range list {
+		s := &p.stored
+		s.written, s.gained, s.missing = s.written+one.stored.written, s.gained+one.stored.gained, s.missing+one.stored.missing
+		s.err = cmp.Or(s.err, one.stored.err)
+	}
+	return p
 }
 
 // ledger is what the brokers say of the records.
@@ -102,7 +115,8 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 // refused is the number of failed records that no broker can have.
 func refused(list []takt.ErrorClass) (n uint64) {
 	for _, e := range list {
-		if e.Class == cluster.ClassTooLarge || e.Class == cluster.ClassAuth {
+		switch e.Class {
+		case cluster.ClassTooLarge, cluster.ClassAuth, cluster.ClassUnknownTopic: // a deleted topic has nothing
 			n += e.Count
 		}
 	}

@@ -2,7 +2,10 @@ package produce
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -37,6 +40,10 @@ func (o *Options) openTakts(run *Run) (client, error) {
 	if o.Compression == "zstd" {
 		opt.Oldest = kafka.OldestZstd
 	}
+	if o.Idempotence {
+		opt.MaxOpen = min(opt.MaxOpen, kafka.MostOpenNumbered)
+		opt.Identify = func(ctx context.Context) (kafka.Identity, error) { return identify(ctx, leaders) }
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
 	defer cancel()
 	p, err := kafka.NewProducer(ctx, opt)
@@ -45,6 +52,30 @@ func (o *Options) openTakts(run *Run) (client, error) {
 		return nil, err
 	}
 	return &takts{p, leaders}, nil
+}
+
+// identifyEvery is the time between two requests for an identity.
+const identifyEvery = 50 * time.Millisecond
+
+// identify asks for the identity of an idempotent producer. A broker that has just started says
+// "later" first.
+func identify(ctx context.Context, c *kgo.Client) (kafka.Identity, error) {
+	for {
+		resp, err := kmsg.NewPtrInitProducerIDRequest().RequestWith(ctx, c)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.ErrorCode)
+		}
+		switch {
+		case err == nil:
+			return kafka.Identity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
+		case !kerr.IsRetriable(err) || ctx.Err() != nil:
+			return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
+		}
+		select {
+		case <-time.After(identifyEvery):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // write implements client.

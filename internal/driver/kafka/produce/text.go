@@ -11,14 +11,15 @@ import (
 
 // text makes the messages. It is only read, so workers share it.
 type text struct {
-	random *payload.Random // nil: lines or fixed
-	bytes  int             // of a random message
-	equal  bool            // all messages are random and of that size
-	sizes  *payload.Sizes  // distribution of bytes; nil: all are equal
-	graves graves          // records without a value
-	lines  *payload.Lines
-	fixed  []string
-	key    *payload.Template // nil: records have no key
+	random   *payload.Random // nil: lines or fixed
+	bytes    int             // of a random message
+	equal    bool            // all messages are random and of that size
+	sizes    *payload.Sizes  // distribution of bytes; nil: all are equal
+	graves   graves          // records without a value
+	lines    *payload.Lines
+	recorded *recorded // records of a file; nil: none
+	fixed    []string
+	key      *payload.Template // nil: records have no key
 }
 
 // size is how many bytes message seq has; kafka.Null: it is a tombstone.
@@ -39,6 +40,11 @@ func (t *text) drawn(seq uint64) int {
 // whole is the size of message seq if it is not a tombstone.
 func (t *text) whole(seq uint64) int {
 	switch {
+	case t.recorded != nil:
+		if value := t.recorded.of(seq).Value; value != nil {
+			return len(value)
+		}
+		return kafka.Null
 	case t.lines != nil:
 		return len(t.lines.At(seq))
 	case len(t.fixed) > 0:
@@ -85,6 +91,8 @@ func (t *text) append(dst []byte, size int, seq uint64) []byte {
 		return t.random.Append(dst, size, seq)
 	case size == kafka.Null:
 		return dst
+	case t.recorded != nil:
+		return append(dst, t.recorded.of(seq).Value...)
 	case t.lines != nil:
 		return append(dst, t.lines.At(seq)...)
 	case len(t.fixed) > 0:
@@ -92,6 +100,9 @@ func (t *text) append(dst []byte, size int, seq uint64) []byte {
 	}
 	return t.random.Append(dst, size, seq)
 }
+
+// isKeyed reports whether records choose their partitions.
+func (t *text) isKeyed() bool { return t.key != nil || t.recorded != nil }
 
 // keyBytes is how many bytes a key has at most.
 func (t *text) keyBytes() int {
@@ -114,7 +125,7 @@ func (o *Options) readText(seed uint64) (*text, error) {
 			return nil, err
 		}
 	}
-	if t.lines == nil && len(t.fixed) == 0 {
+	if t.lines == nil && len(t.fixed) == 0 && o.Recorded.File == "" {
 		t.random = payload.NewRandom(seed)
 	}
 	if o.Sizes != "" {

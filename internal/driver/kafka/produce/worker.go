@@ -53,7 +53,10 @@ type worker struct {
 	closed   bool
 	quiet    chan struct{} // closed when no goroutine works any more
 
-	turn int32 // partition of the next batch without keys; only for the goroutine that writes
+	waiting int // bytes of the records in the queue, if filling
+	// Only for the goroutine that writes.
+	turn   int32 // partition of the next batch without keys
+	onTurn int   // bytes written to that partition in a row, if filling
 }
 
 func newWorker(p *Run, id int) *worker {
@@ -66,9 +69,9 @@ func newWorker(p *Run, id int) *worker {
 	w.timer.Stop()
 	shared := &numbers{}
 	for i := range p.writers {
-		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(id)}, numbers: shared}
+		b := &batch{worker: w, stamp: cluster.Stamp{Run: p.run, Stream: uint16(p.firstStream + id)}, numbers: shared}
 		if p.unordered {
-			b.stamp.Stream, b.numbers = uint16(id*p.writers+i), &numbers{}
+			b.stamp.Stream, b.numbers = uint16(p.firstStream+id*p.writers+i), &numbers{}
 		}
 		w.idle = append(w.idle, b)
 	}
@@ -92,6 +95,9 @@ func (w *worker) push(ops []takt.Op, first uint64) {
 	for i := (w.id + all - first%all) % all; i < uint64(len(ops)); i += all {
 		op := &ops[i]
 		w.queue.Push(pending{token: op.Token, seq: op.Seq, due: op.Due})
+		if w.filling {
+			w.waiting += w.recordSize(op.Seq)
+		}
 	}
 	added := w.queue.Len() - before
 	switch {
@@ -118,14 +124,46 @@ func (w *worker) begin(j job) {
 	}
 }
 
-// ripen releases records that have lingered.
+// ripen releases all records when the oldest has lingered long enough. Since the timer was set,
+// full batches may have left, and the oldest may be younger.
 func (w *worker) ripen() {
 	w.mu.Lock()
 	w.waits = false
-	w.ripe = w.queue.Len()
+	if left := w.lingers(); left > 0 {
+		w.waits = true
+		w.timer.Reset(left)
+	} else {
+		w.ripe = w.queue.Len()
+	}
 	j := w.next()
 	w.mu.Unlock()
 	w.work(j)
+}
+
+// lingers is how long the oldest record still waits for others. The caller holds the lock.
+func (w *worker) lingers() time.Duration {
+	if w.queue.Len() == w.ripe {
+		return 0
+	}
+	return w.queue.At(w.ripe).due + w.linger - time.Since(w.start)
+}
+
+// recordSize is how many bytes record seq takes in a batch at most.
+func (w *worker) recordSize(seq uint64) int {
+	if r := w.text.recorded; r != nil {
+		one := r.of(seq)
+		return kafka.RecordSize(len(one.Key), w.text.size(seq), len(one.Headers))
+	}
+	return kafka.RecordSize(w.text.keyBytes(), w.text.size(seq), len(w.tail))
+}
+
+// mostBytes is how many bytes the records that a writer writes together have at most. With keys
+// they are for several partitions, each with batches of its own.
+func (w *worker) mostBytes() int {
+	if w.filling && w.text.isKeyed() {
+		return w.batchBytes * int(w.partitions.Load())
+	}
+	return w.batchBytes
 }
 
 // work does j and all work after it.
@@ -179,21 +217,26 @@ func (w *worker) take() *batch {
 		most = min(most, w.room)
 	}
 	n := min(most, w.queue.Len())
-	if n == 0 || len(w.idle) == 0 || (n < most && w.ripe == 0) {
+	limit := w.mostBytes()
+	full := n == most || w.filling && kafka.Overhead+w.waiting > limit
+	if n == 0 || len(w.idle) == 0 || !full && w.ripe == 0 {
 		return nil
 	}
 	last := len(w.idle) - 1
 	b := w.idle[last]
 	w.idle = w.idle[:last]
-	b.ops, b.tokens, b.room = b.ops[:0], b.tokens[:0], 0
+	b.ops, b.tokens, b.room, b.full = b.ops[:0], b.tokens[:0], 0, false
 	for range n {
-		size := w.text.size(w.queue.Head().seq) + w.overhead
-		if kafka.Overhead+b.room+size > w.batchBytes && len(b.ops) > 0 {
+		size := w.recordSize(w.queue.Head().seq)
+		if b.full = kafka.Overhead+b.room+size > limit && len(b.ops) > 0; b.full {
 			break
 		}
 		b.room += size
 		op := w.queue.Pop()
 		b.ops, b.tokens = append(b.ops, op), append(b.tokens, op.token)
+	}
+	if w.filling {
+		w.waiting -= b.room
 	}
 	w.ripe = max(0, w.ripe-len(b.ops))
 	w.room -= len(b.ops)

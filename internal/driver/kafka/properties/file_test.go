@@ -71,10 +71,11 @@ func FuzzParse(f *testing.F) {
 func TestJAAS(t *testing.T) {
 	const plain = "org.apache.kafka.common.security.plain.PlainLoginModule "
 	for text, want := range map[string]login{
-		plain + `required username="alice" password="a;b=\"c\\ d";`: {"PlainLoginModule", "alice", `a;b="c\ d`},
-		plain + `required password='p' serviceName="x" username=u;`: {"PlainLoginModule", "u", "p"},
-		plain + `required`:                           {"PlainLoginModule", "", ""},
-		`ScramLoginModule sufficient username = "a"`: {"ScramLoginModule", "a", ""},
+		`OAuthBearerLoginModule required clientId="c" clientSecret="s" scope="a b";`: {module: "OAuthBearerLoginModule", user: "c", password: "s", scope: "a b"},
+		plain + `required username="alice" password="a;b=\"c\\ d";`:                  {module: "PlainLoginModule", user: "alice", password: `a;b="c\ d`},
+		plain + `required password='p' serviceName="x" username=u;`:                  {module: "PlainLoginModule", user: "u", password: "p"},
+		plain + `required`:                           {module: "PlainLoginModule"},
+		`ScramLoginModule sufficient username = "a"`: {module: "ScramLoginModule", user: "a"},
 	} {
 		if l, err := parseJAAS(text); l != want || err != nil {
 			t.Errorf("%s: %+v, %v", text, l, err)
@@ -156,8 +157,11 @@ func TestRead(t *testing.T) {
 		{"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n" + jaas, map[string]string{"sasl-password-file": "f"}, "sasl=scram-sha-512|sasl-user=alice"},
 		{"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n" + jaas, map[string]string{"sasl-user": "bob"}, "sasl=scram-sha-512"},
 		{"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n" + jaas, nil, "sasl=plain|fault F:3: sasl.jaas.config names another login module than the mechanism plain needs; use PlainLoginModule"},
-		{"security.protocol=SASL_SSL", nil, "tls=true|fault F:1: security.protocol: sasl.mechanism is missing, which in Java means GSSAPI; takt has PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512"},
-		{"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER", nil, `tls=true|fault F:2: sasl.mechanism: the mechanism "OAUTHBEARER" is unknown; takt has PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512`},
+		{"security.protocol=SASL_SSL", nil, "tls=true|fault F:1: security.protocol: sasl.mechanism is missing, which in Java means GSSAPI; takt has it, if sasl.mechanism=GSSAPI says so"},
+		{"security.protocol=SASL_SSL\nsasl.mechanism=DIGEST-MD5", nil, `tls=true|fault F:2: sasl.mechanism: the mechanism "DIGEST-MD5" is unknown; takt has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER and GSSAPI`},
+		{"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.token.endpoint.url=file:///tmp/token", nil, "tls=true|sasl=oauthbearer|sasl-token-file=/tmp/token"},
+		{"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.token.endpoint.url=https://a/t\nsasl.jaas.config=OAuthBearerLoginModule required clientId=c clientSecret=s scope=x;", nil, "tls=true|sasl=oauthbearer|sasl-token-url=https://a/t|sasl-user=c|sasl-scope=x|sasl-password=s"},
+		{"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=GSSAPI\nsasl.kerberos.service.name=broker\nsasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true keyTab=\"/k\" principal=\"load@A\";", nil, "sasl=gssapi|sasl-service=broker|sasl-user=load@A|sasl-keytab=/k"},
 		{"security.protocol=TLS", nil, `fault F:1: security.protocol: "TLS" is not PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL`},
 		{"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location=ca\nssl.keystore.type=PEM\nssl.keystore.location=me\nssl.endpoint.identification.algorithm=", nil,
 			"tls=true|tls-any-host=true|tls-ca-cert=ca|tls-cert-file=me"},

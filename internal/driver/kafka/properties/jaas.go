@@ -10,6 +10,7 @@ import (
 type login struct {
 	module         string // the class, without its package
 	user, password string
+	scope, keytab  string
 }
 
 var errJAAS = errors.New(`sasl.jaas.config is not of the form CLASS required username="…" password="…"; write it so, in one line or with \ at the ends of lines`)
@@ -26,10 +27,16 @@ func parseJAAS(text string) (l login, err error) {
 			return l, errJAAS
 		}
 		switch value := tokens[i+2]; tokens[i] {
-		case "username":
+		case "keyTab":
+			l.keytab = value
+		case "username", "clientId", "principal":
 			l.user = value
-		case "password":
+		case "password", "clientSecret":
 			l.password = value
+		case "scope":
+			l.scope = value
+		case "unsecuredLoginStringClaim_sub":
+			return l, errors.New("sasl.jaas.config asks for an unsecured token, which takt does not make; write one into a file for --sasl-token-file")
 		case "tokenauth":
 			if value == "true" {
 				return l, errors.New("sasl.jaas.config asks for a delegation token, which takt does not have; give a user and a password")
@@ -89,8 +96,13 @@ func quoted(text string, quote byte) (token, rest string, closed bool) {
 // check refuses a module that does not belong to the mechanism.
 func (l login) check(mechanism string) error {
 	want := "ScramLoginModule"
-	if mechanism == "plain" {
+	switch mechanism {
+	case "plain":
 		want = "PlainLoginModule"
+	case "oauthbearer":
+		want = "OAuthBearerLoginModule"
+	case "gssapi":
+		want = "Krb5LoginModule"
 	}
 	if l.module != want {
 		return fmt.Errorf("sasl.jaas.config names another login module than the mechanism %s needs; use %s", mechanism, want)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -163,6 +164,12 @@ func rewrap(text string) []byte {
 // authenticate reads who the client is.
 func (r *reader) authenticate() {
 	mechanism := r.mechanism()
+	if mechanism == "oauthbearer" {
+		r.tokens()
+	}
+	if p := r.get("sasl.kerberos.service.name"); p != nil && mechanism == "gssapi" {
+		r.set(p, "sasl-service", p.value)
+	}
 	config := r.get("sasl.jaas.config")
 	if mechanism == "" || config == nil || r.isGiven("sasl-user") {
 		return
@@ -178,6 +185,12 @@ func (r *reader) authenticate() {
 	if l.user != "" {
 		r.set(config, "sasl-user", l.user)
 	}
+	if l.keytab != "" && !r.isGiven("sasl-keytab") {
+		r.set(config, "sasl-keytab", l.keytab)
+	}
+	if l.scope != "" && r.entries["sasl.oauthbearer.scope"] == nil {
+		r.set(config, "sasl-scope", l.scope)
+	}
 	if l.password != "" && !r.isGiven("sasl-password", "sasl-password-file") {
 		r.set(config, "sasl-password", l.password)
 	}
@@ -189,11 +202,11 @@ func (r *reader) mechanism() string {
 	if given, ok := r.flags.Given("sasl"); ok {
 		return given
 	}
-	known := map[string]string{"PLAIN": "plain", "SCRAM-SHA-256": "scram-sha-256", "SCRAM-SHA-512": "scram-sha-512"}
-	const advice = "takt has PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512"
+	known := map[string]string{"PLAIN": "plain", "SCRAM-SHA-256": "scram-sha-256", "SCRAM-SHA-512": "scram-sha-512", "OAUTHBEARER": "oauthbearer", "GSSAPI": "gssapi"}
+	const advice = "takt has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER and GSSAPI"
 	if p == nil {
 		if q := r.entries["security.protocol"]; q != nil {
-			r.fault(q, "sasl.mechanism is missing, which in Java means GSSAPI; %s", advice)
+			r.fault(q, "sasl.mechanism is missing, which in Java means GSSAPI; takt has it, if sasl.mechanism=GSSAPI says so")
 		}
 		return ""
 	}
@@ -204,4 +217,26 @@ func (r *reader) mechanism() string {
 	}
 	r.set(p, "sasl", word)
 	return word
+}
+
+// tokens reads where the tokens of OAUTHBEARER are from: a file, or an authorization server. Java chooses
+// by the class of a callback handler, which has no other effect here.
+func (r *reader) tokens() {
+	r.skip("sasl.login.callback.handler.class")
+	for _, f := range []struct{ key, flag string }{
+		{"sasl.oauthbearer.client.credentials.client.id", "sasl-user"}, {"sasl.oauthbearer.client.credentials.client.secret", "sasl-password"}, {"sasl.oauthbearer.scope", "sasl-scope"},
+	} {
+		if p := r.get(f.key); p != nil {
+			r.set(p, f.flag, p.value)
+		}
+	}
+	p := r.get("sasl.oauthbearer.token.endpoint.url")
+	if p == nil || r.isGiven("sasl-token", "sasl-token-file", "sasl-token-url") {
+		return
+	}
+	if u, err := url.Parse(p.value); err == nil && u.Scheme == "file" {
+		r.set(p, "sasl-token-file", u.Path)
+		return
+	}
+	r.set(p, "sasl-token-url", p.value)
 }

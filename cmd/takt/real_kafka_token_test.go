@@ -1,0 +1,62 @@
+//go:build real
+
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// unsigned is a token that the broker accepts without a signature.
+func unsigned(user string, lifetime time.Duration) string {
+	now := time.Now()
+	claims, _ := json.Marshal(map[string]any{"sub": user, "iat": now.Add(-time.Minute).Unix(), "exp": now.Add(lifetime).Unix()}) // plain values
+	encode := base64.RawURLEncoding.EncodeToString
+	return encode([]byte(`{"alg":"none"}`)) + "." + encode(claims) + "."
+}
+
+// The broker wants to see a token again every 2 s. Each client goes on with the token in the file, or with
+// the next one of an authorization server, whose tokens live for 3 s.
+func TestRealKafkaToken(t *testing.T) {
+	b := kafka(t)
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, pass, _ := r.BasicAuth(); user != "client" || pass != "sec ret" || r.FormValue("scope") != "load" || r.FormValue("grant_type") != "client_credentials" {
+			http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
+			return
+		}
+		asked.Add(1)
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":3}`, unsigned("takt", 3*time.Second))
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(unsigned("takt", time.Hour)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.produce(t, "-n", "1")
+	for client, from := range map[string][]string{
+		"takt": {"--sasl-token-url", server.URL, "--sasl-user", "client", "--sasl-password", "sec ret", "--sasl-scope", "load"}, "franz": {"--sasl-token-file", file}, "sarama": {"--sasl-token-file", file},
+	} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			r, code, said := runOnce(t, t.Context(), "kafka produce", append([]string{"--brokers", b.addr(saslPort), "--topic", "TestRealKafkaToken." + strings.TrimPrefix(topicOf(t), t.Name()+"."), "--client", client, "--sasl", "oauthbearer", "--rate", "200/s", "--duration", "5s", "--message-batch-size", "20"}, from...))
+			if code != 0 || r.Counts.OK != 1000 {
+				t.Errorf("exit code %d, counts %+v, errors %v\n%s", code, r.Counts, r.Errors, said)
+			}
+		})
+	}
+	t.Run("asked", func(t *testing.T) {})
+	_, code, said := runOnce(t, t.Context(), "kafka consume", []string{"--brokers", b.addr(saslPort), "--topic", "x", "--sasl", "oauthbearer", "--sasl-token-url", server.URL, "--sasl-user", "client", "--sasl-password", "wrong-secret", "--exit"})
+	if code == 0 || strings.Contains(said, "wrong-secret") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}

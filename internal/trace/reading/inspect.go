@@ -1,0 +1,78 @@
+package reading
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/internal/trace/faults"
+	"github.com/taktload/takt/internal/trace/reader"
+)
+
+// Inspected is what a log was taken for, and what is wrong with the log as a whole.
+type Inspected struct {
+	File    string         `json:"file"`
+	Guess   reader.Guess   `json:"guess"`
+	Faults  []faults.Fault `json:"faults,omitempty"`
+	Longest string         `json:"longest_part,omitempty"` // the longest part without a gap or a step, with the flags that choose it
+}
+
+// Inspected says it of each log, in the order of the command line. It needs Settings.Inspect.
+func (l *Log) Inspected() (list []Inspected) {
+	for i, r := range l.readers {
+		in := Inspected{File: r.Name(), Guess: r.Guess(), Faults: fileFaults(r.Name(), r.Format(), r.Counts())}
+		if i < len(l.watches) {
+			in.Faults = append(in.Faults, l.watches[i].Found()...)
+			if part, ok := l.watches[i].Longest(); ok {
+				in.Longest = fmt.Sprintf("%d requests in %v, %s", part.N, part.Length(), part.Flags())
+			}
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+// fileFaults lists what is wrong with a file as a file.
+func fileFaults(name, format string, c reader.Counts) (list []faults.Fault) {
+	e := c.Ends
+	add := func(kind string, count uint64, line int, form string, args ...any) {
+		f := faults.Fault{Kind: kind, Count: count, Text: fmt.Sprintf(form, args...)}
+		if line > 0 {
+			f.Places = []string{fmt.Sprintf("%s:%d", name, line)}
+		}
+		list = append(list, f)
+	}
+	if e.Damaged > 0 {
+		add("damaged", 1, e.Damaged, "truncated: the compressed file ends too early, or is damaged")
+	}
+	if e.Cut > 0 {
+		add("cut", 1, e.Cut, "truncated: the last line is cut short")
+	}
+	if e.FirstBad > 0 && e.FirstBad != e.Cut && c.Bad < c.Lines {
+		add("begin", 1, e.FirstBad, "truncated: the first line is not complete, so the log may begin earlier")
+	}
+	if e.Holes > 0 {
+		add("hole", e.Holes, 0, "truncated: NUL bytes before %d lines; the log was emptied while the server wrote to it (copytruncate)", e.Holes)
+	}
+	if len(e.Others) > 0 {
+		n := 0
+		var names []string
+		for _, other := range slices.Sorted(maps.Keys(e.Others)) {
+			n += e.Others[other]
+			names = append(names, fmt.Sprintf("%s %d", other, e.Others[other]))
+		}
+		add("mixed", uint64(n), 0, "mixed formats: of the first %d lines that are not %s, %d are of another format (%s)", e.Tried, reader.Shown(format), n, strings.Join(names, ", "))
+	}
+	return list
+}
+
+// Unfit says where the first bad line does not fit its format; "": not known.
+func (l *Log) Unfit() string {
+	for _, r := range l.readers {
+		if c := r.Counts(); c.Records == 0 && c.Ends.Where != "" {
+			return fmt.Sprintf("%s is not %s: its first bad line does not fit at %s", r.Name(), reader.Shown(r.Format()), c.Ends.Where)
+		}
+	}
+	return ""
+}
