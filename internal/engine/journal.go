@@ -95,31 +95,67 @@ func (r *run) host() takt.Generator {
 // recorded length. The report lacks what the driver adds after a run, and has the warning
 // "recovered".
 func Recover(b Beginning, seconds iter.Seq2[Second, error]) (rep *takt.Report, ran time.Duration, err error) {
-	replay, err := record.NewReplay(b.Config)
+	f, err := Follow(b)
 	if err != nil {
 		return nil, 0, err
 	}
-	var last Second
 	for s, err := range seconds {
-		if err == nil && s.All != nil {
-			err = replay.Before(*s.All)
-		}
 		if err == nil {
-			err = replay.Second(s.Record)
+			err = f.Add(s)
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		last = s
 	}
+	rep, ran = f.report(f.replay)
+	return rep, ran, nil
+}
+
+// Following is a run as its journal tells it, up to now.
+type Following struct {
+	head   Beginning
+	replay *record.Replay
+	last   Second
+}
+
+// Follow begins with the first record of a journal.
+func Follow(b Beginning) (*Following, error) {
+	replay, err := record.NewReplay(b.Config)
+	return &Following{head: b, replay: replay}, err
+}
+
+// Add adds the next second. After an error, only a new Following is of use.
+func (f *Following) Add(s Second) error {
+	if s.All != nil {
+		if err := f.replay.Before(*s.All); err != nil {
+			return err
+		}
+	}
+	f.last = s
+	return f.replay.Second(s.Record)
+}
+
+// SoFar is the report that Recover would make now; ran is 0 before the first second. Further seconds
+// may follow.
+func (f *Following) SoFar() (rep *takt.Report, ran time.Duration, err error) {
+	replay, err := f.replay.Copy()
+	if err != nil {
+		return nil, 0, err
+	}
+	rep, ran = f.report(replay)
+	return rep, ran, nil
+}
+
+// report makes the report of a replay, which is of no use after that.
+func (f *Following) report(replay *record.Replay) (rep *takt.Report, ran time.Duration) {
 	ran = replay.Ran()
-	rep = replay.Report(b.Closed, b.ReceiveOnly)
-	known := b.Report
+	rep = replay.Report(f.head.Closed, f.head.ReceiveOnly)
+	known := f.head.Report
 	rep.ID, rep.Tool, rep.Kind, rep.Command = known.ID, known.Tool, known.Kind, known.Command
 	rep.Labels, rep.Variables, rep.ComparabilityKey = known.Labels, known.Variables, known.ComparabilityKey
 	rep.StartedAt, rep.Schedule, rep.Generator = known.StartedAt, known.Schedule, known.Generator
-	spent(rep, last.Used, verdict.Host{Closed: b.Closed, Told: replay.Stamped()})
+	spent(rep, f.last.Used, verdict.Host{Closed: f.head.Closed, Told: replay.Stamped()})
 	rep.Warnings = append(rep.Warnings, known.Warnings...)
-	asides(rep, last.Late, last.Received)
-	return rep, ran, nil
+	asides(rep, f.last.Late, f.last.Received)
+	return rep, ran
 }

@@ -57,7 +57,35 @@ func (n *notes) recover(seconds int) *takt.Report {
 		n.t.Fatalf("second %d: %v", seconds, err)
 	}
 	checkLaws(n.t, rep)
+	n.follow(b, seconds, rep)
 	return rep
+}
+
+// follow compares with the report of a reader of the growing journal that has asked before.
+func (n *notes) follow(b engine.Beginning, seconds int, want *takt.Report) {
+	n.t.Helper()
+	f, err := engine.Follow(b)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	asked := false
+	for s, err := range n.from(seconds) {
+		if err == nil {
+			err = f.Add(s)
+		}
+		if err == nil && !asked {
+			asked = true
+			_, _, err = f.SoFar()
+		}
+		if err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	got, _, err := f.SoFar()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	same(n.t, got, want)
 }
 
 func (n *notes) from(seconds int) iter.Seq2[engine.Second, error] {

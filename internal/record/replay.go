@@ -74,6 +74,7 @@ func (s *set) restoreHistograms(texts []string) error {
 // Replay makes a run's report from the data of its recorder. Call Before at most once and
 // first, then Second for each second, then Report.
 type Replay struct {
+	cfg  Config
 	rec  *Recorder
 	last *Second // restored and not swapped yet: its open operations are still to be counted
 }
@@ -84,7 +85,7 @@ func NewReplay(cfg Config) (*Replay, error) {
 		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), takt.MaxPhases)
 	}
 	cfg.Shards, cfg.Samples, cfg.Scrub, cfg.Journal = 1, 0, nil, false
-	return &Replay{rec: New(cfg)}, nil
+	return &Replay{cfg: cfg, rec: New(cfg)}, nil
 }
 
 // Before restores the state between two seconds.
@@ -115,6 +116,19 @@ func (p *Replay) Second(s Second) error {
 	}
 	p.last = &s
 	return p.rec.shards[0].set.restore(s.Counted, s.At)
+}
+
+// Copy is a Replay of the same seconds: a report of the copy leaves this Replay as it is, so the run
+// may go on. It costs as much for a long run as for a short one.
+func (p *Replay) Copy() (*Replay, error) {
+	c, err := NewReplay(p.cfg)
+	if err == nil {
+		err = c.Before(p.rec.Before())
+	}
+	if err == nil && p.last != nil {
+		err = c.Second(*p.last)
+	}
+	return c, err
 }
 
 // Ran is the end of the last second.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Limits of the API.
@@ -133,18 +135,10 @@ func (a *api) foreign(r *http.Request) *problem {
 	switch {
 	case len(origin) > 0 && (len(origin) > 1 || !strings.EqualFold(origin[0], scheme+r.Host)), site != "" && site != "same-origin" && site != "none":
 		return problemOf(http.StatusForbidden, errors.New("a web page of another origin sent this request; use a client that is not a browser, without the header Origin"))
-	case a.server.tokenList() == nil && !isLoopback(hostOf(r.Host)):
+	case a.server.tokenList() == nil && !door.IsLoopback(door.HostOf(r.Host)):
 		return problemOf(http.StatusMisdirectedRequest, fmt.Errorf("the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host))
 	}
 	return nil
-}
-
-// hostOf is the host of host:port, or of host.
-func hostOf(text string) string {
-	if host, _, err := net.SplitHostPort(text); err == nil {
-		return host
-	}
-	return strings.Trim(text, "[]")
 }
 
 // find finds the route of a request. It accepts exactly the paths of the routes: nothing is
@@ -221,7 +215,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 func (a *api) session(r *http.Request) *session {
 	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	return &session{
-		server: a.server, ctx: r.Context(), conn: conn, number: a.server.sessions.Add(1), from: r.RemoteAddr, role: roleRun,
+		server: a.server, ctx: r.Context(), conn: conn, number: a.server.sessions.Add(1), from: r.RemoteAddr, role: door.RoleRun,
 		notices: make(chan notice, maxNotices), shown: map[int]bool{}, sink: &sink{},
 	}
 }
@@ -234,7 +228,7 @@ func (c *session) enter(r *http.Request) (release func(), p *problem) {
 			return nil, problemOf(http.StatusForbidden, err)
 		}
 	} else {
-		address = addressOf(c.conn.RemoteAddr())
+		address = door.AddressOf(c.conn.RemoteAddr())
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "bearer") {
 			err := errors.New("the request has no token; send Authorization: Bearer TOKEN")
@@ -246,7 +240,7 @@ func (c *session) enter(r *http.Request) (release func(), p *problem) {
 		case errors.Is(err, errTries):
 			c.noteStranger(address, err)
 			p := problemOf(http.StatusTooManyRequests, err)
-			p.header = map[string]string{"Retry-After": fmt.Sprint(int(tryTime.Seconds()))}
+			p.header = map[string]string{"Retry-After": fmt.Sprint(int(door.TryTime.Seconds()))}
 			return nil, p
 		case err != nil:
 			return nil, unauthorized(err)
@@ -273,7 +267,7 @@ func unauthorized(err error) *problem {
 // reports whether the role may give it.
 func (c *session) look(command string, harmless bool) *problem {
 	words := strings.Fields(command)
-	if c.role == roleLook && !harmless {
+	if c.role == door.RoleLook && !harmless {
 		err := prefixed(words[0], errLook)
 		c.refuse(words[:1], err)
 		return problemOf(http.StatusForbidden, err)
@@ -285,7 +279,7 @@ func (c *session) look(command string, harmless bool) *problem {
 }
 
 // tokenList are the tokens; nil: sessions need no token.
-func (s *Server) tokenList() tokens { return s.now().tokens }
+func (s *Server) tokenList() door.Tokens { return s.now().tokens }
 
 // sink collects what a session says, and its errors.
 type sink struct {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // audit appends to the file of who did what. When the file was renamed or removed, as
@@ -23,7 +25,7 @@ type record struct {
 	Time    time.Time `json:"time"`
 	Session int64     `json:"session"`
 	User    string    `json:"user,omitempty"`
-	Role    role      `json:"role,omitempty"`
+	Role    door.Role `json:"role,omitempty"`
 	From    string    `json:"from,omitempty"`
 	Event   string    `json:"event"`
 	Job     int       `json:"job,omitempty"`
@@ -112,7 +114,7 @@ func (c *session) note(event string, job int, command, outcome string) error {
 }
 
 // noteAs is note for other goroutines, which may not read the role: reload can change it.
-func (c *session) noteAs(as role, event string, job int, command, outcome string) error {
+func (c *session) noteAs(as door.Role, event string, job int, command, outcome string) error {
 	r := record{Time: time.Now().UTC(), Session: c.number, Role: as, From: c.from, Event: event, Job: job, Command: command, Outcome: outcome}
 	switch {
 	case c.user != nil:

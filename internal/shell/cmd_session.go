@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // sessionCommands are the commands for the session itself.
@@ -40,8 +42,8 @@ func prepareAuth(*session, []string) (action, error) {
 }
 
 // roleNote names a role; the default role needs no note.
-func roleNote(r role) string {
-	if r == roleRun {
+func roleNote(r door.Role) string {
+	if r == door.RoleRun {
 		return ""
 	}
 	return ", with the role " + string(r)
@@ -70,9 +72,9 @@ func prepareHelp(c *session, args []string) (action, error) {
 	}
 	cmd, ok := find(args[0])
 	switch {
-	case args[0] == string(roleAdmin):
+	case args[0] == string(door.RoleAdmin):
 		return action{now: func(c *session) { c.say(adminHelp) }}, nil
-	case args[0] == string(roleLook):
+	case args[0] == string(door.RoleLook):
 		return action{now: func(c *session) { c.say(lookHelp) }}, nil
 	case !ok:
 		return action{}, unknown(args[0])

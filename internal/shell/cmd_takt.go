@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/driver"
 )
 
@@ -189,5 +190,5 @@ func (c *session) call(args []string) Call {
 
 // rules are the limits for each command line of this session.
 func (c *session) rules() Rules {
-	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.now().allow, Own: c.own, Look: c.role == roleLook}
+	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.now().allow, Own: c.own, Look: c.role == door.RoleLook}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -124,7 +125,7 @@ func (c *session) prepareLine(line string) (actions []action, err error) {
 	if isDefine(line) {
 		a, err := c.prepareDefinition(line)
 		a.name, a.shown = "define", strings.TrimSpace(line)
-		if c.role == roleLook {
+		if c.role == door.RoleLook {
 			err = prefixed(a.name, errLook)
 		}
 		return []action{a}, err
@@ -150,10 +151,10 @@ func (c *session) prepare(words []string) (action, error) {
 		return action{}, unknown(words[0])
 	}
 	looks := cmd.look != nil && cmd.look(words[1:])
-	if c.role == roleLook && !looks {
+	if c.role == door.RoleLook && !looks {
 		return action{name: cmd.name}, prefixed(cmd.name, errLook)
 	}
-	if cmd.admin && c.role != roleAdmin && !c.own {
+	if cmd.admin && c.role != door.RoleAdmin && !c.own {
 		return action{name: cmd.name}, prefixed(cmd.name, errAdmin)
 	}
 	if c.sink != nil && cmd.typed {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // greet identifies the user, says hello, and reports whether the session may begin.
@@ -47,13 +49,16 @@ func (c *session) failUnlessSilent(err error) {
 	}
 }
 
+// localUser is the user of a server without tokens.
+const localUser = "local"
+
 // identify returns the user's name and the address that the limits per address apply to.
 // Without tokens there is one user, so address is "".
 func (c *session) identify() (name, address string, err error) {
 	if c.server.tokenList() == nil {
 		return localUser, "", c.admitLocal()
 	}
-	address = addressOf(c.conn.RemoteAddr())
+	address = door.AddressOf(c.conn.RemoteAddr())
 	g := c.server.lobby.enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
 	name, err = c.authenticate(address)
 	if c.server.lobby.leave(g) {
@@ -69,11 +74,11 @@ func (c *session) identify() (name, address string, err error) {
 // such a server, but the machine may have other users.
 func (c *session) admitLocal() error {
 	switch c.server.peer(c.conn) {
-	case peerSelf:
+	case door.PeerSelf:
 		c.own = true
-	case peerStranger:
+	case door.PeerStranger:
 		err := denied("this server is for the user that runs it; others need a token, which its owner gives with --token-file")
-		c.noteStranger(string(peerStranger), err)
+		c.noteStranger(string(door.PeerStranger), err)
 		return err
 	}
 	return nil
@@ -103,7 +108,7 @@ func (c *session) authenticate(address string) (name string, err error) {
 // strangers must not fill the disk. The next line, and the last one of the server, say how many are
 // left out.
 func (c *session) noteStranger(address string, err error) {
-	if !c.server.strangers.take(address, time.Now()) {
+	if !c.server.strangers.Take(address, time.Now()) {
 		c.server.unlogged.Add(1)
 		return
 	}
@@ -121,7 +126,7 @@ var (
 
 // admit gives the session the role of a token, and returns the token's user.
 func (c *session) admit(text, address string) (name string, err error) {
-	token, ok := c.server.tries.check(address, func() *token { return c.server.tokenList().find(text) })
+	token, ok := c.server.tries.Check(address, func() *door.Token { return c.server.tokenList().Find(text) })
 	if !ok {
 		return "", errTries
 	}
@@ -129,8 +134,8 @@ func (c *session) admit(text, address string) (name string, err error) {
 		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
 		return "", errUnknown
 	}
-	c.role, c.token = token.role, token
-	return token.user, nil
+	c.role, c.token = token.Role, token
+	return token.User, nil
 }
 
 // foreign matches the first line of HTTP. A web page can send a browser here, and put

@@ -2,8 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
 	"sync"
 )
@@ -127,19 +125,4 @@ func (s *seats) give(address string) {
 	if s.of[address]--; s.of[address] == 0 {
 		delete(s.of, address)
 	}
-}
-
-// addressOf is the key of the limits per address: an IPv4 address, or the IPv6 /64 from
-// which one host can choose its addresses. All clients of a unix socket share one key.
-func addressOf(a net.Addr) string {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return a.Network()
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	network, _ := ip.Prefix(64) // fails only beyond 128 bits
-	return network.String()
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // A new session is let in at all times, and the oldest of the address that has too many
@@ -80,24 +82,6 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// One host has 2^64 addresses of IPv6: they count as one.
-func TestAddressOf(t *testing.T) {
-	for text, want := range map[string]string{
-		"192.0.2.1:5":              "192.0.2.1",
-		"[::ffff:192.0.2.1]:5":     "192.0.2.1",
-		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64",
-		"[2001:db8:1:2::1]:9":      "2001:db8:1:2::/64",
-		"[fe80::1%eth0]:9":         "fe80::/64",
-	} {
-		if got := addressOf(at(text)); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-	if got := addressOf(&net.UnixAddr{Name: "/run/x", Net: "unix"}); got != "unix" {
-		t.Error(got)
-	}
-}
-
 func at(text string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text)) }
 
 // from gives a pipe an address.
@@ -113,8 +97,8 @@ func (f from) RemoteAddr() net.Addr { return at(f.address) }
 func TestFloodOfSilence(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{tries: tries{all: map[string][]time.Time{}}}
-		s.rights.Store(&rights{tokens: tokens{{user: "ann", role: roleRun, sum: sumOf("correct-horse")}}})
+		s := &Server{}
+		s.rights.Store(&rights{tokens: door.Tokens{door.NewToken("ann", door.RoleRun, "correct-horse")}})
 		s.options.DumpDir = dir
 		s.state, _ = openState("")
 		s.queue = newQueue(t.Context(), "", func(savedJobs) error { return nil })

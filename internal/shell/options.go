@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -101,7 +102,7 @@ func (o *Options) checkAddr(faults *value.Faults, flag, addr, example string) {
 		return
 	}
 	host, _, err := net.SplitHostPort(addr)
-	local := err == nil && isLoopback(host)
+	local := err == nil && door.IsLoopback(host)
 	faults.If(err != nil, "bad %s %q; give HOST:PORT such as %s", flag, addr, example)
 	faults.If(err == nil && !local && o.TokenFile == "", "%s %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", flag, addr)
 	faults.If(err == nil && !local && o.Cert == "" && !o.Insecure, "%s %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", flag, addr)
@@ -134,16 +135,4 @@ func (o *Options) Notes() (notes []string) {
 }
 
 // local reports whether only this machine can reach the shell.
-func (o *Options) local() bool { return isLocalAddr(o.Addr) && isLocalAddr(o.HTTP) }
-
-// isLocalAddr reports whether only this machine can reach an address; "" counts as such.
-func isLocalAddr(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	return addr == "" || err == nil && isLoopback(host)
-}
-
-// isLoopback looks no names up: a name other than localhost may point anywhere tomorrow.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
+func (o *Options) local() bool { return door.IsLocalAddr(o.Addr) && door.IsLocalAddr(o.HTTP) }

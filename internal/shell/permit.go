@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -32,7 +33,7 @@ type folders map[string]string
 func (f *folders) Set(text string) error {
 	name, path, ok := strings.Cut(text, "=")
 	switch {
-	case !ok || path == "" || !userName.MatchString(name):
+	case !ok || path == "" || !door.IsName(name):
 		return fmt.Errorf("bad folder %q; write NAME=PATH, such as main=/src/apm-server", text)
 	case name == apmserver.KindDocker || name == "last":
 		return fmt.Errorf("a folder cannot have the name %s, which apm use knows already; choose another name", name)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Limits of the queue: waiting jobs, and ended or removed jobs whose logs are kept.
@@ -21,10 +23,10 @@ type task func(ctx context.Context, abort <-chan struct{}, log *log) int
 // job is one command that waits for its turn, runs, or has ended.
 type job struct {
 	id    int
-	from  *session // the session that queued the job
-	owner string   // its user
-	role  role     // of the user when the job was queued
-	shown string   // the command, without secrets
+	from  *session  // the session that queued the job
+	owner string    // its user
+	role  door.Role // of the user when the job was queued
+	shown string    // the command, without secrets
 	task  task
 	log   *log     // nil: in its file only
 	words []string // to run the job again after a restart; nil: it is not run again

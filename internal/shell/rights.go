@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -81,7 +82,7 @@ type names map[string]string
 // Set implements flag.Value. Its errors do not show the URL, which may contain a password.
 func (n *names) Set(text string) error {
 	name, address, ok := strings.Cut(text, "=")
-	if !ok || !userName.MatchString(name) {
+	if !ok || !door.IsName(name) {
 		return errors.New("bad target; write NAME=URL, such as shop=https://shop.example")
 	}
 	if hostOfTarget(address) == "" {
@@ -157,7 +158,7 @@ func unresolved(words []string) string {
 // rights are what the files of the server say now: who its users are, and what they may use.
 type rights struct {
 	Permits
-	tokens tokens            // nil: sessions need no token
+	tokens door.Tokens       // nil: sessions need no token
 	allow  func(string) bool // nil: all targets
 }
 
@@ -174,7 +175,7 @@ func (s *Server) Reload() error {
 	r := &rights{Permits: s.options.Permits.clone()}
 	var err error
 	if s.options.TokenFile != "" {
-		if r.tokens, err = readTokens(s.options.TokenFile); err != nil {
+		if r.tokens, err = door.ReadTokens(s.options.TokenFile); err != nil {
 			return err
 		}
 	}
@@ -206,7 +207,7 @@ func (s *Server) readTeam(p *Permits) error {
 	if s.options.Team == "" {
 		return nil
 	}
-	text, err := readPrivate(s.options.Team)
+	text, err := door.ReadPrivate(s.options.Team)
 	if err != nil {
 		return fmt.Errorf("the team file cannot be read: %w; check --team", err)
 	}
@@ -224,8 +225,8 @@ func (c *session) refresh() bool {
 		return true
 	}
 	for _, t := range all {
-		if t.sum == c.token.sum && t.user == c.token.user {
-			c.role = t.role
+		if t.Is(c.token) {
+			c.role = t.Role
 			return true
 		}
 	}
@@ -236,7 +237,7 @@ func (c *session) refresh() bool {
 // is for admins; else every user may do it, and the job's session is told who did.
 func (c *session) mayEnd(j *job) error {
 	r := c.server.now()
-	if j.owner == c.user.name || c.role == roleAdmin || !slices.ContainsFunc(r.tokens, func(t token) bool { return t.role == roleAdmin }) {
+	if j.owner == c.user.name || c.role == door.RoleAdmin || !slices.ContainsFunc(r.tokens, func(t door.Token) bool { return t.Role == door.RoleAdmin }) {
 		return nil
 	}
 	return denied("job %d belongs to %s, and only admins may end jobs of others; ask one of them", j.id, j.owner)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Limits of the jobs that outlive the server, with their output.
@@ -206,14 +208,14 @@ func (s *Server) absent(name string, own bool) (*session, error) {
 }
 
 // roleOf is the role of a user. A user with several tokens has the highest of their roles.
-func (s *Server) roleOf(name string) (as role, known bool) {
+func (s *Server) roleOf(name string) (as door.Role, known bool) {
 	all := s.tokenList()
 	if all == nil {
-		return roleRun, name == localUser
+		return door.RoleRun, name == localUser
 	}
 	for _, t := range all {
-		if t.user == name && (!known || as == roleLook) {
-			as, known = t.role, true
+		if t.User == name && (!known || as == door.RoleLook) {
+			as, known = t.Role, true
 		}
 	}
 	return as, known

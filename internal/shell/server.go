@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/sandbox"
 )
 
@@ -25,8 +25,8 @@ type Server struct {
 	options   Options
 	host      Host
 	rights    atomic.Pointer[rights]
-	tries     tries
-	strangers tries        // who is logged without a token
+	tries     door.Tries
+	strangers door.Tries   // who is logged without a token
 	unlogged  atomic.Int64 // refused sessions that the audit log leaves out so far
 	state     *state
 	queue     *queue
@@ -36,11 +36,11 @@ type Server struct {
 	sessions  atomic.Int64 // number of the newest session
 	lobby     lobby
 	seats     seats
-	peer      func(net.Conn) peer // the user at the other end of a connection
-	audit     *audit              // nil: no audit log
-	box       *sandbox.Sandbox    // of checkouts; nil: none
-	boxNotes  []string            // what the sandbox lacks
-	patience  time.Duration       // how long the end of the server waits for sessions
+	peer      func(net.Conn) door.Peer // the user at the other end of a connection
+	audit     *audit                   // nil: no audit log
+	box       *sandbox.Sandbox         // of checkouts; nil: none
+	boxNotes  []string                 // what the sandbox lacks
+	patience  time.Duration            // how long the end of the server waits for sessions
 }
 
 // Listen returns a server whose sockets listen already. It does not repeat the checks of
@@ -49,7 +49,7 @@ func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
-		peer: func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self"), spaceOf) },
+		peer: door.PeerOf,
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {
@@ -96,14 +96,14 @@ func (s *Server) listen() error {
 		s.listeners = append(s.listeners, l)
 	}
 	if s.options.Unix != "" {
-		l, err := listenUnix(s.options.Unix)
+		l, err := door.ListenUnix(s.options.Unix)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; give another --unix", err)
 		}
 		s.listeners = append(s.listeners, l)
 	}
 	if s.options.HTTP != "" {
-		l, err := s.listenTCP(s.options.HTTP, "--http", newCrowd)
+		l, err := s.listenTCP(s.options.HTTP, "--http", func(l net.Listener) net.Listener { return door.NewCrowd(l, maxAPIConns) })
 		if err != nil {
 			return err
 		}
@@ -122,66 +122,12 @@ func (s *Server) listenTCP(addr, flag string, limit func(net.Listener) net.Liste
 	if s.options.Cert == "" {
 		return l, nil
 	}
-	pair, err := s.certificate()
+	pair, err := door.Certificate(s.options.Cert, s.options.Key)
 	if err != nil {
 		_ = l.Close() // an error loses nothing
 		return nil, fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
 	}
 	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
-}
-
-func (s *Server) certificate() (tls.Certificate, error) {
-	cert, err := os.ReadFile(s.options.Cert)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := readPrivate(s.options.Key)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.X509KeyPair(cert, key)
-}
-
-// listenUnix creates a socket that nobody else can open at any moment: it sets the mode in
-// a private folder and then moves the socket. It replaces a socket that a killed server left.
-func listenUnix(path string) (net.Listener, error) {
-	if c, err := net.Dial("unix", path); err == nil {
-		_ = c.Close()
-		return nil, fmt.Errorf("another server listens on %s; give another --unix", path)
-	} else if info, missing := os.Lstat(path); missing == nil && (info.Mode().Type() != os.ModeSocket || !errors.Is(err, syscall.ECONNREFUSED)) {
-		return nil, fmt.Errorf("%s exists and is not a socket of a shell: %w; give another --unix", path, err)
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".takt-")
-	if err != nil {
-		return nil, fmt.Errorf("%w; give another --unix", err)
-	}
-	defer os.RemoveAll(dir)
-	hidden := filepath.Join(dir, "s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("%w; give another --unix", err)
-	}
-	l.SetUnlinkOnClose(false)
-	err = os.Chmod(hidden, 0o600)
-	if err == nil {
-		err = os.Rename(hidden, path)
-	}
-	if err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return &unixListener{l, path}, nil
-}
-
-// unixListener removes its socket when it closes.
-type unixListener struct {
-	net.Listener
-	path string
-}
-
-func (l *unixListener) Close() error {
-	_ = os.Remove(l.path) // fails at a second Close
-	return l.Listener.Close()
 }
 
 func (s *Server) closeListeners() {
@@ -197,8 +143,8 @@ func (s *Server) closeListeners() {
 // URL of the API.
 func (s *Server) Addrs() (list []string) {
 	for _, l := range s.listeners {
-		if u, ok := l.(*unixListener); ok {
-			list = append(list, u.path)
+		if u, ok := l.(*door.UnixListener); ok {
+			list = append(list, u.Path)
 			continue
 		}
 		list = append(list, l.Addr().String())

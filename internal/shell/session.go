@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 const (
@@ -36,9 +38,9 @@ type session struct {
 	number int64  // counts the server's sessions, from 1
 	from   string // the client's address
 	user   *user  // nil: not identified yet
-	role   role
-	token  *token // nil: the server has no tokens
-	own    bool   // the client is takt's user or root, who can do everything without takt, too
+	role   door.Role
+	token  *door.Token // nil: the server has no tokens
+	own    bool        // the client is takt's user or root, who can do everything without takt, too
 
 	ask         chan struct{} // asks the reader for a line
 	lines       chan input
@@ -86,7 +88,7 @@ type follow struct {
 
 func newSession(s *Server, ctx context.Context, conn net.Conn) *session {
 	c := &session{
-		server: s, ctx: ctx, conn: conn, number: s.sessions.Add(1), from: conn.RemoteAddr().String(), role: roleRun,
+		server: s, ctx: ctx, conn: conn, number: s.sessions.Add(1), from: conn.RemoteAddr().String(), role: door.RoleRun,
 		ask: make(chan struct{}, 1), lines: make(chan input), interrupted: make(chan struct{}, 1), notices: make(chan notice, maxNotices),
 		shown: map[int]bool{},
 	}

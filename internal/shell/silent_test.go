@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Who connects and says nothing, also not TLS's hello, holds a place for a bounded time,
@@ -37,7 +39,7 @@ func TestSilent(t *testing.T) {
 				defer client.Close()
 				begun := time.Now()
 				s := &Server{}
-				s.rights.Store(&rights{tokens: tokens{}})
+				s.rights.Store(&rights{tokens: door.Tokens{}})
 				newSession(s, ctx, one.wrap(conn)).serve()
 				if took := time.Since(begun); took != one.want {
 					t.Errorf("it took %v, want %v", took, one.want)

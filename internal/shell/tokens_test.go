@@ -123,7 +123,7 @@ func TestUnix(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shell.Listen(shell.Options{Unix: path, DumpDir: dir}, host); err == nil || !strings.Contains(err.Error(), "exists and is not a socket of a shell") {
+	if _, err := shell.Listen(shell.Options{Unix: path, DumpDir: dir}, host); err == nil || !strings.Contains(err.Error(), "exists and is not a socket of takt") {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".takt-*")); len(left) > 0 {

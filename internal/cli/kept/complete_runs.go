@@ -53,7 +53,5 @@ func newest(env core.Env, where string, do func(*stored.Run)) {
 }
 
 func describe(r *stored.Run) string {
-	text := func(name string) string { s, _ := r.Settings.Variables[name].(string); return s }
-	target := cmp.Or(text("host")+text("path"), text("apm_host"), text("topic"), text("destinations"), text("log"))
-	return fmt.Sprintf("%s %s %s, %s", r.StartedAt.Local().Format("2006-01-02 15:04"), r.Kind, target, cmp.Or(r.Unfit, "valid"))
+	return fmt.Sprintf("%s %s %s, %s", r.StartedAt.Local().Format("2006-01-02 15:04"), r.Kind, r.Target(), cmp.Or(r.Unfit, "valid"))
 }

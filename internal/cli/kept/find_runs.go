@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/heyapm"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -51,14 +52,24 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	switch len(found) {
 	case 0:
 		if strings.ContainsAny(word, "./") {
-			return "", fmt.Errorf("there is no file %s, and no run either; takt runs lists the stored runs", word)
+			return "", noRun("there is no file %s, and no run either; takt runs lists the stored runs", word)
 		}
-		return "", fmt.Errorf("there is no run %s; takt runs lists the stored runs", word)
+		return "", noRun("there is no run %s; takt runs lists the stored runs", word)
 	case 1:
 		return found[0], nil
 	}
 	return "", fmt.Errorf("%d runs begin with %s, among them %s and %s; give more of the id", len(found), word, found[0], found[1])
 }
+
+// noRunError is a fault.ErrNotFound with words of its own.
+type noRunError struct{ text string }
+
+func noRun(format string, args ...any) error { return &noRunError{fmt.Sprintf(format, args...)} }
+
+func (e *noRunError) Error() string { return e.text }
+
+// Is implements errors.Is.
+func (e *noRunError) Is(target error) bool { return target == fault.ErrNotFound }
 
 func findBack(ctx context.Context, st store.Store, word, back string) (id string, err error) {
 	n, err := strconv.Atoi(back)
@@ -73,7 +84,7 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 		count, id = count+1, r.ID
 	}
 	if count < n {
-		return "", fmt.Errorf("there is no run %s: the store has %d; takt runs lists them", word, count)
+		return "", noRun("there is no run %s: the store has %d; takt runs lists them", word, count)
 	}
 	return id, nil
 }

@@ -85,6 +85,11 @@ func (s *Storing) Reading(ctx context.Context, env core.Env, f func(store.Store)
 	return s.use(ctx, env, store.OpenExisting, f)
 }
 
+// Looking is Reading for a command that changes nothing: it recovers no runs.
+func (s *Storing) Looking(ctx context.Context, env core.Env, f func(store.Store) error) error {
+	return s.use(ctx, env, store.OpenExisting, f)
+}
+
 func (s *Storing) use(ctx context.Context, env core.Env, open opener, f func(store.Store) error) error {
 	st, err := s.open(ctx, env, open)
 	if err != nil {

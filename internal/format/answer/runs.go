@@ -23,7 +23,7 @@ func Runs(w io.Writer, list []stored.Run) error {
 	}
 	table := [][]string{{"id", "date (UTC)", "kind", "rate", "p50", "p99", "errors", "verdict", "branch", "revision"}}
 	for i := range list {
-		table = append(table, runCells(&list[i]))
+		table = append(table, RunCells(&list[i]))
 	}
 	page.Align(table, func(column int) bool { return column >= 3 && column <= 6 })
 	var p page.Page
@@ -33,7 +33,8 @@ func Runs(w io.Writer, list []stored.Run) error {
 	return p.Print(w)
 }
 
-func runCells(r *stored.Run) []string {
+// RunCells are the cells of a run: id, date, kind, rate, p50, p99, errors, verdict, branch and revision.
+func RunCells(r *stored.Run) []string {
 	shown := func(name string, show func(float64) string) string {
 		if v, ok := r.Figures.Get(name); ok {
 			return show(v)

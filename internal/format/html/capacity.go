@@ -14,7 +14,7 @@ import (
 )
 
 // writeCapacity writes the page of a report of kind capacity.
-func writeCapacity(w io.Writer, r *takt.Report) error {
+func (f *Frame) writeCapacity(w io.Writer, r *takt.Report) error {
 	c, err := capacity.In(r)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func writeCapacity(w io.Writer, r *takt.Report) error {
 		return err
 	}
 	d := heading(r)
-	d.Markdown = markdown.String()
+	d.Frame, d.Markdown = f, markdown.String()
 	words := answer.CapacityWords(c)
 	d.Verdict, d.Headline = capacityVerdict(c), words[0]
 	for _, s := range words[1:] {

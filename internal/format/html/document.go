@@ -25,12 +25,13 @@ type document struct {
 	Sections []section
 	Markdown string // for the clipboard
 
+	Frame       *Frame        // nil: a file that needs nothing else
+	Body        template.HTML // of a page that another package writes
 	Data        template.HTML // the reports, between inside.Open and inside.Close
 	JSON        string        // the answer of a command whose page has no reports
 	Style       template.CSS
 	Script      template.JS
-	StyleHash   string
-	ScriptHash  string
+	Policy      string
 	Tool, About string
 }
 
@@ -109,7 +110,7 @@ var parsed = sync.OnceValue(func() *template.Template {
 
 // write writes the page with the reports in it.
 func (d *document) write(w io.Writer, reports ...*takt.Report) error {
-	if len(reports) > 0 {
+	if len(reports) > 0 && d.Frame == nil {
 		packed, err := pack(reports)
 		if err != nil {
 			return err
@@ -117,9 +118,20 @@ func (d *document) write(w io.Writer, reports ...*takt.Report) error {
 		d.Data = template.HTML(packed) // base64: nothing in it closes an element
 	}
 	d.Style, d.Script = template.CSS(style), template.JS(script)
-	d.StyleHash, d.ScriptHash = hash(style), hash(script)
+	d.Policy = policy("form-action 'none'")
+	if d.Frame != nil {
+		d.Policy = Policy()
+	}
 	return parsed().Execute(w, d)
 }
+
+// policy is the Content-Security-Policy of a page: nothing but its own script runs.
+func policy(more string) string {
+	return "default-src 'none'; img-src data:; style-src '" + hash(style) + "'; script-src '" + hash(script) + "'; base-uri 'none'; " + more
+}
+
+// Policy is the policy of a page in a Frame, which may also ask its own server.
+func Policy() string { return policy("connect-src 'self'; form-action 'self'") }
 
 // hash names a text in a Content-Security-Policy.
 func hash(text string) string {

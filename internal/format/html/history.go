@@ -15,7 +15,10 @@ import (
 )
 
 // History writes the page of history.
-func History(w io.Writer, h history.History) error {
+func History(w io.Writer, h history.History) error { return (*Frame)(nil).History(w, h) }
+
+// History writes the page of history.
+func (f *Frame) History(w io.Writer, h history.History) error {
 	var markdown bytes.Buffer
 	if err := answer.HistoryMarkdown(&markdown, h); err != nil {
 		return err
@@ -26,7 +29,7 @@ func History(w io.Writer, h history.History) error {
 	}
 	tones := map[history.Word]string{history.Regressed: "bad", history.Inconclusive: "warn", history.OK: "good"}
 	d := &document{
-		Title: "history", Verdict: verdictWord{string(h.Verdict), tones[h.Verdict]}, Headline: answer.HistoryWords(h),
+		Frame: f, Title: "history", Verdict: verdictWord{string(h.Verdict), tones[h.Verdict]}, Headline: answer.HistoryWords(h),
 		Notes: answer.HistoryNotes(h), Markdown: markdown.String(), JSON: string(text),
 	}
 	for i := range h.Groups {

@@ -52,6 +52,11 @@ func runsOf(sides ...verify.Side) block {
 
 // Contrast writes the page of compare, with the reports of both sides in it.
 func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
+	return (*Frame)(nil).Contrast(w, c, base, head)
+}
+
+// Contrast writes the page of compare.
+func (f *Frame) Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
 	var markdown bytes.Buffer
 	if err := answer.ContrastMarkdown(&markdown, c); err != nil {
 		return err
@@ -59,8 +64,13 @@ func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
 	title, notes := answer.ContrastWords(c)
 	names := [2]string{answer.Revision(c.Base.Name), answer.Revision(c.Head.Name)}
 	d := &document{
-		Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
+		Frame: f, Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
 		Notes: notes, Markdown: markdown.String(),
+	}
+	for i, side := range [][]*takt.Report{base, head} {
+		if f != nil && len(side) == 1 { // a page of takt ui was not asked for by name
+			d.Subtitle = append(d.Subtitle, names[i]+": "+heading(side[0]).Subtitle[0]+", "+heading(side[0]).Title)
+		}
 	}
 	s := section{ID: "metrics", Title: "Differences", Blocks: forest(answer.Telling(c.Findings), c.Tolerance)}
 	s.Blocks = append(s.Blocks, block{Table: findingTable(answer.Telling(c.Findings), c.Base.Name, c.Head.Name)}, runsOf(c.Base, c.Head))

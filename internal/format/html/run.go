@@ -20,14 +20,18 @@ import (
 )
 
 // Report writes the page of a report of any kind.
-func Report(w io.Writer, r *takt.Report) error {
+func Report(w io.Writer, r *takt.Report) error { return (*Frame)(nil).Report(w, r) }
+
+// Report writes the page of a report of any kind.
+func (f *Frame) Report(w io.Writer, r *takt.Report) error {
 	if r.Kind == capacity.Kind {
-		return writeCapacity(w, r)
+		return f.writeCapacity(w, r)
 	}
 	d, err := runPage(r)
 	if err != nil {
 		return err
 	}
+	d.Frame = f
 	return d.writeRun(w, r)
 }
 

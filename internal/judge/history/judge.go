@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,12 +44,19 @@ func (c *Collector) nothing() error {
 	case c.unfit > 0:
 		return &UnfitError{c.unfit}
 	case c.dirty > 0:
-		return errors.New("all selected runs with a label revision are of uncommitted changes, and their revision does not tell which; commit the changes and make the runs again")
+		return nothing("all selected runs with a label revision are of uncommitted changes, and their revision does not tell which; commit the changes and make the runs again")
 	case c.without > 0:
-		return errors.New("none of the selected runs has a label revision; select others, or make runs with --git . or --label revision=NAME")
+		return nothing("none of the selected runs has a label revision; select others, or make runs with --git . or --label revision=NAME")
 	}
-	return errors.New("no run matches; change the filters or -n; takt runs lists the stored runs")
+	return nothing("no run matches; change the filters or -n; takt runs lists the stored runs")
 }
+
+// NothingError says that the selected runs have no revisions to follow.
+type NothingError struct{ text string }
+
+func nothing(text string) error { return &NothingError{text} }
+
+func (e *NothingError) Error() string { return e.text }
 
 // UnfitError says that nothing can be concluded from any of the runs.
 type UnfitError struct{ runs int }

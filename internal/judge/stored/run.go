@@ -3,6 +3,7 @@
 package stored
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -104,6 +105,12 @@ func CutShort(r *takt.Report) string {
 		}
 	}
 	return ""
+}
+
+// Target names what the run loaded, as its variables do; "": they do not say it.
+func (r *Run) Target() string {
+	text := func(name string) string { s, _ := r.Settings.Variables[name].(string); return s }
+	return cmp.Or(text("host")+text("path"), text("apm_host"), text("topic"), text("destinations"), text("log"))
 }
 
 // Invalid reports whether the verdict of the run is invalid.

@@ -72,24 +72,6 @@
   }));
   $$(".actions").forEach((a) => { a.hidden = false; });
 
-  // A click on a heading sorts the table of shards by its column, the largest first; again: the smallest.
-  const seconds = { ns: 1e-9, µs: 1e-6, ms: 1e-3, m: 60, h: 3600 };
-  const sizeOf = (text) => [...text.matchAll(/([\d.]+)\s*(ns|µs|ms|m|h)?/g)].reduce((sum, [, n, unit]) => sum + n * (seconds[unit] ?? 1), 0);
-  $$("#shard-table thead th").forEach((head, column) => {
-    const figures = head.classList.contains("n"), cell = (row) => row.children[column].textContent;
-    const order = figures ? (a, b) => sizeOf(cell(b)) - sizeOf(cell(a)) : (a, b) => cell(a).localeCompare(cell(b), "en", { numeric: true });
-    const sort = () => {
-      const again = head.ariaSort ? -1 : 1, body = $("#shard-table tbody");
-      $$("#shard-table thead th").forEach((other) => { other.ariaSort = null; });
-      head.ariaSort = again > 0 ? (figures ? "descending" : "ascending") : null;
-      body.append(...[...body.children].sort((a, b) => again * order(a, b)));
-    };
-    head.tabIndex = 0;
-    head.title = "sort by " + head.textContent;
-    head.addEventListener("click", sort);
-    head.addEventListener("keydown", (e) => { if (e.key === "Enter") sort(); });
-  });
-
   // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the logarithm of
   // 1 + a cell's count, as a part of the largest cell's.
   const heat = async (box) => {
@@ -139,9 +121,8 @@
 
   // Beside the pointer is the row of the table behind the chart.
   const secondsOf = (text) => [...text.matchAll(/([\d.]+)(h|ms|m|s)/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3600, m: 60, s: 1, ms: 0.001 }[unit], 0);
-  const ends = {};
-  const rowsOf = (id) => ends[id] ??= $$("#" + id + " tbody tr").map((row) => ({ row, end: secondsOf(row.cells[0].textContent) }));
-  $$("[data-table]").forEach((plot) => {
+  const rowsOf = (id) => $$("#" + id + " tbody tr").map((row) => ({ row, end: secondsOf(row.cells[0].textContent) }));
+  const pointed = (plot) => {
     const rows = rowsOf(plot.dataset.table), heads = $$("#" + plot.dataset.table + " thead th").map((c) => c.textContent.trim());
     plot.addEventListener("pointermove", (e) => {
       const at = plot.getBoundingClientRect(), part = (e.clientX - at.left) / at.width;
@@ -155,7 +136,7 @@
       show(e, heads.map((h, i) => [h, one.row.cells[i].textContent.trim()]));
     });
     plot.addEventListener("pointerleave", hide);
-  });
+  };
 
   // Save a chart as PNG: the SVG with its computed styles, on the page's background.
   const kept = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "vector-effect", "display"];
@@ -185,7 +166,7 @@
     paint.drawImage(image, 0, 0);
     return canvas.toDataURL("image/png");
   };
-  $$(".chart").forEach((chart) => {
+  const saved = (chart) => {
     const button = chart.appendChild(document.createElement("button"));
     button.type = "button";
     button.className = "save";
@@ -198,7 +179,65 @@
         link.click();
       } catch (fault) { say("Not saved: " + (fault.message || "the browser cannot draw it")); }
     });
-  });
+  };
 
-  $$(".heat").forEach(heat);
+  // A click on a heading sorts the table of shards by its column, the largest first; again: the smallest.
+  const seconds = { ns: 1e-9, µs: 1e-6, ms: 1e-3, m: 60, h: 3600 };
+  const sizeOf = (text) => [...text.matchAll(/([\d.]+)\s*(ns|µs|ms|m|h)?/g)].reduce((sum, [, n, unit]) => sum + n * (seconds[unit] ?? 1), 0);
+  const sorted = (head, column) => {
+    const figures = head.classList.contains("n"), cell = (row) => row.children[column].textContent;
+    const order = figures ? (a, b) => sizeOf(cell(b)) - sizeOf(cell(a)) : (a, b) => cell(a).localeCompare(cell(b), "en", { numeric: true });
+    const sort = () => {
+      const again = head.ariaSort ? -1 : 1, body = $("#shard-table tbody");
+      $$("#shard-table thead th").forEach((other) => { other.ariaSort = null; });
+      head.ariaSort = again > 0 ? (figures ? "descending" : "ascending") : null;
+      body.append(...[...body.children].sort((a, b) => again * order(a, b)));
+    };
+    head.tabIndex = 0;
+    head.title = "sort by " + head.textContent;
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (e) => { if (e.key === "Enter") sort(); });
+  };
+
+  const enliven = () => {
+    $$("#shard-table thead th").forEach(sorted);
+    $$("[data-table]").forEach(pointed);
+    $$(".chart").forEach(saved);
+    $$(".heat").forEach(heat);
+  };
+  enliven();
+
+  // The page of a run that goes on asks for itself every two seconds, and replaces what has changed.
+  // It waits while somebody points at a chart, and leaves open what is open.
+  const main = $("#main"), pause = $("[data-pause]");
+  let paused = false;
+  pause?.addEventListener("click", () => {
+    paused = !paused;
+    pause.ariaPressed = String(paused);
+    pause.textContent = paused ? "Continue" : "Pause";
+  });
+  const replace = (text) => {
+    const next = new DOMParser().parseFromString(text, "text/html");
+    if (!$("#main", next)) return;
+    const open = $$("details", main).map((d) => d.open), chosen = $$("input:checked", main).map((i) => i.id), focused = main.contains(document.activeElement) ? document.activeElement.id : "";
+    document.title = next.title;
+    [".subtitle", "h1", "#markdown"].forEach((s) => { if ($(s) && $(s, next)) $(s).textContent = $(s, next).textContent; });
+    main.replaceChildren(...[...$("#main", next).childNodes].map((n) => document.adoptNode(n)));
+    $$("details", main).forEach((d, i) => { d.open = open[i] ?? d.open; });
+    chosen.forEach((id) => { const input = document.getElementById(id); if (input) input.checked = true; });
+    enliven();
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  };
+  const again = async () => {
+    const from = performance.now();
+    try {
+      if (!paused && !document.hidden && tip.hidden && !$(".save:focus, summary:focus, .scroll:focus", main)) {
+        const answer = await fetch(location.href, { cache: "no-store" });
+        if (answer.redirected) return location.replace(answer.url);
+        replace(await answer.text());
+      }
+    } catch { say("The server does not answer."); }
+    setTimeout(again, Math.max(2000, 10 * (performance.now() - from)));
+  };
+  if (document.body.dataset.refresh) setTimeout(again, 2000);
 })();

@@ -1,4 +1,4 @@
-package shell
+package door
 
 import (
 	"encoding/binary"
@@ -12,33 +12,39 @@ import (
 	"strings"
 )
 
-// peer says which user's process is at the other end of a connection.
-type peer string
+// Peer says which user's process is at the other end of a connection.
+type Peer string
 
 const (
-	peerSelf     peer = "self"     // the user that takt runs as, or root
-	peerStranger peer = "stranger" // another user, or a process that has closed its socket
-	peerUnknown  peer = "unknown"  // this system does not tell
+	// PeerSelf is the user that takt runs as, or root.
+	PeerSelf Peer = "self"
+	// PeerStranger is another user, or a process that has closed its socket.
+	PeerStranger Peer = "stranger"
+	// PeerUnknown is the answer of a system that does not tell.
+	PeerUnknown Peer = "unknown"
 )
+
+// PeerOf finds the user at the other end of a loopback connection, to which every user of the
+// machine can connect.
+func PeerOf(conn net.Conn) Peer { return peerIn(conn, os.DirFS("/proc/self"), spaceOf) }
 
 // tables are the files in which Linux lists TCP sockets with their users. The second also
 // has clients that use IPv4 through an IPv6 socket.
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
-// peerOf finds the user at the other end of a loopback connection, to which every user
-// of the machine can connect. proc is the folder /proc/self; where says in whose user namespace the
+// peerIn is PeerOf. proc is the folder /proc/self; where says in whose user namespace the
 // socket with that inode is.
-func peerOf(conn net.Conn, proc fs.FS, where func(inode string) space) peer {
+func peerIn(conn net.Conn, proc fs.FS, where func(inode string) space) Peer {
 	if conn.LocalAddr().Network() == "unix" {
-		return peerSelf // the socket has the mode 0600
+		return PeerSelf // the socket has the mode 0600
 	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
-		return peerUnknown
+		return PeerUnknown
 	}
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
-		return peerUnknown
+		return PeerUnknown
 	}
 	known := false
 	for _, name := range tables() {
@@ -52,13 +58,13 @@ func peerOf(conn net.Conn, proc fs.FS, where func(inode string) space) peer {
 		}
 	}
 	if known {
-		return peerStranger // the socket is gone
+		return PeerStranger // the socket is gone
 	}
-	return peerUnknown
+	return PeerUnknown
 }
 
 // ownerIn looks in a table for the owner of the socket from one address to the other.
-func ownerIn(table string, from, to netip.AddrPort, where func(inode string) space) (owner peer, found bool) {
+func ownerIn(table string, from, to netip.AddrPort, where func(inode string) space) (owner Peer, found bool) {
 	port := fmt.Sprintf(":%04X ", from.Port())
 	for line := range strings.Lines(table) {
 		if !strings.Contains(line, port) { // there may be 100 000 lines
@@ -75,9 +81,9 @@ func ownerIn(table string, from, to netip.AddrPort, where func(inode string) spa
 		switch user := f[7]; {
 		case f[9] == "0":
 		case user == "0" && where(f[9]) != spaceOther, user == fmt.Sprint(os.Geteuid()) && where(f[9]) == spaceOwn:
-			return peerSelf, true
+			return PeerSelf, true
 		}
-		return peerStranger, true
+		return PeerStranger, true
 	}
 	return "", false
 }

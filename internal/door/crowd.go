@@ -1,4 +1,4 @@
-package shell
+package door
 
 import (
 	"net"
@@ -9,12 +9,17 @@ import (
 // connection beyond a limit at once.
 type crowd struct {
 	net.Listener
-	mu  sync.Mutex
-	all int
-	of  map[string]int
+	most int
+	mu   sync.Mutex
+	all  int
+	of   map[string]int
 }
 
-func newCrowd(l net.Listener) net.Listener { return &crowd{Listener: l, of: map[string]int{}} }
+// NewCrowd returns the listener with at most so many connections at once, half of them from one
+// address.
+func NewCrowd(l net.Listener, most int) net.Listener {
+	return &crowd{Listener: l, most: most, of: map[string]int{}}
+}
 
 // Accept implements net.Listener.
 func (l *crowd) Accept() (net.Conn, error) {
@@ -23,7 +28,7 @@ func (l *crowd) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address := addressOf(conn.RemoteAddr())
+		address := AddressOf(conn.RemoteAddr())
 		if l.enter(address) {
 			return &counted{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
 		}
@@ -34,7 +39,7 @@ func (l *crowd) Accept() (net.Conn, error) {
 func (l *crowd) enter(address string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= maxAPIConns || l.of[address] >= maxAPIConns/2 {
+	if l.all >= l.most || l.of[address] >= l.most/2 {
 		return false
 	}
 	l.all++

@@ -1,4 +1,4 @@
-package shell
+package door
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 // maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
 const maxPrivate = 1 << 20
 
-// readPrivate reads a file of secrets, unless every user of this machine can read it or
+// ReadPrivate reads a file of secrets, unless every user of this machine can read it or
 // another user can change it.
-func readPrivate(path string) ([]byte, error) {
+func ReadPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w; takt runs as user %d, so give the file to that user, or in a container run takt as the file's owner with docker run --user", err, os.Geteuid())

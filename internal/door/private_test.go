@@ -1,4 +1,4 @@
-package shell
+package door
 
 import (
 	"io/fs"
@@ -43,7 +43,7 @@ func TestPrivate(t *testing.T) {
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		all, err := readTokens(path)
+		all, err := ReadTokens(path)
 		switch {
 		case c.fault == "" && (err != nil || len(all) != 1):
 			t.Errorf("%s of mode %o: %v", path, c.mode, err)
@@ -94,7 +94,7 @@ func TestPrivatePipe(t *testing.T) {
 		t.Skip(err)
 	}
 	go func() { _ = os.WriteFile(path, []byte("ann 12345678\n"), 0) }()
-	if all, err := readTokens(path); err != nil || len(all) != 1 {
+	if all, err := ReadTokens(path); err != nil || len(all) != 1 {
 		t.Error(all, err)
 	}
 }

@@ -1,0 +1,88 @@
+package door
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"testing"
+	"testing/fstest"
+)
+
+// fakeConn has addresses.
+type fakeConn struct {
+	net.Conn
+	local, remote net.Addr
+}
+
+func (f fakeConn) LocalAddr() net.Addr  { return f.local }
+func (f fakeConn) RemoteAddr() net.Addr { return f.remote }
+
+// The table of Linux says whose a socket is, in all ways in which it writes addresses. A
+// socket that its process has closed seems to be of root there, and is believed of nobody.
+func TestPeerOf(t *testing.T) {
+	own := fmt.Sprint(os.Geteuid())
+	line := func(from, to, uid, inode string) string {
+		return "   0: " + from + " " + to + " 01 00000000:00000000 00:00000000 00000000  " + uid + "        0 " + inode + " 1 0000000000000000 20 0 0 10 -1\n"
+	}
+	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+	const client, server = "0100007F:9C40", "0100007F:202A" // 127.0.0.1:40000, 127.0.0.1:8234
+	other := line(server, client, own, "77") + line("0200007F:9C40", server, own, "78") + line("0100007F:9C41", server, own, "79")
+	loopback := fakeConn{nil, at("127.0.0.1:8234"), at("127.0.0.1:40000")}
+	for _, c := range []struct {
+		name, tcp, tcp6 string
+		conn            net.Conn
+		want            Peer
+	}{
+		{"one's own", head + other + line(client, server, own, "80"), head, loopback, PeerSelf},
+		{"of root", head + line(client, server, "0", "80"), head, loopback, PeerSelf},
+		{"one's own in another namespace", head + line(client, server, own, "81"), head, loopback, PeerStranger},
+		{"of root in another namespace", head + line(client, server, "0", "81"), head, loopback, PeerStranger},
+		{"of root that takt does not see", head + line(client, server, "0", "82"), head, loopback, PeerSelf},
+		{"of another", head + other + line(client, server, "54321", "80"), head, loopback, PeerStranger},
+		{"closed", head + line(client, server, "0", "0"), head, loopback, PeerStranger},
+		{"gone", head + other, head, loopback, PeerStranger},
+		{"as IPv6", head, head + line("0000000000000000FFFF00000100007F:9C40", "0000000000000000FFFF00000100007F:202A", own, "80"), loopback, PeerSelf},
+		{"as IPv6 of another", head, head + line("0000000000000000FFFF00000100007F:9C40", "0000000000000000FFFF00000100007F:202A", "54321", "80"), loopback, PeerStranger},
+		{"IPv6", head, head + line("00000000000000000000000001000000:9C40", "00000000000000000000000001000000:202A", own, "80"), fakeConn{nil, at("[::1]:8234"), at("[::1]:40000")}, PeerSelf},
+		{"broken", head + line(client, server, own, "80")[:40] + "\nxyz\n", head, loopback, PeerStranger},
+	} {
+		files := fstest.MapFS{"net/tcp": {Data: []byte(c.tcp)}, "net/tcp6": {Data: []byte(c.tcp6)}}
+		if got := peerIn(c.conn, files, func(inode string) space { return map[string]space{"80": spaceOwn, "81": spaceOther}[inode] }); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if got := peerIn(loopback, fstest.MapFS{}, nil); got != PeerUnknown {
+		t.Errorf("a system that does not say: %s", got)
+	}
+}
+
+// proc is this system's.
+func proc() fs.FS { return os.DirFS("/proc/self") }
+
+func TestPeerHere(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		defer l.Close()
+		client, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := peerIn(conn, proc(), spaceOf); got != PeerSelf {
+			t.Errorf("%s: a connection of this process is %s", address, got)
+		}
+		_ = client.Close()
+		if got := peerIn(conn, proc(), spaceOf); got != PeerStranger {
+			t.Errorf("%s: a socket that nobody has is %s", address, got)
+		}
+		_ = conn.Close()
+	}
+}

@@ -1,0 +1,204 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/format/html"
+	"github.com/taktload/takt/internal/format/site"
+	"github.com/taktload/takt/internal/store/fault"
+)
+
+// refusal is an answer instead of a page.
+type refusal struct {
+	status int
+	err    error
+	header [2]string
+}
+
+func (f *refusal) Error() string { return f.err.Error() }
+
+// refuse makes a refusal.
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, err: fmt.Errorf(format, args...)}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	for name, value := range map[string]string{
+		"Content-Security-Policy": html.Policy() + "; frame-ancestors 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+	} {
+		h.Set(name, value)
+	}
+	answer, err := s.answer(r)
+	if err != nil {
+		answer = s.notice(err)
+	}
+	if answer.to != "" {
+		h.Set("Location", answer.to)
+	}
+	if answer.header[0] != "" {
+		h.Set(answer.header[0], answer.header[1])
+	}
+	if answer.file != "" {
+		h.Set("Content-Disposition", `attachment; filename="`+answer.file+`"`)
+	}
+	h.Set("Content-Type", answer.kind)
+	h.Set("Content-Length", fmt.Sprint(len(answer.body)))
+	w.WriteHeader(answer.status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(answer.body) // the client is gone
+	}
+}
+
+// answer is a whole answer.
+type answer struct {
+	status   int
+	kind     string
+	to, file string // a redirect; the name of a file to save
+	header   [2]string
+	body     []byte
+}
+
+// answer makes the answer to a request, or an error.
+func (s *Server) answer(r *http.Request) (answer, error) {
+	if err := s.check(r); err != nil {
+		return answer{}, err
+	}
+	make, known := s.pages[r.URL.EscapedPath()] // exactly: nothing is decoded or cleaned
+	switch {
+	case !known:
+		return answer{}, refuse(http.StatusNotFound, "there is no such page; begin with the list of runs")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		f := refuse(http.StatusMethodNotAllowed, "takt ui only reads; use GET")
+		f.header = [2]string{"Allow", "GET, HEAD"}
+		return answer{}, f
+	}
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-r.Context().Done():
+		return answer{}, r.Context().Err()
+	case <-time.After(turnTime):
+		return answer{}, refuse(http.StatusServiceUnavailable, "%d other pages are being made; try again later", maxPages)
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), pageTime, fmt.Errorf("the store needs more than %v", pageTime))
+	defer cancel()
+	return make(ctx, r.URL.Query())
+}
+
+// check decides who may look.
+func (s *Server) check(r *http.Request) error {
+	if len(r.URL.RawQuery) > maxQuery {
+		return refuse(http.StatusRequestURITooLong, "the address has more than %d KiB of parameters; use fewer filters", maxQuery>>10)
+	}
+	if err := s.foreign(r); err != nil {
+		return err
+	}
+	c, _ := r.Context().Value(connKey{}).(*connection)
+	if c == nil {
+		return refuse(http.StatusInternalServerError, "the connection is not known")
+	}
+	if s.tokens == nil {
+		return s.local(c)
+	}
+	return s.authenticate(r, door.AddressOf(c.RemoteAddr()))
+}
+
+// foreign refuses what a page of another site could make a browser do: to read these pages through a
+// name that leads to this machine (DNS rebinding), or to have them in a page of its own. A link to a
+// page is fine.
+func (s *Server) foreign(r *http.Request) error {
+	get := r.Header.Get
+	site := get("Sec-Fetch-Site")
+	link := get("Sec-Fetch-Mode") == "navigate" && get("Sec-Fetch-Dest") == "document"
+	switch {
+	case len(r.Header.Values("Origin")) > 0 && site != "same-origin", !slices.Contains([]string{"", "same-origin", "none"}, site) && !link:
+		return refuse(http.StatusForbidden, "a web page of another origin sent this request; open the address yourself")
+	case s.tokens == nil && !strings.HasPrefix(s.address, unixPrefix) && !door.IsLoopback(door.HostOf(r.Host)):
+		return refuse(http.StatusMisdirectedRequest, "the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host)
+	}
+	return nil
+}
+
+// local decides who may look without a token. Only this machine can connect, but it may have other
+// users. To find out who it is may cost 10 ms, so a connection is asked once.
+func (s *Server) local(c *connection) error {
+	var who door.Peer
+	select {
+	case who = <-c.owner:
+	default:
+		who = s.peer(c.Conn)
+	}
+	select {
+	case c.owner <- who:
+	default:
+	}
+	if who == door.PeerStranger {
+		return refuse(http.StatusForbidden, "these pages are for the user that runs takt ui; others need a token, which its owner gives with --token-file")
+	}
+	return nil
+}
+
+// authenticate looks for a token: as the password of any user, which browsers ask for, or as Bearer.
+func (s *Server) authenticate(r *http.Request, address string) error {
+	_, token, basic := r.BasicAuth()
+	if scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " "); !basic && strings.EqualFold(scheme, "bearer") {
+		token = strings.TrimSpace(text)
+	}
+	asked := refuse(http.StatusUnauthorized, "the request has no right token; give the token as the password, with any user name")
+	asked.header = [2]string{"WWW-Authenticate", `Basic realm="takt ui", charset="UTF-8"`}
+	if token == "" {
+		return asked
+	}
+	found, ok := s.tries.Check(address, func() *door.Token { return s.tokens.Find(token) })
+	switch {
+	case !ok:
+		f := refuse(http.StatusTooManyRequests, "too many wrong tokens; wait for a minute")
+		f.header = [2]string{"Retry-After", fmt.Sprint(int(door.TryTime.Seconds()))}
+		return f
+	case found == nil:
+		return asked
+	}
+	return nil
+}
+
+// notice is the answer that shows an error.
+func (s *Server) notice(err error) answer {
+	n := site.Notice{Title: "takt ui", Word: "no page", Tone: "warn", Back: site.PathRuns}
+	a := answer{status: http.StatusServiceUnavailable, kind: kindHTML}
+	n.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
+	var f *refusal
+	usage := (*usageError)(nil)
+	switch {
+	case s.source.Absent(err):
+		n = firstRun()
+		a.status = http.StatusOK
+	case errors.As(err, &f):
+		a.status, a.header = f.status, f.header
+	case errors.As(err, &usage):
+		a.status = http.StatusBadRequest
+	case errors.Is(err, fault.ErrNotFound):
+		a.status = http.StatusNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		n.Hint = "The store does not answer in time: another process may have locked it, or its disk or cluster is slow. Load the page again."
+	}
+	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden || a.status == http.StatusMisdirectedRequest {
+		n.Back = "" // it would be refused, too
+	}
+	var b bytes.Buffer
+	if err := n.Write(&b, site.Frame("", "")); err != nil {
+		return answer{status: http.StatusInternalServerError, kind: "text/plain; charset=utf-8", body: []byte(err.Error())}
+	}
+	a.body = b.Bytes()
+	return a
+}
