@@ -124,7 +124,7 @@ func (s *Server) foreign(r *http.Request) error {
 	switch {
 	case len(r.Header.Values("Origin")) > 0 && site != "same-origin", !slices.Contains([]string{"", "same-origin", "none"}, site) && !link:
 		return refuse(http.StatusForbidden, "a web page of another origin sent this request; open the address yourself")
-	case s.tokens == nil && !strings.HasPrefix(s.address, unixPrefix) && !door.IsLoopback(door.HostOf(r.Host)):
+	case s.tokens == nil && !door.IsLoopback(door.HostOf(r.Host)): // a browser may come to a unix socket, too: through ssh -L
 		return refuse(http.StatusMisdirectedRequest, "the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host)
 	}
 	return nil

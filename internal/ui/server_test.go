@@ -195,7 +195,11 @@ func TestUnix(t *testing.T) {
 	c := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
-	if status, _, body := ask(t, c, "GET", "http://takt/"); status != 200 || !strings.Contains(body, "No runs yet") {
+	if status, _, body := ask(t, c, "GET", "http://localhost/"); status != 200 || !strings.Contains(body, "No runs yet") {
+		t.Errorf("%d: %s", status, body)
+	}
+	// Behind ssh -L, a browser may come with the name of any site that leads to 127.0.0.1.
+	if status, _, body := ask(t, c, "GET", "http://evil.example:8236/"); status != 421 || strings.Contains(body, "No runs yet") {
 		t.Errorf("%d: %s", status, body)
 	}
 	c.CloseIdleConnections()
