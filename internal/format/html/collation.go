@@ -52,7 +52,7 @@ func groupChart(c query.Collation, g *query.Group) []block {
 	}
 	metric, _ := stored.MetricOf(g.Criterion)
 	x := linear(high * 1.1)
-	d := newDrawing(rowHeight * float64(len(rows)))
+	d := newRows(len(rows))
 	var at []float64
 	ticks := x.ticks(6)
 	for _, v := range ticks {

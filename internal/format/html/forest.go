@@ -19,7 +19,7 @@ func forest(all []verify.Finding, tolerance float64) []block {
 	}
 	reach := forestReach(list, tolerance)
 	x := scale{low: -reach, high: reach}
-	d := newDrawing(rowHeight * float64(len(list)))
+	d := newRows(len(list))
 	var at []float64
 	ticks := x.ticks(6)
 	for _, v := range ticks {

@@ -25,9 +25,6 @@ func replayed(r *takt.Report) []section {
 	return []section{s}
 }
 
-// rowHeight is the height of a row of dots, in pixels.
-const rowHeight = 34
-
 // replayedChart draws recorded and replayed p50, p95 and p99 of each class, one row a class.
 func replayedChart(classes []text.ReplayedClass) block {
 	low, high := 0.0, 0.0
@@ -39,7 +36,7 @@ func replayedChart(classes []text.ReplayedClass) block {
 		}
 	}
 	x := latencyScale(low, high)
-	d := newDrawing(rowHeight * float64(len(classes)))
+	d := newRows(len(classes))
 	var at []float64
 	ticks := x.ticks(6)
 	for _, v := range ticks {

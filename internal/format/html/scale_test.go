@@ -3,6 +3,8 @@ package html
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,6 +91,32 @@ func TestFrameHasLabels(t *testing.T) {
 		s.frame(d, linear(1.1*high), func(v float64) string { return "label" })
 		if n := strings.Count(d.over.String(), "label"); n < 2 || n > 4 {
 			t.Errorf("%v: %d labels", high, n)
+		}
+	}
+}
+
+// On a phone no two labels under a plot overlap, nor do those of the chart of compare, which has names of
+// rows at its left.
+func TestLabelsOfPhone(t *testing.T) {
+	ticks := []string{"-200%", "-150%", "-100%", "-50%", "0%", "+50%", "+100%", "+150%", "+200%"}
+	at := make([]float64, len(ticks))
+	for i := range at {
+		at[i] = float64(i) / float64(len(at)-1)
+	}
+	for _, c := range []struct {
+		d    *drawing
+		want []string
+	}{
+		{newDrawing(100), []string{"-200%", "-100%", "0%", "+50%", "+150%"}},
+		{newRows(3), []string{"-200%", "-50%", "+50%", "+150%"}},
+	} {
+		c.d.columns(at, func(i int) string { return ticks[i] })
+		var got []string
+		for _, m := range regexp.MustCompile(`class="tick"[^>]*>([^<]*)<`).FindAllStringSubmatch(c.d.over.String(), -1) {
+			got = append(got, m[1])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

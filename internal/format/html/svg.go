@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
 )
@@ -28,6 +29,16 @@ type drawing struct {
 
 func newDrawing(height float64) *drawing { return &drawing{height: height, width: usualWidth} }
 
+// rowHeight is the height of a row of dots, in pixels.
+const rowHeight = 34
+
+// newRows is a drawing with n rows, each with a name at its left.
+func newRows(n int) *drawing {
+	d := newDrawing(rowHeight * float64(n))
+	d.rows = true
+	return d
+}
+
 func (d *drawing) y(f float64) float64 { return d.height * (1 - f) }
 
 // fine is a part of the width.
@@ -46,29 +57,43 @@ func (d *drawing) vertical(f float64, class string) {
 	fmt.Fprintf(&d.under, `<line class="%s" x1="%s" x2="%s" y1="0" y2="%s"/>`, class, fine(f), fine(f), short(d.height))
 }
 
-// below adds a label under the plot. Every second one has no room on a phone.
-func (d *drawing) below(f float64, label string, class string) {
-	anchor := "middle"
+// anchor is where a label under the plot is anchored, and the part of the label that is left of f.
+func anchor(f float64) (name string, left float64) {
 	switch {
 	case f > 0.97:
-		anchor = "end"
+		return "end", 1
 	case f < 0.01:
-		anchor = "start"
+		return "start", 0
 	}
+	return "middle", 0.5
+}
+
+// below adds a label under the plot.
+func (d *drawing) below(f float64, label string, class string) {
+	anchor, _ := anchor(f)
 	fmt.Fprintf(&d.over, `<text class="tick%s" x="%s" y="%s" text-anchor="%s">%s</text>`, class, fine(f), short(d.height+17), anchor, html.EscapeString(label))
 }
 
-// phoneRoom is the width of a label on a phone, as a part of the chart's.
-const phoneRoom = 0.14
+// Widths on a phone of 360 px, in pixels.
+const (
+	phonePlot  = 264 // of a plot
+	phoneRows  = 176 // of a plot with names of rows at its left
+	labelChar  = 7   // of a character of a label
+	labelSpace = 6   // between two labels
+)
 
 // columns adds vertical lines with labels, on a phone only those that have room.
 func (d *drawing) columns(at []float64, label func(i int) string) {
-	shown := math.Inf(-1)
+	width, end := float64(phonePlot), math.Inf(-1)
+	if d.rows {
+		width = phoneRows
+	}
 	for i, f := range at {
 		d.vertical(f, "grid")
-		class := " roomy"
-		if f-shown >= phoneRoom {
-			class, shown = "", f
+		size, class := float64(labelChar*utf8.RuneCountInString(label(i))), " roomy"
+		_, left := anchor(f)
+		if from := f*width - left*size; from >= end+labelSpace {
+			class, end = "", from+size
 		}
 		d.below(f, label(i), class)
 	}
@@ -85,7 +110,6 @@ func (d *drawing) text(x, y float64, anchor, class, s string) {
 
 // label names a row, at its left.
 func (d *drawing) label(y float64, name string) {
-	d.rows = true
 	fmt.Fprintf(&d.over, `<text class="row-name" x="-12" y="%s" text-anchor="end">%s</text>`, short(d.y(y)+4), html.EscapeString(page.Cut(name, longestLabel)))
 }
 
