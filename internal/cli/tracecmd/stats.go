@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/figures"
 	"github.com/taktload/takt/internal/trace/order"
@@ -82,7 +83,7 @@ func (a *surveyed) writeLogs(w io.Writer) error {
 			b = fmt.Appendf(b, "%-12sand %d more logs\n", "", len(a.Logs)-i)
 			break
 		}
-		b = fmt.Appendf(b, "%-12s%s is %v\n", "log", in.File, in.Guess)
+		b = fmt.Appendf(b, "%-12s%s is %v\n", "log", page.Visible(in.File), in.Guess)
 	}
 	b = fmt.Appendf(b, "%-12sif that is wrong, give --format a name, or the server's own format string (docs/log-formats.md)\n", "")
 	for _, e := range a.Examples {
@@ -90,10 +91,10 @@ func (a *surveyed) writeLogs(w io.Writer) error {
 	}
 	for _, in := range a.Logs {
 		for _, f := range in.Faults {
-			b = fmt.Appendf(b, "%-12s%v\n", "fault", f)
+			b = fmt.Appendf(b, "%-12s%v\n", "fault", page.Visible(f.String()))
 		}
 		if in.Longest != "" {
-			b = fmt.Appendf(b, "%-12sthe longest part of %s without a gap or a step: %s\n", "window", in.File, in.Longest)
+			b = fmt.Appendf(b, "%-12sthe longest part of %s without a gap or a step: %s\n", "window", page.Visible(in.File), in.Longest)
 		}
 	}
 	_, err := w.Write(b)

@@ -66,8 +66,10 @@ type Watch struct {
 	adjacent tally // lines that equal the line before
 	zones    zones
 	last     trace.Place
-	started  bool // the stamps are starts, which come in another order than the lines
-	ended    bool // the stamps are ends
+	latest   time.Time // latest stamp so far
+	coarse   bool      // stamps are whole seconds
+	started  bool      // the stamps are starts, which come in another order than the lines
+	ended    bool      // the stamps are ends
 
 	seed     maphash.Seed
 	before   uint64              // hash of the last record
@@ -103,13 +105,19 @@ func (w *Watch) note(r *trace.Record) {
 		return
 	}
 	place := trace.PlaceOf(r)
+	if !r.Ended && w.parts.long(place, r.Latency) {
+		return
+	}
 	if back := w.last.At.Sub(r.At); back > 0 && back <= stepBack {
 		w.disorder.add(trace.Gap{From: w.last, To: place, Length: back}, back)
 	}
 	w.started, w.ended = w.started || !r.Ended, w.ended || r.Ended
 	w.zones.note(r, place)
 	w.parts.note(place)
-	w.last = place
+	w.last, w.coarse = place, w.coarse || r.Second
+	if r.At.After(w.latest) {
+		w.latest = r.At
+	}
 }
 
 // noteText looks whether the record was there before.
@@ -129,7 +137,9 @@ func (w *Watch) noteText(r *trace.Record) {
 	if sum%sampleOf == 0 && !r.At.IsZero() {
 		w.samples++
 		if _, known := w.sampled[sum]; known && !same {
-			w.repeated++
+			if !r.Second || w.latest.Sub(r.At) > stepBack { // else it may be another request of that second
+				w.repeated++
+			}
 		} else if len(w.sampled) < maxSampled {
 			w.sampled[sum] = struct{}{}
 		}
@@ -165,11 +175,11 @@ func (w *Watch) Found() []Fault {
 		}
 	}
 	if w.adjacent.count*oftenAdjacent > w.parts.n {
-		list = append(list, w.adjacent.fault("duplicate", fmt.Sprintf("duplicates: %d lines equal the line before them", w.adjacent.count)))
+		list = append(list, w.adjacent.fault("duplicate", fmt.Sprintf("duplicates: %d lines equal the line before them%s", w.adjacent.count, w.alike())))
 	}
 	if w.repeated >= manyRepeated && w.repeated*oftenAdjacent > w.samples {
 		share := float64(w.repeated) / float64(w.samples)
-		list = append(list, Fault{Kind: "repeated", Count: w.repeated, Text: fmt.Sprintf("repeated: about %.2g %% of the lines were in the log before (by %d of %d lines)", 100*share, w.repeated, w.samples)})
+		list = append(list, Fault{Kind: "repeated", Count: w.repeated, Text: fmt.Sprintf("repeated: about %.0f %% of the lines were in the log before (by %d of %d lines)", 100*share, w.repeated, w.samples)})
 	}
 	if f, ok := w.zones.fault(); ok {
 		list = append(list, f)
@@ -199,6 +209,14 @@ func (w *Watch) usual() string {
 	}
 	if w.started && !w.ended {
 		return "; usual where the time is the start, because lines are written at the end"
+	}
+	return ""
+}
+
+// alike says why lines may be equal in a sound log.
+func (w *Watch) alike() string {
+	if w.coarse {
+		return "; equal requests within a second look the same, because the stamps are whole seconds"
 	}
 	return ""
 }

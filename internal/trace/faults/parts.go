@@ -76,6 +76,23 @@ func (p *parts) note(at trace.Place) {
 	}
 }
 
+// long counts a line far before the part's end if its request went on until about that end. A log with
+// stamps of the start has such lines: a server writes the line of a download or a WebSocket at its end.
+func (p *parts) long(at trace.Place, latency time.Duration) bool {
+	if len(p.list) == 0 || latency <= 0 {
+		return false
+	}
+	part := &p.list[len(p.list)-1]
+	back := part.Last.At.Sub(at.At)
+	if back <= stepBack || back > latency+stepBack {
+		return false
+	}
+	p.strays()
+	p.n++
+	part.N++
+	return true
+}
+
 // strays counts the lines of back as stray: the clock is where it was.
 func (p *parts) strays() {
 	part := &p.list[len(p.list)-1]

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/trace"
 )
@@ -13,9 +14,16 @@ type zones struct {
 	last    int32
 	have    bool
 	changes tally
+	at      time.Time // of the last change
+	often   bool      // a change came soon after another, though not at once
 }
 
-const maxZones = 8
+const (
+	maxZones  = 8
+	summer    = 3600            // seconds by which summer time differs at most
+	changing  = 5 * time.Minute // in which lines of both offsets may alternate: they are not sorted
+	leastTime = 30 * 24 * time.Hour
+)
 
 func (z *zones) note(r *trace.Record, place trace.Place) {
 	if !r.Zoned {
@@ -26,6 +34,10 @@ func (z *zones) note(r *trace.Record, place trace.Place) {
 	}
 	if z.have {
 		z.changes.add(place, 0)
+		if since := r.At.Sub(z.at); !z.at.IsZero() && since > changing && since < leastTime {
+			z.often = true
+		}
+		z.at = r.At
 	}
 	z.have, z.last = true, r.Offset
 	for _, known := range z.seen {
@@ -38,8 +50,13 @@ func (z *zones) note(r *trace.Record, place trace.Place) {
 	}
 }
 
+// isSummer reports whether the changes may be the begin and the end of summer time.
+func (z *zones) isSummer() bool {
+	return len(z.seen) == 2 && max(z.seen[0], z.seen[1])-min(z.seen[0], z.seen[1]) <= summer && !z.often
+}
+
 func (z *zones) fault() (Fault, bool) {
-	if z.changes.count == 0 {
+	if z.changes.count == 0 || z.isSummer() {
 		return Fault{}, false
 	}
 	var names []string
@@ -50,5 +67,5 @@ func (z *zones) fault() (Fault, bool) {
 		}
 		names = append(names, fmt.Sprintf("%c%02d%02d", sign, o/3600, o/60%60))
 	}
-	return z.changes.fault("zones", fmt.Sprintf("time zones: %s, changed %d times", strings.Join(names, ", "), z.changes.count)), true
+	return z.changes.fault("zones", fmt.Sprintf("time zones: %s, the number of changes is %d", strings.Join(names, ", "), z.changes.count)), true
 }
