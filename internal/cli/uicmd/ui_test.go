@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -215,32 +216,37 @@ func TestLive(t *testing.T) {
 		p.takt(running, "http", "--rate", "50/s", "-z", "5m", "--progress", "none", "--label", "note=<b>", server.URL())
 	}()
 	defer func() { end(nil); <-over }()
-	find := func(path string, texts ...string) {
+	find := func(path, text string) []string {
 		t.Helper()
-		body := ""
+		form, body := regexp.MustCompile(text), ""
 		for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 			_, body = get(t, p.url+path)
-			if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(body, text) }) {
-				return
+			if found := form.FindStringSubmatch(body); found != nil {
+				return found
 			}
 		}
-		t.Fatalf("%s never shows %q:\n%s", path, texts, body[strings.Index(body, "<body")+1:])
+		t.Fatalf("%s never shows %q:\n%s", path, text, body[strings.Index(body, "<body")+1:])
+		return nil
 	}
-	find("live", "1 run in progress", "note=&lt;b&gt;")
+	find("live", "(?s)1 run in progress.*note=&lt;b&gt;")
 	names, _ := filepath.Glob(filepath.Join(p.home, ".local/state/takt/spool/*.journal"))
 	if len(names) != 1 {
 		t.Fatal(names)
 	}
 	id := strings.TrimSuffix(filepath.Base(names[0]), ".journal")
-	find("live?id="+id, "The run goes on", "after 1s")
-	find("live?id="+id, "The run goes on", "after 3s")
+	first := find("live?id="+id, `The run goes on: .* after (\d+)s`)[1]
+	for until := time.Now().Add(time.Minute); find("live?id="+id, `The run goes on: .* after (\d+)s`)[1] == first; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("the page stays at %s s", first)
+		}
+	}
 	other := serve(t, p, "--store", filepath.Join(p.home, "other.db"))
 	if _, body := get(t, other+"live"); !strings.Contains(body, "Nothing runs now") {
 		t.Error("a run of another store is shown")
 	}
 	end(&core.SignalError{Number: 2})
 	<-over
-	find("live?id="+id, "/report.json?id="+id)
+	find("live?id="+id, "/report.json.id="+id)
 	if left, _ := filepath.Glob(filepath.Join(p.home, ".local/state/takt/spool/*")); len(left) > 0 {
 		t.Error(left)
 	}
