@@ -27,6 +27,11 @@ func OpenExisting(ctx context.Context, where string, o Options) (Store, error) {
 	return open(ctx, where, o, sqlite.OpenExisting)
 }
 
+// Look is OpenExisting for a reader that changes nothing: the tables of an older takt stay as they are.
+func Look(ctx context.Context, where string, o Options) (Store, error) {
+	return open(ctx, where, o, sqlite.Look)
+}
+
 func open(ctx context.Context, where string, o Options, file func(context.Context, string) (*sqlite.Store, error)) (Store, error) {
 	scheme, _, isURL := strings.Cut(where, "://")
 	if !isURL {

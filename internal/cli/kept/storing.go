@@ -85,9 +85,10 @@ func (s *Storing) Reading(ctx context.Context, env core.Env, f func(store.Store)
 	return s.use(ctx, env, store.OpenExisting, f)
 }
 
-// Looking is Reading for a command that changes nothing: it recovers no runs.
+// Looking is Reading for a command that changes nothing: it recovers no runs, and leaves the tables of an
+// older takt as they are.
 func (s *Storing) Looking(ctx context.Context, env core.Env, f func(store.Store) error) error {
-	return s.use(ctx, env, store.OpenExisting, f)
+	return s.use(ctx, env, store.Look, f)
 }
 
 func (s *Storing) use(ctx context.Context, env core.Env, open opener, f func(store.Store) error) error {
@@ -101,7 +102,7 @@ func (s *Storing) use(ctx context.Context, env core.Env, open opener, f func(sto
 	})
 }
 
-// opener is store.Open or store.OpenExisting.
+// opener is store.Open, store.OpenExisting or store.Look.
 type opener func(context.Context, string, store.Options) (store.Store, error)
 
 func (s *Storing) open(ctx context.Context, env core.Env, open opener) (store.Store, error) {

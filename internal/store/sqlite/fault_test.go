@@ -19,7 +19,7 @@ import (
 // at opens a store in the file, with pragmas of the test instead of takt's.
 func at(t *testing.T, path string, pragmas ...string) *Store {
 	t.Helper()
-	s, err := open(t.Context(), path, true, pragmas)
+	s, err := open(t.Context(), path, opening{create: true, upgrade: true}, pragmas)
 	if err != nil {
 		t.Fatal(err)
 	}

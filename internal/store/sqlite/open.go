@@ -21,27 +21,37 @@ var pragmas = []string{"busy_timeout(5000)", "synchronous(FULL)"}
 // Open opens the store in that file, and makes it and its folder if need be, for the
 // user alone. From a store that may only be read, or on a full disk, runs can be read:
 // Save and Delete give fault.ErrReadOnly or fault.ErrFull.
-func Open(ctx context.Context, path string) (*Store, error) { return open(ctx, path, true, pragmas) }
+func Open(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, opening{create: true, upgrade: true}, pragmas)
+}
 
 // OpenExisting is Open, but without a file the error is fault.ErrAbsent.
 func OpenExisting(ctx context.Context, path string) (*Store, error) {
-	return open(ctx, path, false, pragmas)
+	return open(ctx, path, opening{upgrade: true}, pragmas)
 }
 
-func open(ctx context.Context, path string, create bool, pragmas []string) (*Store, error) {
+// Look is OpenExisting for a reader that changes nothing: older tables stay as they are.
+func Look(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, opening{}, pragmas)
+}
+
+// opening says what may change when a store is opened.
+type opening struct{ create, upgrade bool }
+
+func open(ctx context.Context, path string, o opening, pragmas []string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := touch(path, create); err != nil {
+	if err := touch(path, o.create); err != nil {
 		return nil, err
 	}
-	s, err := connect(ctx, path, pragmas, "rw")
+	s, err := connect(ctx, path, pragmas, "rw", o.upgrade)
 	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) && !errors.Is(err, fault.ErrFull) {
 		return s, err
 	}
 	for _, mode := range readOnlyModes(path) {
-		if s, failed := connect(ctx, path, pragmas, mode); failed == nil {
+		if s, failed := connect(ctx, path, pragmas, mode, false); failed == nil {
 			return s, nil
 		}
 	}
@@ -93,7 +103,7 @@ func touch(path string, create bool) (err error) {
 	return &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give another file with --store"}
 }
 
-func connect(ctx context.Context, path string, pragmas []string, mode string) (*Store, error) {
+func connect(ctx context.Context, path string, pragmas []string, mode string, upgrade bool) (*Store, error) {
 	query := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
 	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode() + "&mode=" + mode}
 	db, err := sql.Open("sqlite", name.String())
@@ -101,7 +111,7 @@ func connect(ctx context.Context, path string, pragmas []string, mode string) (*
 		return nil, err
 	}
 	s := &Store{db, path}
-	if err := s.migrate(ctx, mode == "rw"); err != nil {
+	if err := s.migrate(ctx, upgrade); err != nil {
 		return nil, errors.Join(s.fault(ctx, err), db.Close())
 	}
 	return s, nil

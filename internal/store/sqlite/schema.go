@@ -89,9 +89,9 @@ func read(ctx context.Context, from interface {
 	return s, err
 }
 
-// migrate brings the tables to the newest version. Without writable it leaves older tables as
+// migrate brings the tables to the newest version. Without upgrade it leaves older tables as
 // they are: runs can be read from all versions.
-func (s *Store) migrate(ctx context.Context, writable bool) error {
+func (s *Store) migrate(ctx context.Context, upgrade bool) error {
 	now, err := read(ctx, s.db)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Store) migrate(ctx context.Context, writable bool) error {
 		return &fault.Error{Kind: fault.ErrForeign, Store: s.path, Hint: "give another file with --store"}
 	case now.version > len(schema):
 		return &fault.Error{Kind: fault.ErrTooNew, Store: s.path, Hint: fmt.Sprintf("it has version %d, and this takt knows %d; use a newer takt", now.version, len(schema))}
-	case now.version == len(schema), now.version > 0 && !writable:
+	case now.version == len(schema), now.version > 0 && !upgrade:
 		return nil
 	}
 	if now.version == 0 {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -164,14 +165,22 @@ func TestFirstVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	reader, err := connect(t.Context(), path, pragmas, "ro")
-	if err != nil {
-		t.Fatal(err)
+	readOnly := func(ctx context.Context, path string) (*Store, error) {
+		return connect(ctx, path, pragmas, "ro", false)
 	}
-	if marked, err := reader.Marked(t.Context()); err != nil || len(marked) > 0 || left(t, reader) != "r2 r1 r0" {
-		t.Errorf("read-only: marked %v, %v", marked, err)
+	for _, open := range []func(context.Context, string) (*Store, error){readOnly, Look} {
+		reader, err := open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if marked, err := reader.Marked(t.Context()); err != nil || len(marked) > 0 || left(t, reader) != "r2 r1 r0" {
+			t.Errorf("only read: marked %v, %v", marked, err)
+		}
+		if now, err := read(t.Context(), reader.db); err != nil || now.version != 1 {
+			t.Errorf("a reader has changed the tables: version %d, %v", now.version, err)
+		}
+		reader.Close()
 	}
-	reader.Close()
 	s = at(t, path)
 	removed, err := s.Trim(t.Context(), 1, 10, "")
 	if got := left(t, s); err != nil || removed != 1 || got != "r2 r0" {
