@@ -2,8 +2,10 @@ package trace
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Gap is a time between two requests, as long as it would be in the replay.
@@ -24,7 +26,15 @@ func PlaceOf(r *Record) Place { return Place{r.File, r.Line, r.At} }
 
 // String is file:line (date).
 func (p Place) String() string {
-	return fmt.Sprintf("%s:%d (%s)", p.File, p.Line, p.At.Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("%s:%d (%s)", shown(p.File), p.Line, p.At.Format("2006-01-02 15:04:05"))
+}
+
+// shown is the name of a file, in quotes if it has escapes of terminals.
+func shown(file string) string {
+	if strings.ContainsFunc(file, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(file)
+	}
+	return file
 }
 
 // String names both ends and the length.

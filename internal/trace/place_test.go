@@ -14,3 +14,13 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+// A file's name has no escapes of terminals.
+func TestPlaceOfHostileFile(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for file, want := range map[string]string{"a b.log": "a b.log:3 (2026-11-20 09:00:00)", "a\x1b[2J.log": `"a\x1b[2J.log":3 (2026-11-20 09:00:00)`} {
+		if got := (Place{File: file, Line: 3, At: at}).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -38,8 +38,8 @@ func New(env core.Env) *cobra.Command {
 		Short: "show stored runs, and runs in progress, in a browser",
 		Long: `takt ui prints a URL and serves pages there until Ctrl-C: the list of stored
 runs, each run, two runs side by side, their history over revisions, and runs in
-progress. It only reads. Only you can open the pages, unless you give
---token-file.`,
+progress. It only reads. On Linux, other users of this machine cannot open the
+pages. Elsewhere they can; give --token-file, or --listen unix:PATH.`,
 		Example: `  takt ui
   takt ui --listen 127.0.0.1:0 --store runs.db
   takt ui --listen :8236 --token-file t --tls-cert c.pem --tls-key k.pem`,

@@ -53,13 +53,16 @@ func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool)
 	}
 	d.Frame, d.Verdict = f, verdictWord{"running", "plain"}
 	d.Headline = fmt.Sprintf("The run goes on: this is what it had counted after %v. Operations in flight count with their age so far.", ran)
+	if ran.Seconds() <= r.WarmupS {
+		d.Headline = fmt.Sprintf("The run goes on: after %v this is its warm-up of %s, which is not counted.", ran, page.Span(r.WarmupS))
+	}
 	if ended {
 		d.Verdict = verdictWord{"cut short", "warn"}
 		d.Headline = fmt.Sprintf("The process of the run ended without a report. This is what its journal has, up to %v; takt runs recovers the run.", ran)
 	}
 	so := ran.String() + " so far"
 	if all, ok := r.Variables["duration_s"].(float64); ok {
-		so += " of " + page.Span(all)
+		so += " of " + page.Span(r.WarmupS+all)
 	}
 	d.Subtitle = append(d.Subtitle[:1], so)
 	if n := len(d.Cards); n > 0 {

@@ -232,6 +232,24 @@ func TestDamagedHistogram(t *testing.T) {
 	}
 }
 
+// The page of a run in progress counts the warm-up to its length, and says why nothing is counted yet.
+func TestLiveWarmup(t *testing.T) {
+	for _, c := range []struct {
+		ran  time.Duration
+		want string
+	}{{3 * time.Second, "this is its warm-up of 5s, which is not counted"}, {8 * time.Second, "this is what it had counted after 8s"}} {
+		r := run(3, 10)
+		r.WarmupS, r.Variables["duration_s"] = 5, 20.0
+		var b strings.Builder
+		if err := new(html.Frame).Live(&b, r, c.ran, false); err != nil {
+			t.Fatal(err)
+		}
+		if page := b.String(); !strings.Contains(page, c.want) || !strings.Contains(page, fmt.Sprintf("%v so far of 25s", c.ran)) {
+			t.Errorf("after %v:\n%s", c.ran, page[strings.Index(page, "<header"):][:2000])
+		}
+	}
+}
+
 // The page loads nothing: the policy forbids it, and no address is in it.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, run(3, 10))
