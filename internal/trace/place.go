@@ -29,6 +29,12 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d (%s)", shown(p.File), p.Line, p.At.Format("2006-01-02 15:04:05"))
 }
 
+// WindowFlag is the flag that chooses the requests from one instant to another, both included.
+func WindowFlag(from, to time.Time) string {
+	const form = "2006-01-02T15:04:05" // a whole second: the window ends before its end
+	return fmt.Sprintf("--window %s..%s", from.Format(form), to.Add(time.Second).Format(form))
+}
+
 // shown is the name of a file, in quotes if it has escapes of terminals.
 func shown(file string) string {
 	if strings.ContainsFunc(file, func(r rune) bool { return !unicode.IsPrint(r) }) {

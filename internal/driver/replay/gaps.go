@@ -113,8 +113,7 @@ func window(part trace.Gap) string {
 	if part.Length < time.Second {
 		return ""
 	}
-	const form = "2006-01-02T15:04:05"
-	return fmt.Sprintf(", --window %s..%s for the longest part without such a gap (%s)", part.From.At.Format(form), part.To.At.Add(time.Second).Format(form), trace.Span(part.Length))
+	return fmt.Sprintf(", %s for the longest part without such a gap (%s)", trace.WindowFlag(part.From.At, part.To.At), trace.Span(part.Length))
 }
 
 // shortened says that gaps were shortened.

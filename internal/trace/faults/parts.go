@@ -32,9 +32,8 @@ func (p Part) Length() time.Duration { return p.Last.At.Sub(p.First.At) }
 
 // Flags choose the part: by its times, or by numbers if its times are not unique.
 func (p Part) Flags() string {
-	const form = "2006-01-02T15:04:05"
 	if p.Alone {
-		return fmt.Sprintf("--window %s..%s", p.First.At.Format(form), p.Last.At.Add(time.Second).Format(form))
+		return trace.WindowFlag(p.First.At, p.Last.At)
 	}
 	return fmt.Sprintf("--from %d --for %d", p.After, p.N)
 }
