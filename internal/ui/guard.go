@@ -40,6 +40,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set(name, value)
 	}
 	answer, err := s.answer(r)
+	size := int64(len(answer.body))
+	defer s.unread.Add(-size)
+	if s.unread.Add(size) > maxUnread && err == nil {
+		err = refuse(http.StatusServiceUnavailable, "clients have not read %d MiB of other pages yet; try again later", maxUnread>>20)
+	}
 	if err != nil {
 		answer = s.notice(err)
 	}

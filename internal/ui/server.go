@@ -10,6 +10,7 @@ import (
 	stdlog "log"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/door"
@@ -31,6 +32,7 @@ const (
 	turnTime   = 10 * time.Second // wait for one of maxPages
 	endTime    = time.Second      // what open answers get at the end of the server
 	maxPages   = 4                // pages that are made at once
+	maxUnread  = 256 << 20        // bytes of pages that clients have not read: a report may have 64 MiB
 )
 
 // Source is what the pages are about. Each function may be called by several goroutines.
@@ -64,6 +66,7 @@ type Server struct {
 	address  string
 	tokens   door.Tokens // nil: only for the user that runs takt
 	tries    door.Tries
+	unread   atomic.Int64 // bytes of pages that clients are reading
 	turns    chan struct{}
 	peer     func(net.Conn) door.Peer
 	pages    map[string]page

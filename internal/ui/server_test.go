@@ -248,6 +248,21 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// What slow clients have not read yet is limited, and a page that was read is not counted any more.
+func TestUnread(t *testing.T) {
+	s := serve(t, Options{Listen: "127.0.0.1:0"}, empty(), nil)
+	s.unread.Store(maxUnread)
+	if status, _, body := ask(t, http.DefaultClient, "GET", s.Address()); status != 503 || !strings.Contains(body, "have not read 256 MiB") {
+		t.Errorf("%d: %s", status, body)
+	}
+	s.unread.Store(0)
+	for range 3 {
+		if status, _, body := ask(t, http.DefaultClient, "GET", s.Address()); status != 200 || s.unread.Load() > int64(len(body)) {
+			t.Errorf("%d: %d bytes are unread", status, s.unread.Load())
+		}
+	}
+}
+
 // A page is not made more often than its cost allows, however many ask; an error is not kept.
 func TestCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func (t *tally) fault(kind, text string) Fault {
 // Watch is a stream that passes the records of one log on, in the order of the file.
 type Watch struct {
 	src  trace.Stream
-	most time.Duration // longest gap that is none; 0: the log decides
+	most time.Duration // longest time without a request that is not a gap; 0: the log decides
 
 	parts    parts
 	disorder tally // small steps back
