@@ -295,7 +295,8 @@ func TestCollationAsData(t *testing.T) {
 	if err := json.Unmarshal([]byte(rendered(t, "json", false, c)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := fmt.Sprintf("%+v", back), fmt.Sprintf("%+v", c); a != b {
+	a, b := rendered(t, "json", false, back), rendered(t, "json", false, c)
+	if a != b {
 		t.Errorf("json gives back\n%s\nwant\n%s", a, b)
 	}
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, "csv", false, c))).ReadAll() // it counts the fields

@@ -95,7 +95,7 @@ func TestRestartWithLess(t *testing.T) {
 	}{
 		"no user":   {"bob hunter2hunter2\n", nil, "its user is not a user of this server"},
 		"look":      {"ann correct-horse look\nbob hunter2hunter2\n", nil, "your role is look, which may not do this"},
-		"no target": {"ann correct-horse\nbob hunter2hunter2\n", []string{"--allow-target", "10.0.0.1"}, "127.0.0.1 may not be loaded"},
+		"no target": {"ann correct-horse\nbob hunter2hunter2\n", []string{"--allow-target", "10.0.0.1"}, "127.0.0.1:1 may not be loaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()

@@ -86,7 +86,7 @@ func TestWarning(t *testing.T) {
 	c.send("auth hunter2hunter2")
 	c.until(prompted)
 	c.send("http -n 1 http://127.0.0.1:1/")
-	if text := c.until(prompted); text != "error: http: 127.0.0.1 may not be loaded; the server allows what --allow-target lists\n" {
+	if text := c.until(prompted); text != "error: http: 127.0.0.1:1 may not be loaded; the server allows what --allow-target lists\n" {
 		t.Errorf("%q", text)
 	}
 }

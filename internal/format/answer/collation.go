@@ -100,7 +100,7 @@ func collationNotes(c query.Collation) (notes []string) {
 	for _, g := range c.Groups {
 		for _, r := range g.Rows {
 			if r.Apart != nil {
-				notes = append(notes, apartText(c.Field, g.Criterion, &r))
+				notes = append(notes, apartText(c.Field, &g, &r))
 			}
 		}
 	}
@@ -126,7 +126,14 @@ func collationNotes(c query.Collation) (notes []string) {
 }
 
 // apartText says which row stands out, and by how much.
-func apartText(field, criterion string, r *query.Row) string {
+func apartText(field string, g *query.Group, r *query.Row) string {
+	name := settingText(field, r.Value)
+	for i := range g.Rows {
+		if other := &g.Rows[i]; idCell(other) != idCell(r) && settingText(field, other.Value) == name {
+			name = idCell(r) + ", " + name + ","
+			break
+		}
+	}
 	a, word, sign := r.Apart, "better", 1.0
 	if a.Worse {
 		word = "worse"
@@ -135,7 +142,7 @@ func apartText(field, criterion string, r *query.Row) string {
 	if a.Percent < 0 {
 		sign, low, high = -1, -a.High, -a.Low
 	}
-	return fmt.Sprintf("%s is %.0f %% %s than the rest in %s, %.0f to %.0f %%", settingText(field, r.Value), sign*a.Percent, word, criterion, low, high)
+	return fmt.Sprintf("%s is %.0f %% %s than the rest in %s, %.0f to %.0f %%", name, sign*a.Percent, word, g.Criterion, low, high)
 }
 
 // CollationMarkdown writes the groups of collate as tables of GitHub's Markdown.

@@ -22,7 +22,7 @@ const (
 )
 
 // markApart marks the row that stands out of its group: its figure is beyond those of all other
-// rows, and the rank-sum test tells its runs from theirs. Holm's levels make the probability of any
+// rows, and the rank-sum test tells its runs from theirs. A better one is also surely the best. Holm's levels make the probability of any
 // wrong mark at most bestAlpha. Of several such rows it marks the one that is furthest away. The
 // test compares logarithms, so the interval is of the ratio.
 func markApart(g *Group, cells []*cell) {
@@ -48,9 +48,13 @@ func markApart(g *Group, cells []*cell) {
 			continue
 		}
 		shift := groups[i].Estimate()
+		worse := m.Higher == (shift < 0)
+		if !worse && !g.Rows[rows[i]].Sure {
+			continue // the second best row may be as good
+		}
 		low, high := groups[i].Interval(level)
 		if best == nil || math.Abs(shift) > math.Abs(math.Log1p(best.Percent/100)) {
-			best, at = &Apart{Percent: 100 * math.Expm1(shift), Low: 100 * math.Expm1(low), High: 100 * math.Expm1(high), Worse: m.Higher == (shift < 0)}, rows[i]
+			best, at = &Apart{Percent: 100 * math.Expm1(shift), Low: 100 * math.Expm1(low), High: 100 * math.Expm1(high), Worse: worse}, rows[i]
 		}
 	}
 	if best != nil {

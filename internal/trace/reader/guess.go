@@ -54,7 +54,7 @@ func (g Guess) String() string {
 	}
 	none := ""
 	if g.None > 0 {
-		none = fmt.Sprintf(", %d have no request", g.None)
+		none = fmt.Sprintf(", %d without a request", g.None)
 	}
 	return fmt.Sprintf("%s (%d of the first %d lines fit%s; %s)", name, g.Fit, g.Lines, none, next)
 }
