@@ -134,7 +134,13 @@ func TestRealKafkaRebalance(t *testing.T) {
 			if c.killed && pause.Count == 0 {
 				t.Error("nobody noticed that a member was killed")
 			}
-			if sum := sameLag(t, r, b.describe(t, group, "--offsets")); sum != 0 || r.Extra["lag"] != 0.0 {
+			if r.Extra["lag"] != 0.0 {
+				t.Errorf("a lag of %v", r.Extra["lag"])
+			}
+			if c.killed { // what the last killed member had not committed is still a lag for Kafka
+				return
+			}
+			if sum := sameLag(t, r, b.describe(t, group, "--offsets")); sum != 0 {
 				t.Errorf("a lag of %v, Kafka says %v", r.Extra["lag"], sum)
 			}
 			t.Logf("%v rebalances, %d pauses up to %.3g ms, %v records again", r.Extra["rebalances"], pause.Count, pause.Max/1000, again)

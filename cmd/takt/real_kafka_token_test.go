@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,8 @@ func TestRealKafkaToken(t *testing.T) {
 	b := kafka(t)
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, pass, _ := r.BasicAuth(); user != "client" || pass != "sec ret" || r.FormValue("scope") != "load" || r.FormValue("grant_type") != "client_credentials" {
+		user, pass, _ := r.BasicAuth()
+		if pass, _ = url.QueryUnescape(pass); user != "client" || pass != "sec ret" || r.FormValue("scope") != "load" || r.FormValue("grant_type") != "client_credentials" {
 			http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 			return
 		}
@@ -61,7 +63,7 @@ func TestRealKafkaToken(t *testing.T) {
 	if n := asked.Load(); n < 2 {
 		t.Errorf("the authorization server was asked %d times in 5 s, for tokens that live for 3 s", n)
 	}
-	_, code, said := runOnce(t, t.Context(), "kafka consume", []string{"--brokers", b.addr(saslPort), "--topic", "x", "--sasl", "oauthbearer", "--sasl-token-url", server.URL, "--sasl-user", "client", "--sasl-password", "wrong-secret", "--exit"})
+	code, said := say(t.Context(), "kafka consume", []string{"--brokers", b.addr(saslPort), "--topic", "x", "--sasl", "oauthbearer", "--sasl-token-url", server.URL, "--sasl-user", "client", "--sasl-password", "wrong-secret", "--exit"})
 	if code == 0 || strings.Contains(said, "wrong-secret") {
 		t.Errorf("exit code %d: %s", code, said)
 	}

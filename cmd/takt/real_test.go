@@ -136,19 +136,25 @@ func reportOf(t *testing.T, command string, args []string) *takt.Report {
 func runOnce(t *testing.T, ctx context.Context, command string, args []string) (r *takt.Report, code int, said string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
-	var out bytes.Buffer
-	code = cli.Main(core.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
-		Getenv: func(string) string { return "" }, Interrupt: ctx,
-	}, slices.Concat(strings.Fields(command), []string{"--no-store", "--progress", "none", "-o", "json=" + path}, args))
+	code, said = say(ctx, command, append([]string{"-o", "json=" + path}, args...))
 	b, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
 	if err != nil {
-		t.Fatalf("%v: exit code %d\n%s", err, code, out.String())
+		t.Fatalf("%v: exit code %d\n%s", err, code, said)
 	}
-	return r, code, out.String()
+	return r, code, said
+}
+
+// say runs a command in this process, and returns its exit code and everything that it printed.
+func say(ctx context.Context, command string, args []string) (code int, said string) {
+	var out bytes.Buffer
+	code = cli.Main(core.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+		Getenv: func(string) string { return "" }, Interrupt: ctx,
+	}, slices.Concat(strings.Fields(command), []string{"--no-store", "--progress", "none"}, args))
+	return code, out.String()
 }
 
 // same demands that all n operations ended with one status.
