@@ -24,6 +24,7 @@ const MostOpenNumbered = 5
 // numbering is the numbers of one partition's records.
 type numbering struct {
 	Identity
+	begun   bool  // Identity is set: a new cluster's first one is the zero value
 	next    int32 // number of the next new record
 	written int32 // number after the last acknowledged record
 	// gap: a batch ended without an acknowledgement, so a broker may miss its numbers, and
@@ -46,8 +47,8 @@ func (p *Producer) number(b *Batch, r *route) bool {
 			return false
 		}
 	}
-	if n.Identity == (Identity{}) {
-		n.Identity = p.identity
+	if !n.begun {
+		n.Identity, n.begun = p.identity, true
 	}
 	b.numbered, b.identity, b.first = true, n.Identity, n.next
 	n.next = after(n.next + int32(b.Len()) - 1)
@@ -61,7 +62,7 @@ func (p *Producer) beginAgain(n *numbering) bool {
 		p.spent = true
 		return false
 	}
-	*n = numbering{Identity: p.identity}
+	*n = numbering{Identity: p.identity, begun: true}
 	return true
 }
 
