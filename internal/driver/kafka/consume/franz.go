@@ -33,7 +33,6 @@ type franzConsumer struct {
 
 func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	f := &franzConsumer{Options: o, r: r, fetching: make(chan struct{})}
-	r.outages.watch(f.answered)
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
@@ -60,8 +59,11 @@ func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 		opts = append(opts, kgo.ConsumePartitions(at))
 	}
 	var err error
-	f.client, err = kgo.NewClient(opts...)
-	return f, err
+	if f.client, err = kgo.NewClient(opts...); err != nil {
+		return nil, err
+	}
+	r.outages.watch(o.member, f.answered) // others may ask at once
+	return f, nil
 }
 
 func (o *Options) offset() kgo.Offset {
