@@ -132,7 +132,7 @@ type members struct {
 	*Options
 	r     *Receiver
 	first []Consumer // opened before the run, so that it fails early
-	wires []*wire // by member, to be cut by --restart-kill; otherwise nil
+	wires []*wire    // by member, to be cut by --restart-kill; otherwise nil
 	mu    sync.Mutex
 	ends  []context.CancelCauseFunc // ends the member that runs now
 }
