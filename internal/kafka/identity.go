@@ -106,7 +106,7 @@ func (p *Producer) retries(b *Batch, err error) bool {
 	switch {
 	case !b.numbered || !isOutOfOrder(err):
 		return passes(err)
-	case n.gap || b.identity != n.Identity: // a batch before it is missing, and so is b
+	case n.gap || b.identity != n.Identity: // a batch before b is missing, so b is missing, too
 		b.numbered = false
 		return true
 	case b.first != n.written: // a batch before it will come again
@@ -118,7 +118,7 @@ func (p *Producer) retries(b *Batch, err error) bool {
 	return false // the broker lost records that it had acknowledged
 }
 
-// isOutOfOrder reports whether a broker refused a batch for its numbers, and so does not have it.
+// isOutOfOrder reports whether a broker refused a batch for its numbers: it does not have the batch.
 func isOutOfOrder(err error) bool {
 	return errors.Is(err, kerr.OutOfOrderSequenceNumber) || errors.Is(err, kerr.UnknownProducerID)
 }

@@ -43,10 +43,10 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 		return
 	}
 	if p.filling {
-		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are under way (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
+		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are in flight (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
 			waited, due, 100*waited/due, writers, p.batchBytes, len(p.workers), p.writers, p.batchBytes)
 		return
 	}
-	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
+	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are in flight (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
 		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
 }
