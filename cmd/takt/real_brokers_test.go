@@ -117,7 +117,7 @@ func TestRealBrokerKeeps(t *testing.T) {
 	b.run(t, strings.Fields("consumer --durable --clientID kept --message-count 25 --duration 20s topic://KEEP")...).good(t)
 }
 
-// Messages of a transaction that was rolled back are delivered again. ActiveMQ also counts those that the
+// Messages of a transaction that was rolled back are delivered again. ActiveMQ also counts messages that the
 // consumer had not yet looked at.
 func TestRealBrokerRedelivers(t *testing.T) {
 	b := other(t)

@@ -70,8 +70,8 @@ func sameLag(t *testing.T, r *takt.Report, rows []map[string]string) (sum float6
 	return sum
 }
 
-// A group of static members on two topics stops before the end. Its lag and its members are those that
-// Kafka's own tool has.
+// A group of static members on two topics stops before the end. Kafka's own tool shows the
+// same lag and the same members.
 func TestRealKafkaGroupLag(t *testing.T) {
 	b := kafka(t)
 	one, two := topicOf(t), topicOf(t)+".two"
@@ -98,7 +98,7 @@ func TestRealKafkaGroupLag(t *testing.T) {
 }
 
 // A group that rebalances during the load reads everything. Nobody who leaves in good order makes it read
-// anything again; members that are killed do, and so long the partition has no records.
+// anything again; killed members do, and until then the partition has no records.
 func TestRealKafkaRebalance(t *testing.T) {
 	b := kafka(t)
 	for _, c := range []struct {

@@ -24,6 +24,7 @@ const MostOpenNumbered = 5
 // numbering is the numbers of one partition's records.
 type numbering struct {
 	Identity
+	begun   bool  // Identity is set: a new cluster's first one is the zero value
 	next    int32 // number of the next new record
 	written int32 // number after the last acknowledged record
 	// gap: a batch ended without an acknowledgement, so a broker may miss its numbers, and
@@ -46,8 +47,8 @@ func (p *Producer) number(b *Batch, r *route) bool {
 			return false
 		}
 	}
-	if n.Identity == (Identity{}) {
-		n.Identity = p.identity
+	if !n.begun {
+		n.Identity, n.begun = p.identity, true
 	}
 	b.numbered, b.identity, b.first = true, n.Identity, n.next
 	n.next = after(n.next + int32(b.Len()) - 1)
@@ -61,7 +62,7 @@ func (p *Producer) beginAgain(n *numbering) bool {
 		p.spent = true
 		return false
 	}
-	*n = numbering{Identity: p.identity}
+	*n = numbering{Identity: p.identity, begun: true}
 	return true
 }
 
@@ -105,7 +106,7 @@ func (p *Producer) retries(b *Batch, err error) bool {
 	switch {
 	case !b.numbered || !isOutOfOrder(err):
 		return passes(err)
-	case n.gap || b.identity != n.Identity: // a batch before it is missing, and so is b
+	case n.gap || b.identity != n.Identity: // a batch before b is missing, so b is missing, too
 		b.numbered = false
 		return true
 	case b.first != n.written: // a batch before it will come again
@@ -117,7 +118,7 @@ func (p *Producer) retries(b *Batch, err error) bool {
 	return false // the broker lost records that it had acknowledged
 }
 
-// isOutOfOrder reports whether a broker refused a batch for its numbers, and so does not have it.
+// isOutOfOrder reports whether a broker refused a batch for its numbers: it does not have the batch.
 func isOutOfOrder(err error) bool {
 	return errors.Is(err, kerr.OutOfOrderSequenceNumber) || errors.Is(err, kerr.UnknownProducerID)
 }

@@ -25,9 +25,25 @@ func TestBeginAgain(t *testing.T) {
 		if err := p.renew(t.Context()); err != nil || asked != 1 {
 			t.Errorf("%v, asked %d times", err, asked)
 		}
-		if n.gap && !p.beginAgain(&n) || n != (numbering{Identity: Identity{8, 3}}) {
+		if n.gap && !p.beginAgain(&n) || n != (numbering{Identity: Identity{8, 3}, begun: true}) {
 			t.Errorf("%+v", n)
 		}
+	}
+}
+
+// A new cluster's first identity is 0 and 0. A partition keeps it, and its numbers, when another
+// partition needs another one.
+func TestFirstIdentity(t *testing.T) {
+	p := &Producer{opt: Options{Identify: func(context.Context) (Identity, error) { return Identity{}, nil }}}
+	r := &route{}
+	first, second := &Batch{count: 5}, &Batch{count: 5}
+	p.number(first, r)
+	p.identity = Identity{8, 3}
+	if p.number(second, r); second.identity != (Identity{}) || second.first != 5 {
+		t.Errorf("the second batch has number %d of %+v", second.first, second.identity)
+	}
+	if p.number(first, r); first.identity != (Identity{}) || first.first != 0 {
+		t.Errorf("sent again, the first batch has number %d of %+v", first.first, first.identity)
 	}
 }
 

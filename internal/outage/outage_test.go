@@ -76,7 +76,7 @@ func TestSilenceThenError(t *testing.T) {
 	p.Worked(s/2, 1*s)
 	p.Lost(2*s, 7*s, errCut) // since 2 s
 	p.Worked(7*s, 8*s)
-	q.Lost(19*s+s/2, 20*s, errCut) // half a second is no silence
+	q.Lost(19*s+s/2, 20*s, errCut) // half a second is not a silence
 	q.Worked(20*s, 21*s)
 	list := described(t, l, false, 2)
 	if o := list[0]; o.From != 2 || *o.To != 8 || o.Cause != "cut" {

@@ -21,10 +21,10 @@ func TestWritersBound(t *testing.T) {
 		least, most float64 // records a second: a request has at most one for each partition
 		want        string  // "": no warning
 	}{
-		{"2000/s", 0, 100, 310, "at most 5 batches of 1 records are under way (--workers 1, --writers-per-worker 5, --message-batch-size 1)"},
+		{"2000/s", 0, 100, 310, "at most 5 batches of 1 records are in flight (--workers 1, --writers-per-worker 5, --message-batch-size 1)"},
 		{"40/s", 0, 40, 40, ""},
 		// 52 records of each partition in a request.
-		{"20000/s", 5 * time.Millisecond, 5000, 16100, "at most 15 batches of 16384 bytes are under way (--workers 1, --max-open-requests for each partition or --writers-per-worker 15, --batch-bytes 16384)"},
+		{"20000/s", 5 * time.Millisecond, 5000, 16100, "at most 15 batches of 16384 bytes are in flight (--workers 1, --max-open-requests for each partition or --writers-per-worker 15, --batch-bytes 16384)"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o := produce.New()

@@ -38,9 +38,9 @@ func expect(t *testing.T, r *takt.Report, want map[string]uint64) {
 var allThere = map[string]uint64{"lost": 0, "duplicate": 0, "reordered": 0, "foreign": 0}
 
 // filled is a broker with 300 records.
-func filled(t *testing.T) *kfake.Cluster {
+func filled(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
-	c := broker(t)
+	c := broker(t, opts...)
 	p := producerOf(c)
 	p.BatchSize = 10
 	run(t, p, requests(300))

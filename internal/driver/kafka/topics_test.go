@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,9 +128,12 @@ func TestTopicsFlag(t *testing.T) {
 // restarted is the report of a group of two members that are restarted in turn, and the number of
 // restarts.
 func restarted(t *testing.T, client, static string, length time.Duration) (*takt.Report, int) {
-	q := consumerOf(filled(t))
+	q := consumerOf(filled(t, kfake.GroupMinSessionTimeout(time.Second)))
 	q.Client, q.Group, q.Instance = client, "g", static
-	q.Members.Count, q.Members.Every, q.Members.Down = 2, 500*time.Millisecond, 100*time.Millisecond
+	q.Members.Count, q.Members.Every, q.Members.Down = 2, 300*time.Millisecond, 50*time.Millisecond
+	if client == cluster.ClientFranz {
+		q.Members.Session = 1500 * time.Millisecond // a member notices a rebalance at its heartbeat, each third of it
+	}
 	r := run(t, q, func(e *engine.Options) { e.Duration = length })
 	n, _ := r.Extra["restarts"].(int)
 	return r, n
@@ -138,19 +142,27 @@ func restarted(t *testing.T, client, static string, length time.Duration) (*takt
 // The members of a group share the records. A member that is restarted makes the group rebalance;
 // nothing is lost.
 func TestMembers(t *testing.T) {
+	lengths := map[string][]time.Duration{ // a busy machine needs long until all members have joined
+		cluster.ClientFranz:  {2 * time.Second, 8 * time.Second, 30 * time.Second},
+		cluster.ClientSarama: {4 * time.Second, 8 * time.Second, 30 * time.Second}, // it waits 2 s before it joins again
+	}
 	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		for _, static := range []string{"", "m"} {
 			t.Run(client+" "+static, func(t *testing.T) {
 				t.Parallel()
-				r, n := restarted(t, client, static, 4*time.Second)
-				if n == 0 { // a busy machine needs long until all members have joined
-					r, n = restarted(t, client, static, 30*time.Second)
+				var r *takt.Report
+				n, missing := 0, true
+				for _, length := range lengths[client] {
+					if r, n = restarted(t, client, static, length); n > 0 && (static != "" || r.Extra["rebalances"] != 0) {
+						missing = false
+						break
+					}
 				}
 				if r.Counts.OK < 300 || r.Counts.OK-300 != r.Extra["reread"] {
 					t.Errorf("counts %+v, reread %v", r.Counts, r.Extra["reread"])
 				}
 				expect(t, r, map[string]uint64{"lost": 0})
-				if n == 0 || static == "" && r.Extra["rebalances"] == 0 {
+				if missing {
 					t.Errorf("%v restarts, %v rebalances", n, r.Extra["rebalances"])
 				}
 			})
@@ -167,5 +179,19 @@ func TestMembershipFaults(t *testing.T) {
 	q.Group, q.Members.Every, q.Members.Down = "g", time.Second, 2*time.Second
 	if faults := q.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "must be back") {
 		t.Error(faults)
+	}
+}
+
+// A group that refuses a member for its settings ends the run.
+func TestUnfitMember(t *testing.T) {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		q := consumerOf(broker(t))
+		q.Client, q.Group, q.Members.Session = client, "g", time.Second // brokers want 6 s
+		r := run(t, q, func(e *engine.Options) { e.Duration = 10 * time.Second })
+		if !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool {
+			return w.Code == "broke_off" && strings.Contains(w.Message, "session timeout")
+		}) {
+			t.Errorf("%s: warnings %+v", client, r.Warnings)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type Writer struct {
 	sized  *sized
 	pack   io.WriteCloser // nil: no compression
 	out    *bufio.Writer
+	line   bytes.Buffer // the next line
 	codec  *json.Encoder
 	closed bool
 	own    string // name of takt's own header
@@ -50,23 +52,32 @@ type lane struct {
 	paused bool
 }
 
-// sized refuses what is beyond the largest size of a file.
+// sized counts what a file has room for.
 type sized struct {
 	w    io.Writer
 	left int64
 }
 
 func (s *sized) Write(b []byte) (int, error) {
-	if int64(len(b)) > s.left {
-		return 0, ErrFull
-	}
 	n, err := s.w.Write(b)
 	s.left -= int64(n)
 	return n, err
 }
 
-// reserve is what the end of a compressed file may need beyond the largest size.
-const reserve = 1 << 20
+// What may be on its way to the file when a line is added, so that a file never ends within a line.
+const (
+	bufferBytes = 64 << 10
+	packedBytes = 256 << 10 // blocks and the end of a compressed file
+)
+
+// fits reports whether the file has room for the line, compressed or not.
+func (w *Writer) fits() bool {
+	below := int64(bufferBytes)
+	if w.pack != nil {
+		below += packedBytes
+	}
+	return int64(w.line.Len())+below <= w.sized.left
+}
 
 // Create makes the file, which only its owner may read. most is its largest size in bytes. Headers with
 // the name own are left out: what writes a record again gives it a stamp of its own.
@@ -91,11 +102,11 @@ func Create(path, topic string, partitions int32, most int64, own string) (*Writ
 		w.pack = gzip.NewWriter(below)
 		below = w.pack
 	}
-	w.out = bufio.NewWriterSize(below, 64<<10)
-	w.codec = json.NewEncoder(w.out)
+	w.out = bufio.NewWriterSize(below, bufferBytes)
+	w.codec = json.NewEncoder(&w.line)
 	w.codec.SetEscapeHTML(false)
 	if err == nil {
-		err = w.codec.Encode(head{version, topic, partitions})
+		err = w.add(head{version, topic, partitions})
 	}
 	if err != nil {
 		f.Close()
@@ -187,9 +198,22 @@ func (w *Writer) write(r *kgo.Record) {
 		one.Value, one.Value64 = texts(h.Value)
 		l.Headers = append(l.Headers, one)
 	}
-	if w.err = w.codec.Encode(l); w.err == nil {
+	if w.err = w.add(l); w.err == nil {
 		w.records++
 	}
+}
+
+// add writes a line, or ErrFull: a line is whole or not there.
+func (w *Writer) add(line any) error {
+	w.line.Reset()
+	if err := w.codec.Encode(line); err != nil {
+		return err
+	}
+	if !w.fits() {
+		return ErrFull
+	}
+	_, err := w.out.Write(w.line.Bytes())
+	return err
 }
 
 // Close writes what still waits, and ends the file.
@@ -201,11 +225,7 @@ func (w *Writer) Close() (records, early uint64, err error) {
 	}
 	w.closed = true
 	w.drain(true)
-	w.sized.left += reserve
 	errs := []error{w.err, w.out.Flush()}
-	if errors.Is(w.err, ErrFull) {
-		errs = errs[:1] // the buffer has nothing more to write than what did not fit
-	}
 	if w.pack != nil {
 		errs = append(errs, w.pack.Close())
 	}

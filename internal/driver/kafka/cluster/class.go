@@ -110,7 +110,13 @@ func PartitionName(n int32) string { return "partition " + strconv.Itoa(int(n)) 
 // Lasts reports whether err is permanent for a consumer.
 func Lasts(err error) bool {
 	class := Classify(err)
-	return class == ClassAuth || class == classClosed
+	return class == ClassAuth || class == classClosed || isUnfit(err)
+}
+
+// isUnfit reports whether a group refuses a member for its settings.
+func isUnfit(err error) bool {
+	return errors.Is(err, kerr.InvalidSessionTimeout) || errors.Is(err, kerr.InconsistentGroupProtocol) ||
+		errors.Is(err, kerr.UnsupportedAssignor) || errors.Is(err, kerr.InvalidGroupID)
 }
 
 // TransactionError is the error of acknowledged records of a failed transaction.

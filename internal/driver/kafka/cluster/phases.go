@@ -9,5 +9,5 @@ const (
 	PhaseCommit          // commit of a transaction
 	PhaseAck             // e2e: from due to the acknowledgement
 	PhaseTransfer        // from the sender's due instant to the receipt
-	PhasePause           // time without records of a partition that its group gave anew
+	PhasePause           // time without records of a partition that its group assigned again
 )

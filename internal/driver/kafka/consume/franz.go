@@ -33,7 +33,6 @@ type franzConsumer struct {
 
 func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 	f := &franzConsumer{Options: o, r: r, fetching: make(chan struct{})}
-	r.outages.watch(f.answered)
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
@@ -60,8 +59,11 @@ func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 		opts = append(opts, kgo.ConsumePartitions(at))
 	}
 	var err error
-	f.client, err = kgo.NewClient(opts...)
-	return f, err
+	if f.client, err = kgo.NewClient(opts...); err != nil {
+		return nil, err
+	}
+	r.outages.watch(o.member, f.answered) // others may ask at once
+	return f, nil
 }
 
 func (o *Options) offset() kgo.Offset {
@@ -195,7 +197,7 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 		now := time.Now()
 		for _, e := range fetches.Errors() {
 			if cluster.Lasts(e.Err) {
-				return fmt.Errorf("%v cannot be read: %w", place{e.Topic, e.Partition}, e.Err)
+				return f.lasting(e)
 			}
 			f.r.troubles.add(e.Err)
 		}
@@ -208,6 +210,14 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 			return f.failure
 		}
 	}
+}
+
+// lasting is the error of the run after a permanent error of the client.
+func (f *franzConsumer) lasting(e kgo.FetchError) error {
+	if f.Group != "" && e.Topic == "" {
+		return fmt.Errorf("the group %s cannot be joined: %w; check the user's rights, --session-timeout, --assignor and --group-protocol", f.Group, e.Err)
+	}
+	return fmt.Errorf("%v cannot be read: %w", place{e.Topic, e.Partition}, e.Err)
 }
 
 // hand hands over records of one partition up to the offset end, and skips Kafka's own

@@ -132,7 +132,7 @@ type members struct {
 	*Options
 	r     *Receiver
 	first []Consumer // opened before the run, so that it fails early
-	wires []*wire
+	wires []*wire    // by member, to be cut by --restart-kill; otherwise nil
 	mu    sync.Mutex
 	ends  []context.CancelCauseFunc // ends the member that runs now
 }
@@ -164,8 +164,10 @@ func (m *members) open(i int) (Consumer, error) {
 			one.Instance = fmt.Sprintf("%s-%d", m.Instance, i+1)
 		}
 	}
-	m.wires[i] = &wire{dial: m.Dial}
-	one.Dial = m.wires[i].connect
+	if m.Members.Kill {
+		m.wires[i] = &wire{dial: m.Dial}
+		one.Dial = m.wires[i].connect
+	}
 	return one.connectMember(m.r)
 }
 

@@ -69,7 +69,7 @@ func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
 	fs.Var(value.Text(&o.Instance), "group-instance-id", "be the static member `NAME` of --group, whose partitions wait for its return")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
-	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
+	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, as RFC 3339 or seconds since 1970; a group starts there only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
 	fs.Var(value.OutFile(&o.Capture), "capture", "write the records to this `FILE`, compressed if it ends with .zst or .gz, for produce --recorded")
 	fs.Var(value.Size(&o.CaptureSize), "capture-size", "end the run before the file of --capture is larger than `BYTES`")

@@ -16,7 +16,7 @@ type outages struct {
 	most    time.Duration // time without an answer to a fetch from which a partition is out
 
 	mu       sync.Mutex
-	answered []func(place) time.Time // by client, the last answer to a fetch; none: the client does not tell
+	answered map[int]func(place) time.Time // by member, the last answer to a fetch; nil: the client does not tell
 	parts    map[place]*readable
 }
 
@@ -33,12 +33,16 @@ func newOutages(maxWait time.Duration, several bool, arrivals func() outage.Arri
 	return &outages{log: outage.Log{Arrivals: arrivals}, several: several, most: maxWait + outage.Silence, parts: map[place]*readable{}}
 }
 
-// watch adds the function of a client that knows the last answer to a fetch.
-func (o *outages) watch(answered func(place) time.Time) {
+// watch sets the function of a member's client that knows the last answer to a fetch. It replaces that
+// of the client before the member was restarted.
+func (o *outages) watch(member int, answered func(place) time.Time) {
 	if o != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.answered = append(o.answered, answered)
+		if o.answered == nil {
+			o.answered = map[int]func(place) time.Time{}
+		}
+		o.answered[member] = answered
 	}
 }
 

@@ -23,7 +23,7 @@ func newLooks(tells bool) *looks {
 	l := &looks{outages: newOutages(s/2, false, func() outage.Arrivals { return outage.Arrivals{} })}
 	l.start = time.Unix(1000, 0)
 	if tells {
-		l.watch(func(place) time.Time { return l.answered })
+		l.watch(0, func(place) time.Time { return l.answered })
 	}
 	return l
 }
@@ -113,5 +113,38 @@ func TestOutageOfSarama(t *testing.T) {
 	o := l.list(t, 1)[0]
 	if o.From != 61 || *o.To != 63 {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A member that comes back may be asked at once, and its old client no more.
+func TestOutagesOfRestartedMembers(t *testing.T) {
+	r := NewReceiver(&cluster.Traffic{}, nil, "t")
+	r.outages = newOutages(s/2, false, r.Arrivals)
+	o := New()
+	o.Topic, o.Brokers, o.Group, o.Traffic = "t", "127.0.0.1:1", "g", r.traffic
+	over := make(chan struct{})
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				r.outages.looked("t", cluster.Look{Began: time.Now(), Ends: map[int32]int64{0: 10}}, time.Now(), func(place) int64 { return 0 })
+			}
+		}
+	}()
+	for range 20 {
+		f, err := o.openFranzConsumer(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	close(over)
+	<-asked
+	if n := len(r.outages.answered); n != 1 {
+		t.Errorf("%d clients of one member are asked", n)
 	}
 }

@@ -102,7 +102,7 @@ type partition struct {
 
 	seen    int64         // offset after the last record that was ever received
 	last    time.Time     // when the last records came
-	paused  bool          // the group gave the partition anew, and no record has come since
+	paused  bool          // the group assigned the partition again, and no record has come since
 	pauses  int           // number of pauses
 	longest time.Duration // longest pause
 }

@@ -12,6 +12,14 @@ func (p *Run) waiting() (n int) {
 	return n
 }
 
+// writers is the number of all writers. A topic with more partitions may have more of them.
+func (r *Runs) writers() (n int) {
+	for _, p := range r.list {
+		n += len(p.workers) * p.writers
+	}
+	return n
+}
+
 // noteBacklog notes the waiting records at the end of the schedule.
 func (p *Run) noteBacklog() { p.backlog.CompareAndSwap(-1, int64(p.waiting())) }
 
@@ -22,12 +30,12 @@ const mostWaiting = 0.01
 // describeBacklog names the settings that delayed records which only waited for a writer when
 // the schedule ended, if the records are many.
 func (r *Runs) describeBacklog(rep *takt.Report) {
-	p := r.list[0] // all topics have equal workers
+	p := r.list[0] // the settings are those of all topics
 	waited := 0.0
 	for _, one := range r.list {
 		waited += float64(max(0, one.backlog.Load()))
 	}
-	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers*len(r.list), p.batchSize
+	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), r.writers(), p.batchSize
 	if p.filling && p.text.recorded == nil { // the limit is bytes
 		records = max(1, p.batchBytes/p.workers[0].recordSize(0))
 	}
@@ -35,10 +43,10 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 		return
 	}
 	if p.filling {
-		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are under way (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
+		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are in flight (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
 			waited, due, 100*waited/due, writers, p.batchBytes, len(p.workers), p.writers, p.batchBytes)
 		return
 	}
-	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
+	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are in flight (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
 		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
 }

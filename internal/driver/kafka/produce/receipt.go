@@ -80,7 +80,7 @@ func (p *Run) tally(records []record, now time.Duration) {
 	}
 }
 
-// fates are the number of acknowledged records, and of those that were received although they were
+// fates are the number of acknowledged records, and of records that were received although they were
 // not acknowledged.
 func (p *Run) fates(has func(cluster.StreamKey, uint64) bool) (acked, unasked uint64) {
 	p.fateMu.Lock()

@@ -23,3 +23,11 @@ func TestGained(t *testing.T) {
 		}
 	}
 }
+
+// A topic with more partitions may have more writers.
+func TestWritersOfTopics(t *testing.T) {
+	r := &Runs{list: []*Run{{workers: make([]*worker, 2), writers: 15}, {workers: make([]*worker, 2), writers: 5}}}
+	if n := r.writers(); n != 40 {
+		t.Errorf("%d writers, want 40", n)
+	}
+}
