@@ -18,6 +18,13 @@ type Session struct {
 // Value is a captured value; nil: there is none.
 func (s *Session) Value(name string) []byte { return s.values[name] }
 
+// Drop forgets the values of captures that an answer is about to set.
+func (s *Session) Drop(captures []Capture) {
+	for i := range captures {
+		delete(s.values, captures[i].Name)
+	}
+}
+
 // Forget makes s new.
 func (s *Session) Forget() {
 	clear(s.values)
