@@ -269,7 +269,9 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 		return op, false
 	}
 	other := c.queue.Pop()
-	c.leave(s)
+	if c.leave(s); leaves {
+		delete(c.users, u.Key)
+	}
 	s.user, other.seat = other, s
 	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
 	c.done.Add(1)
