@@ -52,7 +52,7 @@ type Program struct {
 	limits limits
 }
 
-// limits are those that tests change.
+// limits are the limits that tests change.
 type limits struct {
 	greet, silence time.Duration
 	line           int

@@ -84,7 +84,7 @@ func words(o engine.Options) (list []string) {
 	return list
 }
 
-// options are those that words came from.
+// options are the options whose words these are.
 func options(words []string) (engine.Options, error) {
 	o := engine.Defaults()
 	return o, flagsOf(&o).Parse(words)

@@ -57,7 +57,7 @@ func (s *Session) Field(captures []Capture, path string, secure bool, name, valu
 	return nil
 }
 
-// Body takes the captures whose source is the body, and reports those that have no value.
+// Body takes the captures whose source is the body, and reports the first one without a value.
 func (s *Session) Body(captures []Capture, body []byte) error {
 	for i := range captures {
 		c := &captures[i]
