@@ -406,6 +406,9 @@ func (a *async) Drop(token uint64) {
 	}
 	a.release(uint32(token))
 	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true}, nil)
+	if a.busy == a.max {
+		a.fullUntil = a.now() // an operation that waited for this room was not late before
+	}
 	a.busy--
 	a.wakes.Add(1)
 	a.unpark()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -281,7 +282,7 @@ func (w *worker) perform() bool {
 		if err := w.connect(); err != nil {
 			w.res.Class, w.res.Err = classWorker, err
 			if own := (interface{ Class() string })(nil); errors.As(err, &own) {
-				w.res.Class = own.Class()
+				w.res.Class = cmp.Or(own.Class(), classWorker) // an empty class would mean success
 			}
 		}
 	}

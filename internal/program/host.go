@@ -52,7 +52,7 @@ type Program struct {
 	limits limits
 }
 
-// limits are those that tests change.
+// limits are the limits that tests change.
 type limits struct {
 	greet, silence time.Duration
 	line           int
@@ -161,7 +161,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			if !ok {
 				return nil, c.ended("before its report")
 			}
-			patience.Reset(early + c.p.limits.silence)
+			patience.Reset(c.p.limits.silence)
 			switch {
 			case r.Second != nil:
 				if plan.OnErrors != nil {
@@ -180,8 +180,9 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 				return nil, c.strange(r)
 			}
 		case <-stopping:
-			stopping, early = nil, 0
+			stopping = nil
 			c.say(request{Stop: true})
+			patience.Reset(c.p.limits.silence)
 		case <-abort:
 			abort = nil
 			c.say(request{Abort: true})
@@ -293,8 +294,11 @@ func (c *conversation) read() {
 }
 
 func (c *conversation) say(r request) {
-	text, _ := json.Marshal(r)            // plain data
-	_, _ = c.in.Write(append(text, '\n')) // a program that does not listen ends, or hangs, and next says so
+	text, _ := json.Marshal(r) // plain data
+	// A program that does not listen ends, or hangs: next says so. Without the limit a line that is
+	// longer than the pipe would wait forever.
+	_ = c.in.SetWriteDeadline(time.Now().Add(endTime))
+	_, _ = c.in.Write(append(text, '\n'))
 }
 
 // next is the next reply, which must come within limit.

@@ -22,8 +22,6 @@ type Served struct {
 	Hello Hello
 	Set   func(flags []string) error                // sets flags of the program's own
 	Open  func(args []string) (*takt.Driver, error) // makes the driver; called once, after Set
-	Check func(args []string) error                 // refuses arguments; nil: Open does
-	Words func(warnings []takt.Warning)             // puts warnings into the words of a program; nil: they stay
 }
 
 // Serve speaks the protocol until in ends. It returns an error only if nobody can be told of it.

@@ -84,7 +84,7 @@ func words(o engine.Options) (list []string) {
 	return list
 }
 
-// options are those that words came from.
+// options are the options whose words these are.
 func options(words []string) (engine.Options, error) {
 	o := engine.Defaults()
 	return o, flagsOf(&o).Parse(words)
@@ -98,15 +98,15 @@ func flagsOf(o *engine.Options) *pflag.FlagSet {
 
 func ptr[T any](v T) *T { return &v }
 
-// Reserved reports whether a flag of this name is one of takt's load commands, so that a program
-// cannot have it.
+// Reserved reports whether a flag of this name is one of takt's load commands or of bench.Main, so
+// that a program cannot have it.
 func Reserved(name string) bool {
 	if len(name) == 1 {
 		return true // takt's short flags
 	}
 	switch name {
 	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "repeat",
-		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol":
+		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol", "quiet":
 		return true
 	}
 	return flagsOf(ptr(engine.Defaults())).Lookup(name) != nil

@@ -10,6 +10,7 @@ import (
 const (
 	maxCookies = 50
 	maxCookie  = 4 << 10 // bytes of a Set-Cookie header
+	longestAge = 1 << 30 // seconds; 300 years would overflow a time.Duration
 )
 
 // jar has the cookies of one host (RFC 6265). Domain has no effect, because a user of takt talks to
@@ -38,7 +39,7 @@ func (j *jar) set(header, path string, secure bool) {
 		k.path = folder(path)
 	}
 	if c.MaxAge != 0 {
-		k.until = now.Add(time.Duration(c.MaxAge) * time.Second)
+		k.until = now.Add(time.Duration(min(c.MaxAge, longestAge)) * time.Second)
 	}
 	for i, old := range j.cookies {
 		if old.name == k.name && old.path == k.path {

@@ -18,6 +18,13 @@ type Session struct {
 // Value is a captured value; nil: there is none.
 func (s *Session) Value(name string) []byte { return s.values[name] }
 
+// Drop forgets the values of captures that an answer is about to set.
+func (s *Session) Drop(captures []Capture) {
+	for i := range captures {
+		delete(s.values, captures[i].Name)
+	}
+}
+
 // Forget makes s new.
 func (s *Session) Forget() {
 	clear(s.values)
@@ -50,7 +57,7 @@ func (s *Session) Field(captures []Capture, path string, secure bool, name, valu
 	return nil
 }
 
-// Body takes the captures whose source is the body, and reports those that have no value.
+// Body takes the captures whose source is the body, and reports the first one without a value.
 func (s *Session) Body(captures []Capture, body []byte) error {
 	for i := range captures {
 		c := &captures[i]

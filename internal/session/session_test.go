@@ -72,6 +72,9 @@ func TestCookies(t *testing.T) {
 	set("/", "sid=; Path=/; Max-Age=0")
 	want("/", "")
 	set("/", "sid=3; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
+	set("/", "long=1; Max-Age=9999999999") // 317 years, too long for a time.Duration
+	want("/", "long=1")
+	set("/", "long=; Max-Age=-1")
 	set("/", "big="+strings.Repeat("x", 1<<20))
 	set("/", "evil=a\r\nX: 1")
 	want("/", "")

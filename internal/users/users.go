@@ -206,7 +206,7 @@ func (c *Crowd) run(u *User, s *seat) {
 	leaves := false
 	for {
 		op, more := c.next(u, s, leaves)
-		if !more {
+		if !more || c.ctx.Err() != nil { // the report has counted what is left as unfinished
 			return
 		}
 		c.send(u, s, &op, &r)
@@ -228,6 +228,9 @@ func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
 	sent := time.Now()
 	if r.Class == "" {
 		s.conn.Do(c.ctx, op, r)
+	}
+	if c.ctx.Err() != nil { // the report has counted it as unfinished
+		return
 	}
 	read := time.Now()
 	u.turn = takt.Turn{Free: read, Read: read}
@@ -266,7 +269,9 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 		return op, false
 	}
 	other := c.queue.Pop()
-	c.leave(s)
+	if c.leave(s); leaves {
+		delete(c.users, u.Key)
+	}
 	s.user, other.seat = other, s
 	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
 	c.done.Add(1)

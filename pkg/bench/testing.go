@@ -27,10 +27,10 @@ import (
 // At a rate, b.N operations are due evenly spaced, and latencies count from the instant at which an
 // operation was due. With rate 0 or +Inf the workers are a closed loop of b.N operations.
 //
-// The metrics have units that benchstat compares, and of which less is better: p50-ns/op and
-// p99-ns/op are response times (in a closed loop service times), service-p99-ns/op is without the
-// wait for a worker, lag-p99-ns/op is how late takt itself was, and failed/op the share of failed
-// operations. The metric ok/s, of which more is better, is the rate of successes. At a rate, ns/op is
+// benchstat compares the metrics by their units. Less is better: p50-ns/op and p99-ns/op are response
+// times (in a closed loop service times), service-p99-ns/op is without the wait for a worker,
+// lag-p99-ns/op is how late takt itself was, and failed/op is the share of failed operations. More is
+// better: ok/s is the rate of successes. At a rate, ns/op is
 // only the distance of two operations, so B replaces it by 0, which go test does not print.
 //
 // B fails the benchmark if the run cannot start, or if no operation succeeded. An invalid run is

@@ -278,3 +278,26 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%v, %v, closed %v", r, err, closed)
 	}
 }
+
+// unnamed is an error whose class is empty, which would mean success.
+type unnamed struct{ error }
+
+func (unnamed) Class() string { return "" }
+
+// An operation whose worker could not be opened never counts as ok.
+func TestOpeningFailsWithoutAClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		s := schedule.Constant(1000, 0)
+		s.Limit = 10
+		d := Workers(func(i int) (Func, func() error, error) {
+			if opened++; opened > 1 {
+				return nil, nil, unnamed{errors.New("no more")}
+			}
+			return func(context.Context, *takt.Op, *takt.Result) error { time.Sleep(time.Second); return nil }, nil, nil
+		})
+		if r := fake(t, Plan{Driver: d, Schedule: s, MaxInFlight: 2}); r.Counts.OK > 1 || r.Counts.Failed < 9 || r.Errors[0].Class != "worker" {
+			t.Errorf("%+v %+v", r.Counts, r.Errors)
+		}
+	})
+}

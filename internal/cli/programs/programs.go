@@ -58,7 +58,7 @@ func named(args []string) (paths []string) {
 		case word == "--":
 			command = true
 			continue
-		case command && program.Is(word):
+		case command && program.Is(word) && !(i > 0 && args[i-1] == "--" && isData(word)):
 			paths = append(paths, word)
 		case command && (word == core.ConfigCommand || word == "--"+core.JSONFlag):
 			continue
@@ -73,6 +73,13 @@ func named(args []string) (paths []string) {
 		command = false
 	}
 	return paths
+}
+
+// isData reports whether a word is the path of a file that cannot be started: a command that reads files
+// may have it after --.
+func isData(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular() && !Executable(word)
 }
 
 // Executable reports whether a word is the path of a file that can be started. Reports are files, too.

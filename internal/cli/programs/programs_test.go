@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -140,4 +141,16 @@ func TestReserved(t *testing.T) {
 			t.Errorf("--%s: reserved is %v", f.Name, program.Reserved(f.Name))
 		}
 	})
+}
+
+// A command may have a file to read after --, which is not a program.
+func TestFilesAreNotPrograms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := core.Env{Programs: func(path string) bool { t.Errorf("takt may have started %s", path); return false }}
+	if _, err := programs.With(env, []string{"show", "--", path}); err != nil {
+		t.Error(err)
+	}
 }

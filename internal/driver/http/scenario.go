@@ -45,6 +45,7 @@ type scenario struct {
 // stepFigures are what a run saw of a step.
 type stepFigures struct {
 	ok, failed, skipped uint64
+	early               uint64 // skipped in the warm-up
 	response, service   *hist.Histogram
 }
 
@@ -55,6 +56,7 @@ type visit struct {
 	session session.Session
 	failed  bool
 	sent    time.Time
+	target  string // of the current step, as sent
 	request []byte // of the current step
 }
 
@@ -135,6 +137,7 @@ func (s *scenario) render(t *turn) error {
 	}
 	q := at.text.Request
 	q.Target = fill(at.target)
+	v.target = q.Target
 	q.Header = slices.Clone(q.Header)
 	for i, h := range at.header {
 		q.Header[i].Value = fill(h)
@@ -183,7 +186,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 	d, _, err := s.o.Users(users.Options{
 		Seats: seats + s.users, // a round may begin before the connection of the last one is closed
 		Key:   func(op *takt.Op) []byte { return op.Data.(*turn).visit.key },
-		Begin: s.begin,
+		Begin: func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
 		End:   func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
 		Leaves: func(op *takt.Op) bool {
 			t := op.Data.(*turn)
@@ -214,12 +217,16 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 }
 
 // begin is users.Options.Begin.
-func (s *scenario) begin(_ *users.User, op *takt.Op, r *takt.Result) bool {
+func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool {
 	t := op.Data.(*turn)
 	if t.visit.failed {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.figures[t.step].skipped++
+		if f := &s.figures[t.step]; op.Due >= warmup {
+			f.skipped++
+		} else {
+			f.early++
+		}
 		return false
 	}
 	if err := s.render(t); err != nil {
@@ -260,7 +267,7 @@ func (s *scenario) finish(r *takt.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []any
-	var skipped uint64
+	var skipped, early uint64
 	for i := range s.figures {
 		f := &s.figures[i]
 		row := map[string]any{"step": float64(i + 1), "name": s.steps[i].name, "ok": float64(f.ok), "failed": float64(f.failed), "skipped": float64(f.skipped)}
@@ -271,17 +278,17 @@ func (s *scenario) finish(r *takt.Report) {
 				}
 			}
 		}
-		skipped += f.skipped
+		skipped, early = skipped+f.skipped, early+f.early
 		list = append(list, row)
 	}
 	r.Extra["steps"] = list
-	if skipped == 0 {
+	if skipped+early == 0 {
 		return
 	}
-	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped {
+	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped+early {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "dropped" })
 	}
-	r.Warn("steps_skipped", "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", skipped)
+	r.Warn("steps_skipped", "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", skipped+early)
 }
 
 // scenarioCodec is the codec of a connection for the steps of a scenario.
@@ -302,12 +309,13 @@ func (s *scenario) codec() takt.Codec {
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 	c.turn, c.fault = op.Data.(*turn), nil
+	c.turn.visit.session.Drop(c.s.steps[c.turn.step].captures)
 	return c.Codec.Append(dst, op)
 }
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.s.steps[c.turn.step]
-	if err := c.turn.visit.session.Field(at.captures, at.text.Target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
+	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
 		c.fault = err
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,5 +203,36 @@ func TestScenarioFaults(t *testing.T) {
 		if len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
 			t.Errorf("%q: %v", text, faults)
 		}
+	}
+}
+
+// A cookie without a path belongs to the folder of the path that was sent, and not to that of the
+// text with placeholders.
+func TestCookieOfAPathWithAValue(t *testing.T) {
+	var got atomic.Value
+	scenarioRun(t, "-c 1 -n 2", "GET /u{{.Seq}}/in\n\nGET /u{{.Seq}}/out\n", func(w http.ResponseWriter, q *http.Request) {
+		if strings.HasSuffix(q.URL.Path, "/in") {
+			w.Header().Set("Set-Cookie", "sid=1")
+			return
+		}
+		got.Store(q.Header.Get("Cookie"))
+	})
+	if got.Load() != "sid=1" {
+		t.Errorf("the cookie is %q", got.Load())
+	}
+}
+
+// Steps that the end of the run cuts are unfinished in the report, and neither failed nor skipped.
+func TestCutSteps(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	r := scenarioRun(t, "--rate 100/s -n 10 --drain 200ms", "GET /a\n\nGET /b\n", func(http.ResponseWriter, *http.Request) {
+		select {
+		case <-hang:
+		case <-time.After(time.Second):
+		}
+	})
+	if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
+		t.Errorf("%+v, steps %s", r.Counts, got)
 	}
 }

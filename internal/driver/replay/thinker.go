@@ -142,7 +142,7 @@ func (t *thinker) rests(key string, at time.Time) {
 	switch {
 	case u.waiting.Len() > 0:
 		t.think(u)
-	case u.ended <= u.due+u.took: // not behind the log: nothing to remember
+	case key[0] == nobody, u.ended <= u.due+u.took: // nobody, or not behind the log: nothing to remember
 		delete(t.users, key)
 	}
 	wake := u.waiting.Len() > 0

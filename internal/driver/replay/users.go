@@ -107,6 +107,8 @@ func (o *Options) openUsers() (*takt.Driver, error) {
 		},
 		Spare: records.Get,
 		Free:  records.Put,
+		// Nobody comes back, so neither a connection nor a memory would be of use.
+		Leaves: func(op *takt.Op) bool { return len(o.Per.key(op.Data.(*trace.Record))) == 0 },
 	}
 	if o.HTTP.Sessions.On {
 		crowd.Memory = func() any { return new(session.Session) }
@@ -135,10 +137,13 @@ func (o *Options) openUsers() (*takt.Driver, error) {
 	return d, nil
 }
 
+// nobody begins the key of a request without a user.
+const nobody = '#'
+
 // userKey appends the name of an operation's user. A request without one is a user of its own.
 func (o *Options) userKey(dst []byte, op *takt.Op) []byte {
 	if key := o.Per.key(op.Data.(*trace.Record)); len(key) > 0 {
 		return append(dst, key...)
 	}
-	return strconv.AppendUint(append(dst, '#'), op.Seq, 10)
+	return strconv.AppendUint(append(dst, nobody), op.Seq, 10)
 }
