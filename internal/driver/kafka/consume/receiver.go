@@ -98,6 +98,7 @@ type partition struct {
 	received  uint64
 	next, end int64 // offsets
 	left      bool  // no member of this process reads the partition now
+	orphan    bool  // and none outside either: its member is gone, and the group does not know it yet
 	owner     int   // member of this process that reads it, or read it last
 
 	seen    int64         // offset after the last record that was ever received
@@ -107,9 +108,12 @@ type partition struct {
 	longest time.Duration // longest pause
 }
 
+// elsewhere reports whether the group may have given the partition to a member of another process.
+func (p *partition) elsewhere() bool { return p.left && !p.orphan }
+
 // lag is how many records this consumer has not read.
 func (p *partition) lag() int64 {
-	if p.left {
+	if p.elsewhere() {
 		return 0
 	}
 	return p.end - p.next
@@ -226,7 +230,7 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 			r.turnover.moves++
 		}
 	}
-	p.next, p.end, p.left, p.owner = offset, max(p.end, offset), false, member
+	p.next, p.end, p.left, p.orphan, p.owner = offset, max(p.end, offset), false, false, member
 	r.checkEnds()
 }
 
@@ -281,13 +285,16 @@ func (r *Receiver) lagOf(at place) int64 {
 	return 0
 }
 
-// leaveAll notes that a member reads nothing any more.
+// leaveAll notes that a member reads nothing any more. What the group has not taken from it nobody reads
+// until the member is back, or the group notices.
 func (r *Receiver) leaveAll(member int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.assigned, member)
 	for _, p := range r.partitions {
-		p.left = p.left || p.owner == member
+		if p.owner == member && !p.left {
+			p.left, p.orphan = true, true
+		}
 	}
 }
 
@@ -321,7 +328,7 @@ func (r *Receiver) checkEnds() {
 	}
 	reads := false
 	for number, p := range r.partitions {
-		if !p.left && p.next < r.until[number] {
+		if !p.elsewhere() && p.next < r.until[number] {
 			return
 		}
 		reads = reads || !p.left
@@ -331,12 +338,12 @@ func (r *Receiver) checkEnds() {
 	}
 }
 
-// read are the partitions that this consumer reads.
+// read are the partitions that this consumer reads, or should.
 func (r *Receiver) read() (list []place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number, p := range r.partitions {
-		if !p.left {
+		if !p.elsewhere() {
 			list = append(list, number)
 		}
 	}
@@ -370,6 +377,12 @@ func (r *Receiver) look(topic string, l cluster.Look) {
 	for number, end := range l.Ends {
 		if p := r.partitions[place{topic, number}]; p != nil {
 			p.end = max(p.end, end)
+		}
+	}
+	for at, p := range r.partitions {
+		if at.topic == topic && p.left { // nobody fetches from it
+			delete(l.Ends, at.partition)
+			delete(l.Errs, at.partition)
 		}
 	}
 	r.mu.Unlock()

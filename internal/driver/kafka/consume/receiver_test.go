@@ -40,6 +40,27 @@ func TestLag(t *testing.T) {
 	}
 }
 
+// A partition whose member is gone has a lag until the group gives it to another one; a partition that
+// was taken away has none.
+func TestLagOfKilledMember(t *testing.T) {
+	r := NewReceiver(&cluster.Traffic{}, nil, "t")
+	full := 0
+	r.until, r.full = map[place]int64{{"t", 0}: 10, {"t", 1}: 10}, func() { full++ }
+	r.begin(0, place{"t", 0}, 0)
+	r.begin(1, place{"t", 1}, 10)
+	r.setEnds(map[place]int64{{"t", 0}: 10, {"t", 1}: 10})
+	r.leaveAll(0)
+	if r.pass(place{"t", 1}, 10); r.Lag() != 10 || full != 0 || len(r.readOf("t")) != 2 {
+		t.Errorf("a lag of %d, ended %d times, %v are read", r.Lag(), full, r.readOf("t"))
+	}
+	r.begin(1, place{"t", 0}, 0)
+	r.leave(1, place{"t", 0})
+	r.leaveAll(1)
+	if r.begin(0, place{"t", 1}, 10); r.Lag() != 0 || full == 0 {
+		t.Errorf("a lag of %d, ended %d times", r.Lag(), full)
+	}
+}
+
 func TestGather(t *testing.T) {
 	for _, c := range []struct{ there, want int }{{0, 1}, {5, 6}, {maxBatch + 5, maxBatch}} {
 		for _, closed := range []bool{false, true} {
