@@ -154,8 +154,21 @@ func TestUserThatWaits(t *testing.T) {
 		t.Errorf("%+v, response p50 %v, max %v", r.Counts, l.P50, l.Max)
 	}
 	r = replay(t, "--per client --think", usersLog(t, 40, 4, time.Millisecond), s.URL).report
-	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max > 900e3 || l.Max < 100e3 {
-		t.Errorf("%+v, response max %v", r.Counts, l.Max)
+	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max > 900e3 || l.Max < 100e3 || !r.Warned("users_slowed") || r.Warned("users_unknown") {
+		t.Errorf("%+v, response max %v, %v", r.Counts, l.Max, r.Warnings)
+	}
+}
+
+// A log without the user that --per names is replayed, with a word.
+func TestUnknownUsers(t *testing.T) {
+	s := newArrivals(t, func(string, int) {})
+	r := replay(t, "--per cookie:id", usersLog(t, 8, 2, time.Millisecond), s.URL).report
+	if u := r.Extra["users"].(map[string]any); u["without_user"] != uint64(8) || !r.Warned("users_unknown") || r.Warned("users_slowed") {
+		t.Errorf("%v, %v", u, r.Warnings)
+	}
+	r = replay(t, "--per client", usersLog(t, 8, 2, time.Millisecond), s.URL).report
+	if u := r.Extra["users"].(map[string]any); u["without_user"] != uint64(0) || r.Warned("users_unknown") {
+		t.Errorf("%v, %v", u, r.Warnings)
 	}
 }
 
