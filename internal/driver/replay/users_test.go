@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // arrivals is a server that notes the order in which requests of each user arrive, and on which
@@ -119,8 +121,15 @@ func TestSessions(t *testing.T) {
 		if err := o.HTTP.Header.Set("Authorization: Bearer {{token}}"); err != nil {
 			t.Fatal(err)
 		}
-		if r := played(t, o, e, log, s.URL); r.report.Counts.OK != 4 {
-			t.Errorf("%+v", r.report.Counts)
+		if err := o.HTTP.Sessions.Captures.Set("other header X-Other"); err != nil {
+			t.Fatal(err)
+		}
+		r := played(t, o, e, log, s.URL).report
+		u := r.Extra["users"].(map[string]any)
+		if r.Counts.OK != 4 || u["without_value"] != uint64(2) || !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool {
+			return w.Code == "value_unknown" && strings.Contains(w.Message, "for other:")
+		}) {
+			t.Errorf("%+v, %v, %v", r.Counts, u, r.Warnings)
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", per, got)
