@@ -62,7 +62,7 @@ func (p *parser) makePart(tokens []token) (part, error) {
 	}
 	list := placeholders()
 	last := len(list) - 1
-	return nil, fmt.Errorf("unknown placeholder; known are %s; literal braces are %s", strings.Join(list[:last], " "), list[last])
+	return nil, fmt.Errorf("%w; known are %s; literal braces are %s", ErrUnknown, strings.Join(list[:last], " "), list[last])
 }
 
 // errArguments is completed with the usage.

@@ -75,6 +75,9 @@ type Template struct {
 	longest int // bytes
 }
 
+// ErrUnknown is within the error of a placeholder that does not exist.
+var ErrUnknown = errors.New("unknown placeholder")
+
 // Parse takes a text apart and reads the feeders in it. The name, as "URL" or
 // "header X-Id", stands in errors, and random values depend on it: templates of
 // one command need different ones. All faults are reported at once;

@@ -1,13 +1,17 @@
 package http
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Sessions is what the users of recorded requests remember of answers. The zero value is nothing.
@@ -15,7 +19,51 @@ type Sessions struct {
 	On       bool // users keep cookies, and the values of Captures
 	Captures Captures
 
-	header []valued // header lines of the flags with values from answers
+	header []valued                   // header lines of the flags with values from answers
+	seen   atomic.Pointer[remembered] // a connection that hangs may outlast its run
+}
+
+// remembered is what the current run saw of the values.
+type remembered struct {
+	without atomic.Uint64 // requests without a header line, as its value was not known
+	found   []atomic.Bool // by capture
+}
+
+// begin forgets what the last run saw.
+func (s *Sessions) begin() { s.seen.Store(&remembered{found: make([]atomic.Bool, len(s.Captures))}) }
+
+// mark marks the captures whose values the user has.
+func (m *remembered) mark(captures Captures, mine *session.Session) {
+	for i := range captures {
+		if !m.found[i].Load() && mine.Value(captures[i].Name) != nil {
+			m.found[i].Store(true)
+		}
+	}
+}
+
+// describe adds to the report how many requests lacked a value, and which values no answer had.
+func (s *Sessions) describe(r *takt.Report) {
+	if !s.On || len(s.Captures) == 0 {
+		return
+	}
+	seen := s.seen.Load()
+	without := seen.without.Load()
+	if u, ok := r.Extra["users"].(map[string]any); ok {
+		u["without_value"] = without
+	}
+	var lost []string
+	for i := range s.Captures {
+		if name := s.Captures[i].Name; !seen.found[i].Load() && !slices.Contains(lost, name) {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) > 0 {
+		text := "no answer had a value for " + strings.Join(lost, ", ")
+		if without > 0 {
+			text += fmt.Sprintf(": %d requests were sent without a header line of -H", without)
+		}
+		r.Warn("value_unknown", "%s; check --capture", text)
+	}
 }
 
 // valued is a header line with placeholders.
@@ -101,10 +149,16 @@ func sessionOf(user func() *users.User) *session.Session {
 
 // add puts what the user remembers into a request. A header line without its value is left out.
 func (s *Sessions) add(q *Asked, seq uint64, path []byte, secure bool, mine *session.Session) {
+	left := false
 	for _, h := range s.header {
 		if v, missing := h.text.Fill(nil, seq, mine.Value); missing == "" {
 			q.Header = append(q.Header, http1.Field{Name: h.name, Value: string(v)})
+		} else {
+			left = true
 		}
+	}
+	if left {
+		s.seen.Load().without.Add(1)
 	}
 	if c := mine.Cookies(nil, string(path), secure); len(c) > 0 {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
@@ -115,9 +169,11 @@ func (s *Sessions) add(q *Asked, seq uint64, path []byte, secure bool, mine *ses
 // answers of a log have none.
 func (c *recordedCodec) remember(opt *http1.Options) {
 	o := c.recorded.o
-	secure := o.url.Scheme == "https"
+	secure, seen := o.url.Scheme == "https", o.Sessions.seen.Load()
 	opt.Field = func(name, value []byte) {
-		_ = sessionOf(c.user).Field(o.Sessions.Captures, string(c.recorded.target(nil, c.asked.URI)), secure, name, value)
+		mine := sessionOf(c.user)
+		_ = mine.Field(o.Sessions.Captures, string(c.recorded.target(nil, c.asked.URI)), secure, name, value)
+		seen.mark(o.Sessions.Captures, mine)
 	}
 	if !o.Sessions.inBody() {
 		return
@@ -127,6 +183,7 @@ func (c *recordedCodec) remember(opt *http1.Options) {
 		for i := range o.Sessions.Captures {
 			_ = mine.Body(o.Sessions.Captures[i:i+1], body)
 		}
+		seen.mark(o.Sessions.Captures, mine)
 		return nil
 	}
 }

@@ -43,6 +43,31 @@ type scenarioReader struct {
 	line  int
 	again bool // the current line has not been used
 	known []string
+	names map[string]int // lines of the @name lines
+}
+
+// lines are the line numbers of a step's parts, for errors.
+type lines struct {
+	start, body, name, think int
+	header                   map[string]int // by name; 0: a header of the flags
+}
+
+// headerOf is the line of a header.
+func (l *lines) headerOf(name string) int {
+	for n, line := range l.header {
+		if strings.EqualFold(n, name) {
+			return line
+		}
+	}
+	return 0
+}
+
+// of is the line of a part. What the step itself does not have begins with it.
+func (l *lines) of(line int) int { return cmp.Or(line, l.start) }
+
+// at puts the place into an error.
+func (r *scenarioReader) at(line int, err error) error {
+	return fmt.Errorf("%s:%d: %w", r.name, line, err)
 }
 
 // readScenario reads the whole file.
@@ -53,7 +78,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, lines: bufio.NewScanner(io.TeeReader(f, sum))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(io.TeeReader(f, sum))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for {
@@ -62,7 +87,7 @@ func (o *Options) readScenario() (*scenario, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", r.name, r.line, err)
+			return nil, err
 		}
 		if s.steps = append(s.steps, at); len(s.steps) > maxSteps {
 			return nil, fmt.Errorf("%s: more than %d steps; a long list of independent requests is for --targets", r.name, maxSteps)
@@ -72,7 +97,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
 	if len(s.steps) == 0 {
-		return nil, fmt.Errorf("%s: %w", r.name, errNoTargets)
+		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
 	return s, nil
@@ -104,9 +129,10 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	method, at, ok := startOfStep(text)
 	if !ok {
-		return nil, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text))
+		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
 	s := &step{name: fmt.Sprintf("%s %s", method, at)}
+	where := &lines{start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
 	for {
@@ -120,17 +146,27 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		}
 		var err error
 		if word, rest, _ := strings.Cut(text, " "); strings.HasPrefix(word, "@") {
-			body, err = s.directive(word, strings.TrimSpace(rest), text, body)
+			body, err = s.directive(word, strings.TrimSpace(rest), text, body, where, r.line)
 		} else if name, v, ok := strings.Cut(text, ":"); ok {
 			header = append(header, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(v)})
+			where.header[header[len(header)-1].Name] = r.line
 		} else {
 			err = fmt.Errorf("%s is neither a header nor @FILE nor the next step", begin(text))
 		}
 		if err != nil {
-			return nil, err
+			return nil, r.at(r.line, err)
 		}
 	}
-	return s, r.finish(s, number, method, at, header, body)
+	if where.think > 0 && number == 1 {
+		return nil, r.at(where.think, errors.New("@think before the first step has no effect, nobody waits before it; put it at the step before which users wait, or leave it out"))
+	}
+	if other := r.names[s.name]; other > 0 && where.name > 0 {
+		return nil, r.at(where.name, fmt.Errorf("the step of line %d has the name %.60q, too; give each step a name of its own", other, s.name))
+	}
+	if where.name > 0 {
+		r.names[s.name] = where.name
+	}
+	return s, r.finish(s, where, number, method, at, header, body)
 }
 
 // startOfStep takes METHOD URL apart, where the URL may begin with a value.
@@ -143,8 +179,11 @@ func startOfStep(line string) (method, at string, ok bool) {
 	return method, at, method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && strings.HasPrefix(at, placeholder)
 }
 
+// directives are the lines of a step with @. Another @ is a body in a file.
+const directives = "@name, @think, @capture, @body"
+
 // directive reads a line that begins with @.
-func (s *step) directive(word, rest, text string, body []byte) ([]byte, error) {
+func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
 	switch word {
 	case "@capture":
 		c, err := session.ParseCapture(rest)
@@ -155,18 +194,22 @@ func (s *step) directive(word, rest, text string, body []byte) ([]byte, error) {
 		if err != nil || d < 0 {
 			return nil, fmt.Errorf("think time %.30q is not a duration; write @think 500ms or @think 2s", rest)
 		}
-		s.think = d
+		s.think, where.think = d, line
 		return body, nil
 	case "@name":
-		s.name = rest
+		s.name, where.name = rest, line
 		if rest == "" {
 			return nil, errors.New("@name without a name; write @name log in")
 		}
 		return body, nil
 	}
+	if word != "@body" && isMisspelt(word[1:]) {
+		return nil, fmt.Errorf("unknown line %.30s; known are %s, and @FILE with a body, but there is no such file", word, directives)
+	}
 	if body != nil {
 		return nil, fmt.Errorf("%.60q is a second body; a step has one", text)
 	}
+	where.body = line
 	if word == "@body" {
 		return []byte(rest), nil
 	}
@@ -177,51 +220,66 @@ func (s *step) directive(word, rest, text string, body []byte) ([]byte, error) {
 	return b, err
 }
 
+// isMisspelt reports whether a text looks like the name of a line, and is no file.
+func isMisspelt(text string) bool {
+	if text == "" || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return false
+	}
+	_, err := os.Stat(text)
+	return errors.Is(err, os.ErrNotExist)
+}
+
 // finish completes a step with the flags, and reads its placeholders.
-func (r *scenarioReader) finish(s *step, number int, method, at string, header []http1.Field, body []byte) error {
+func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
 	u, target := r.o.url, at
 	if i := strings.Index(at, "://"); i >= 0 {
 		base, rest := splitTarget(at)
 		var err error
 		if u, err = ParseURL(base); err != nil {
-			return err
+			return r.at(where.start, err)
 		}
 		if target = rest; rest == "" {
 			target = "/"
 		}
 	}
 	if u == nil || r.o.url != nil && (u.Host != r.o.url.Host || u.Scheme != r.o.url.Scheme) {
-		return fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at)
+		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
 	var faults []error
-	parse := func(name, text string) *payload.Template {
+	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
+		if errors.Is(err, payload.ErrUnknown) {
+			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH", err)
+		}
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, r.at(where.of(line), err))
 			return payload.Literal("")
 		}
 		for _, n := range t.Names() {
 			if !r.captured(n) {
-				faults = append(faults, fmt.Errorf("%s%s: {{%s}} is captured only by a later step; an earlier one must have it", prefix, name, n))
+				faults = append(faults, r.at(where.of(line), fmt.Errorf("%s%s: {{%s}} is captured only by a later step; an earlier one must have it", prefix, name, n)))
 			}
 		}
 		return t
 	}
-	if s.target = parse("url", target); strings.Contains(s.text.Host, placeholder) {
-		faults = append(faults, errors.New("a placeholder in the Host header is not filled in; write the host itself"))
+	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
+		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
 	}
 	for _, f := range s.text.Header {
-		s.header = append(s.header, parse("header "+f.Name, f.Value))
+		s.header = append(s.header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
 	}
-	s.body = parse("body", string(s.text.Body))
+	s.body = parse(where.body, "body", string(s.text.Body))
 	for _, c := range s.captures {
 		if !r.captured(c.Name) {
 			r.known, r.env.Values = append(r.known, c.Name), append(r.env.Values, c.Name)
 		}
 	}
-	return cmp.Or(errors.Join(faults...), s.checkFixed())
+	if err := s.checkFixed(); err != nil && len(faults) == 0 {
+		return r.at(where.start, err)
+	}
+	return errors.Join(faults...)
 }
 
 func (r *scenarioReader) captured(name string) bool {

@@ -185,7 +185,7 @@ func TestStepsWait(t *testing.T) {
 
 func TestScenarioFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    "no target in it",
+		"":                                    "no step in it",
 		"GET /a\nX: {{token}}\n":              "unknown placeholder",
 		"GET /a\n@think fast\n":               "not a duration",
 		"GET /a\n@capture t\n":                "no source",
@@ -196,6 +196,14 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\nHost: {{uuid}}\n":            "Host header",
 		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
 		"GET /a b\n":                          "must be percent-encoded",
+		"GET /a\n@think 1s\n":                 "scenario:2: @think before the first step",
+		"GET /a\n@captur t json a\n":          "scenario:2: unknown line @captur; known are @name, @think, @capture, @body",
+		"\nGET /a\nX: {{token}}\nY: z\n\n":    "scenario:3: ",
+		"GET /{{token}}\nY: z\n\n":            "@capture",
+		"GET /b\n\nGET /a\n@think no\n\nX /":  "scenario:4: ",
+		"GET /b\n\n# c\nGET /a b\nX: y\n":     "scenario:4: ",
+		"GET /a\n@body a\n@captur t json a\n": "scenario:3: unknown line @captur",
+		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
 	} {
 		o := New()
 		o.Scenario = scenarioFile(t, text)

@@ -29,6 +29,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	if err := o.openKeys(); err != nil {
 		return nil, nil, err
 	}
+	o.Sessions.begin()
 	var c *users.Crowd
 	l := o.LoopTo(u, func(i int) takt.Codec { return o.userCodec(func() *users.User { return c.At(i) }) })
 	probe, connect := engine.Connections(l)
@@ -40,6 +41,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 		Async:  func(_ int, sink takt.Sink) (*takt.AsyncClient, error) { return c.Client(sink), nil },
 		Finish: func(ctx context.Context, r *takt.Report) error {
 			describeUsers(r, c.Seen(), crowd.Seats)
+			o.Sessions.describe(r)
 			return o.finish(ctx, r)
 		},
 		Close: o.close,

@@ -36,6 +36,9 @@ type thinker struct {
 	has     bool    // held is filled
 	latest  time.Duration
 	starved bool
+	// of the requests that have left: the latest recorded instant, and the most by which one was later
+	recorded, behind time.Duration
+
 	late    uint64 // requests that were due later than recorded
 	unknown uint64 // requests after one without a recorded latency
 	buf     []byte
@@ -87,6 +90,7 @@ func (t *thinker) Next(op *takt.Op) bool {
 	if u.at > op.Due {
 		t.late++
 	}
+	t.recorded, t.behind = max(t.recorded, u.due), max(t.behind, u.at-u.due)
 	op.Due = max(u.at, now)
 	if u.at == u.due { // as recorded: a delay is the generator's
 		op.Due = u.at

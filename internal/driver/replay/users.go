@@ -97,12 +97,14 @@ const usualIdle = time.Minute
 // openUsers opens the driver of a run with users.
 func (o *Options) openUsers() (*takt.Driver, error) {
 	var keys []byte
+	var seen keyed
 	records := sync.Pool{New: func() any { return new(trace.Record) }}
 	run := o.run.Load()
 	crowd := users.Options{
 		Seats: o.engine.InFlight(), Idle: o.UserIdle,
 		Key: func(op *takt.Op) []byte {
 			keys = o.userKey(keys[:0], op)
+			seen.count(len(o.Per.key(op.Data.(*trace.Record))) > 0)
 			return keys
 		},
 		Spare: records.Get,
@@ -120,6 +122,7 @@ func (o *Options) openUsers() (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.withUsers(d, &seen)
 	if t := run.thinker; t != nil {
 		open := d.Async
 		d.Async = func(i int, sink takt.Sink) (*takt.AsyncClient, error) {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // arrivals is a server that notes the order in which requests of each user arrive, and on which
@@ -119,8 +121,15 @@ func TestSessions(t *testing.T) {
 		if err := o.HTTP.Header.Set("Authorization: Bearer {{token}}"); err != nil {
 			t.Fatal(err)
 		}
-		if r := played(t, o, e, log, s.URL); r.report.Counts.OK != 4 {
-			t.Errorf("%+v", r.report.Counts)
+		if err := o.HTTP.Sessions.Captures.Set("other header X-Other"); err != nil {
+			t.Fatal(err)
+		}
+		r := played(t, o, e, log, s.URL).report
+		u := r.Extra["users"].(map[string]any)
+		if r.Counts.OK != 4 || u["without_value"] != uint64(2) || !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool {
+			return w.Code == "value_unknown" && strings.Contains(w.Message, "for other:")
+		}) {
+			t.Errorf("%+v, %v, %v", r.Counts, u, r.Warnings)
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", per, got)
@@ -154,8 +163,21 @@ func TestUserThatWaits(t *testing.T) {
 		t.Errorf("%+v, response p50 %v, max %v", r.Counts, l.P50, l.Max)
 	}
 	r = replay(t, "--per client --think", usersLog(t, 40, 4, time.Millisecond), s.URL).report
-	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max > 900e3 || l.Max < 100e3 {
-		t.Errorf("%+v, response max %v", r.Counts, l.Max)
+	if l := r.Latency["response"]; r.Counts.OK != 40 || l.Max > 900e3 || l.Max < 100e3 || !r.Warned("users_slowed") || r.Warned("users_unknown") {
+		t.Errorf("%+v, response max %v, %v", r.Counts, l.Max, r.Warnings)
+	}
+}
+
+// A log without the user that --per names is replayed, with a word.
+func TestUnknownUsers(t *testing.T) {
+	s := newArrivals(t, func(string, int) {})
+	r := replay(t, "--per cookie:id", usersLog(t, 8, 2, time.Millisecond), s.URL).report
+	if u := r.Extra["users"].(map[string]any); u["without_user"] != uint64(8) || !r.Warned("users_unknown") || r.Warned("users_slowed") {
+		t.Errorf("%v, %v", u, r.Warnings)
+	}
+	r = replay(t, "--per client", usersLog(t, 8, 2, time.Millisecond), s.URL).report
+	if u := r.Extra["users"].(map[string]any); u["without_user"] != uint64(0) || r.Warned("users_unknown") {
+		t.Errorf("%v, %v", u, r.Warnings)
 	}
 }
 

@@ -45,6 +45,8 @@ func plainNumber(v any) float64 {
 		return n
 	case int:
 		return float64(n)
+	case uint64:
+		return float64(n)
 	}
 	return 0
 }

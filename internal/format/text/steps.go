@@ -22,7 +22,7 @@ func stepsOf(r *takt.Report) (list []map[string]any) {
 func stepCounts() []string { return []string{"ok", "failed", "skipped"} }
 
 func stepTimes() []string {
-	return []string{"response_p50_us", "response_p99_us", "response_max_us", "service_p99_us"}
+	return []string{"response_p50_us", "response_p99_us", "response_max_us", "service_p50_us", "service_p99_us"}
 }
 
 // stepsText writes a row for each step.
@@ -31,12 +31,12 @@ func stepsText(p *page.Page, r *takt.Report) {
 	if len(list) == 0 {
 		return
 	}
-	const name, width = 24, 9
+	const name, width = 22, 8
 	u := tableUnit(r)
 	p.Linef("")
-	p.Linef("%s", p.Paint(page.Bold, page.Left("", name+3*width)+page.Right("response", 3*width)+page.Right("service", width)))
+	p.Linef("%s", p.Paint(page.Bold, page.Left("", name+3*width)+page.Right("response", 3*width)+page.Right("service", 2*width)))
 	head := page.Left("steps, "+u.Name, name)
-	for _, title := range append(stepCounts(), "p50", "p99", "max", "p99") {
+	for _, title := range append(stepCounts(), "p50", "p99", "max", "p50", "p99") {
 		head += page.Right(title, width)
 	}
 	p.Linef("%s", p.Paint(page.Bold, head))
@@ -63,7 +63,7 @@ func stepsMarkdown(b *strings.Builder, r *takt.Report) {
 		return
 	}
 	u := tableUnit(r)
-	fmt.Fprintf(b, "\n| steps, %s | ok | failed | skipped | response p50 | p99 | max | service p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|\n", u.Name)
+	fmt.Fprintf(b, "\n| steps, %s | ok | failed | skipped | response p50 | p99 | max | service p50 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n", u.Name)
 	for _, step := range list {
 		fmt.Fprintf(b, "| %s |", page.Escape(page.Clean(fmt.Sprint(step["name"]))))
 		for _, count := range stepCounts() {

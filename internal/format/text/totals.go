@@ -13,8 +13,22 @@ func totals(p *page.Page, r *takt.Report) {
 	p.Linef("")
 	p.Item("rate", rates(r))
 	p.Item("operations", accounting(r.Counts))
+	p.Item("users", crowd(r))
 	p.Item("broker", ledger(r.Ledger))
 	p.Item("bytes", volumes(r))
+}
+
+// crowd is how many users a log had; "" without users. A scenario has its steps instead.
+func crowd(r *takt.Report) string {
+	u, ok := r.Extra["users"].(map[string]any)
+	if _, replayed := u["without_user"]; !ok || !replayed {
+		return ""
+	}
+	s := page.Count(uint64(plainNumber(u["count"]))) + ", up to " + page.Count(uint64(plainNumber(u["connections_max"]))) + " connected at once"
+	if n := plainNumber(u["without_user"]); n > 0 {
+		s += ", " + page.Count(uint64(n)) + " requests without a user counted as one each"
+	}
+	return s
 }
 
 // ledger is what the broker says of the messages; "" if it was not asked.
