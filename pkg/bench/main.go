@@ -47,7 +47,9 @@ const (
 //	}
 //
 // Flags that the program defined on flag.CommandLine are read with the others; Main calls flag.Parse
-// itself. Their names must have two letters or more, and not be names of takt's load commands.
+// itself. Their names must have two letters or more, and not be names of takt's load commands. Without
+// --duration, --stages and -n the load has an end as that of takt http has: 200 operations, or 10 s at
+// a rate.
 //
 // takt runs such a program as one of its own loads, with everything that it has:
 //
@@ -189,6 +191,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 }
 
 func (s *mainSettings) validate() error {
+	s.engine.End()
 	if len(s.engine.Validate()) == 0 && s.engine.Closed() && s.engine.Connections == 0 {
 		s.engine.Connections = DefaultConcurrency
 	}

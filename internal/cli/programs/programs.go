@@ -147,6 +147,7 @@ func (o *options) AddFlags(fs *pflag.FlagSet) {
 const closedWorkers = 10
 
 func (o *options) Shape(e *engine.Options) {
+	e.End()
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = closedWorkers
 	}

@@ -106,6 +106,8 @@ func TestCommands(t *testing.T) {
 		{[]string{"verify", "--pairs", "1", "--metric", "p50", "--base", "http://a/", "--head", "http://b/", "--", me, "--rate", "50/s", "-z", "200ms", "--no-store"}, "head against base, 1 pair", []int{5}},
 		{[]string{"verify", "--duet", "--base", me, "--head", me, "--", "--rate", "50/s"}, "use --pairs", []int{2}},
 		{[]string{"config", me, "--rate", "50/s"}, "rate = 50/s", []int{0}},
+		{[]string{"config", me, "--rate", "50/s"}, "duration = 10s", []int{0}},
+		{[]string{"config", me}, "requests = 200", []int{0}},
 		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
 	} {
 		code, out, said := takter(t, true, c.args...)
