@@ -107,11 +107,38 @@ func (m *mainProgram) set(flags []string) error {
 	for _, word := range flags {
 		name, text, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if err := m.flags.Set(name, text); err != nil {
-			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, err))
+			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, wanted(m.flags.Lookup(name), err)))
 		}
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; there is nothing to parse
 	return errors.Join(faults...)
+}
+
+// wanted is the fault of a flag that refuses its text with err: package flag says only that it does.
+func wanted(f *flag.Flag, err error) error {
+	v, ok := f.Value.(flag.Getter)
+	if !ok || err.Error() != "parse error" && err.Error() != "value out of range" {
+		return err
+	}
+	what := ""
+	switch v.Get().(type) {
+	case time.Duration:
+		what = "give a time such as 1ms"
+	case bool:
+		what = "give true or false"
+	case int, int64:
+		what = "give a whole number"
+	case uint, uint64:
+		what = "give a whole number, 0 or more"
+	case float64:
+		what = "give a number such as 1.5"
+	default:
+		return err
+	}
+	if err.Error() != "parse error" {
+		return fmt.Errorf("%w; %s", err, what)
+	}
+	return errors.New(what)
 }
 
 // reserved refuses flags of the program that takt's would hide.
@@ -178,6 +205,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 			f.Hidden = true
 		}
 	}
+	fs.Lookup("drain").Usage = "wait up to `TIME` for open operations after the end of the schedule" // a program has no --timeout
 	fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
 	fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
 	fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
@@ -185,7 +213,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 	fs.BoolVar(&s.quiet, "quiet", false, "print no line a second")
 	fs.SetOutput(m.stdout)
 	fs.Usage = func() {
-		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt %s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
+		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt ./%s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
 	}
 	return fs
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
@@ -73,6 +74,20 @@ func named(args []string) (paths []string) {
 		command = false
 	}
 	return paths
+}
+
+// Meant refuses a command that takt lacks, but that is a program in this folder.
+func Meant(env core.Env, root *cobra.Command, args []string) error {
+	for len(args) > 0 && (args[0] == core.ConfigCommand || args[0] == "--"+core.JSONFlag) {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "" || core.Subcommand(root, args[0]) != nil {
+		return nil
+	}
+	if path := "./" + args[0]; env.Programs != nil && env.Programs(path) && Executable(path) {
+		return core.Usage(root, []error{fmt.Errorf("unknown command %q; did you mean takt %s?", args[0], path)})
+	}
+	return nil
 }
 
 // isData reports whether a word is the path of a file that cannot be started: a command that reads files

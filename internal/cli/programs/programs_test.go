@@ -156,3 +156,28 @@ func TestFilesAreNotPrograms(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The name of a program without a path is no command, but takt says what was meant.
+func TestWithoutPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"mine", "show"} {
+		if err := os.WriteFile(name, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args    []string
+		allowed bool
+		hint    bool
+	}{
+		{[]string{"mine", "-n", "1"}, true, true},
+		{[]string{"config", "mine"}, true, true},
+		{[]string{"mine"}, false, false},
+		{[]string{"show", "--nonsense"}, true, false},
+	} {
+		code, _, said := takter(t, c.allowed, c.args...)
+		if code != 2 || strings.Contains(said, `unknown command "mine"; did you mean takt ./mine?`) != c.hint {
+			t.Errorf("%q: %d: %s", c.args, code, said)
+		}
+	}
+}
