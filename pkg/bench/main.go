@@ -90,7 +90,9 @@ func (m *mainProgram) serve(in io.Reader) int {
 	h := program.Hello{Version: embedded.Version(), Name: embedded.Program()}
 	m.flags.VisitAll(func(f *flag.Flag) {
 		b, ok := f.Value.(interface{ IsBoolFlag() bool })
-		h.Flags = append(h.Flags, program.Flag{Name: f.Name, Usage: f.Usage, Default: f.DefValue, Bool: ok && b.IsBoolFlag()})
+		h.Flags = append(h.Flags, program.Flag{
+			Name: f.Name, Usage: f.Usage, Default: f.DefValue, Type: pflag.PFlagFromGoFlag(f).Value.Type(), Bool: ok && b.IsBoolFlag(),
+		})
 	})
 	err := program.Serve(in, out, program.Served{
 		Hello: h, Set: m.set, Open: m.open,

@@ -2,6 +2,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,10 +154,30 @@ func (o *options) AddFlags(fs *pflag.FlagSet) {
 			if f.Default != "" {
 				usage += " (default " + f.Default + ")"
 			}
-			fs.Var(value.List(&one.values), f.Name, usage)
+			fs.Var(typed{value.List(&one.values), cmp.Or(f.Type, "value")}, f.Name, usage)
 		}
-	})
+	}, o.first()...)
 }
+
+// mostFirst is the most flags of a program that --help shows.
+const mostFirst = 10
+
+// first are the flags of the program that --help shows.
+func (o *options) first() (names []string) {
+	for _, f := range o.program.Hello.Flags[:min(len(o.program.Hello.Flags), mostFirst)] {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// typed is a repeatable flag with the name that the program's own help has for its values.
+type typed struct {
+	value.Flag
+	name string
+}
+
+func (t typed) Type() string { return t.name }
+func (typed) Repeats()       {}
 
 // closedWorkers is the number of workers of a closed loop without --connections.
 const closedWorkers = 10

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	fail := flag.Bool("fail", false, "fail each second operation")
+	flag.Duration("delay", time.Second, "of nothing")
 	flag.String("password", "", "of nobody")
 	bench.Main(func(args []string) (*takt.Driver, error) {
 		if len(args) > 0 && args[0] == "bad" {
@@ -107,6 +108,7 @@ func TestCommands(t *testing.T) {
 		{[]string{"verify", "--duet", "--base", me, "--head", me, "--", "--rate", "50/s"}, "use --pairs", []int{2}},
 		{[]string{"config", me, "--rate", "50/s"}, "rate = 50/s", []int{0}},
 		{[]string{"config", me, "--rate", "50/s"}, "duration = 10s", []int{0}},
+		{[]string{me, "--help"}, "      --delay duration  of nothing (default 1s)", []int{0}},
 		{[]string{"config", me}, "requests = 200", []int{0}},
 		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
 	} {
@@ -138,7 +140,7 @@ func TestReserved(t *testing.T) {
 		t.Fatal("there is no command of the program")
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		own := f.Name == "fail" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
+		own := f.Name == "fail" || f.Name == "delay" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
 		if own == program.Reserved(f.Name) {
 			t.Errorf("--%s: reserved is %v", f.Name, program.Reserved(f.Name))
 		}
