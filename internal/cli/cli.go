@@ -28,7 +28,9 @@ func Main(env core.Env, args []string) int {
 	}
 	env.Args, env.Settings = args, &core.Settings{}
 	root := newRoot(env)
-	args, err = core.ParseFlags(env, root, args)
+	if err = programs.Meant(env, root, args); err == nil {
+		args, err = core.ParseFlags(env, root, args)
+	}
 	if err == nil {
 		root.SetArgs(args)
 		err = root.ExecuteContext(env.Interrupt)

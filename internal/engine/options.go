@@ -214,6 +214,18 @@ func (o *Options) paced() bool {
 // Endless reports whether the run has no end but a signal, or that of its list.
 func (o *Options) Endless() bool { return o.Duration == 0 && !o.Stages.Given() && o.Requests == 0 }
 
+// End gives a load without an end the one that hey has: 200 operations in a closed loop, or 10 s at a
+// given rate.
+func (o *Options) End() {
+	switch {
+	case !o.Endless():
+	case o.Closed():
+		o.Requests = 200
+	default:
+		o.Duration = 10 * time.Second
+	}
+}
+
 // Closed reports whether o asks for a closed loop.
 func (o *Options) Closed() bool {
 	return !o.Recorded && !o.Stages.Given() && o.Rate.closed()

@@ -228,7 +228,7 @@ func TestBrokenPrograms(t *testing.T) {
 		"no driver":     "the program has no driver",
 		"driver fails":  "the server is closed on Sundays",
 		"no report":     "ended before its report (exit status 0)",
-		"dies":          "its last words: ",
+		"dies":          "its last words: panic: invariant",
 		"garbage later": `it said "a line of a log", which is not a line of takt's protocol`,
 		"hangs":         "hangs: it said nothing for 1s",
 		"long line":     "it said a line of more than 1 MB",
@@ -297,6 +297,29 @@ func TestWords(t *testing.T) {
 		again, err := options(words(o))
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(o) {
 			t.Errorf("%q became %q: %v\n%+v\n%+v", line, words(o), err, again, o)
+		}
+	}
+}
+
+// The last words are the line of a crash, in whatever parts it comes, or else whole lines.
+func TestLastWords(t *testing.T) {
+	stack := strings.Repeat("main.f(0x1)\n\t/main.go:1\n", 40)
+	for _, c := range []struct {
+		said []string
+		want string
+	}{
+		{[]string{"a log\npan", "ic: broken\n\ngoroutine 1 [running]:\n" + stack}, "panic: broken"},
+		{[]string{"fatal error: all goroutines are asleep - deadlock!\n" + stack}, "fatal error: all goroutines are asleep - deadlock!"},
+		{[]string{strings.Repeat("x", 400) + "\nno panic: here\nthe end\n"}, "no panic: here the end"},
+		{[]string{"one line"}, "one line"},
+		{[]string{"panic: " + strings.Repeat("y", 500)}, "panic: " + strings.Repeat("y", 393)},
+	} {
+		var s said
+		for _, part := range c.said {
+			_, _ = s.Write([]byte(part))
+		}
+		if got := s.last(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

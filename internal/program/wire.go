@@ -35,6 +35,7 @@ type Flag struct {
 	Name    string `json:"name"`
 	Usage   string `json:"usage,omitempty"`
 	Default string `json:"default,omitempty"`
+	Type    string `json:"type,omitempty"` // as help shows it, such as duration
 	Bool    bool   `json:"bool,omitempty"`
 }
 

@@ -47,7 +47,9 @@ const (
 //	}
 //
 // Flags that the program defined on flag.CommandLine are read with the others; Main calls flag.Parse
-// itself. Their names must have two letters or more, and not be names of takt's load commands.
+// itself. Their names must have two letters or more, and not be names of takt's load commands. Without
+// --duration, --stages and -n the load has an end as that of takt http has: 200 operations, or 10 s at
+// a rate.
 //
 // takt runs such a program as one of its own loads, with everything that it has:
 //
@@ -88,7 +90,9 @@ func (m *mainProgram) serve(in io.Reader) int {
 	h := program.Hello{Version: embedded.Version(), Name: embedded.Program()}
 	m.flags.VisitAll(func(f *flag.Flag) {
 		b, ok := f.Value.(interface{ IsBoolFlag() bool })
-		h.Flags = append(h.Flags, program.Flag{Name: f.Name, Usage: f.Usage, Default: f.DefValue, Bool: ok && b.IsBoolFlag()})
+		h.Flags = append(h.Flags, program.Flag{
+			Name: f.Name, Usage: f.Usage, Default: f.DefValue, Type: pflag.PFlagFromGoFlag(f).Value.Type(), Bool: ok && b.IsBoolFlag(),
+		})
 	})
 	err := program.Serve(in, out, program.Served{
 		Hello: h, Set: m.set, Open: m.open,
@@ -105,11 +109,38 @@ func (m *mainProgram) set(flags []string) error {
 	for _, word := range flags {
 		name, text, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if err := m.flags.Set(name, text); err != nil {
-			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, err))
+			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, wanted(m.flags.Lookup(name), err)))
 		}
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; there is nothing to parse
 	return errors.Join(faults...)
+}
+
+// wanted is the fault of a flag that refuses its text with err: package flag says only that it does.
+func wanted(f *flag.Flag, err error) error {
+	v, ok := f.Value.(flag.Getter)
+	if !ok || err.Error() != "parse error" && err.Error() != "value out of range" {
+		return err
+	}
+	what := ""
+	switch v.Get().(type) {
+	case time.Duration:
+		what = "give a time such as 1ms"
+	case bool:
+		what = "give true or false"
+	case int, int64:
+		what = "give a whole number"
+	case uint, uint64:
+		what = "give a whole number, 0 or more"
+	case float64:
+		what = "give a number such as 1.5"
+	default:
+		return err
+	}
+	if err.Error() != "parse error" {
+		return fmt.Errorf("%w; %s", err, what)
+	}
+	return errors.New(what)
 }
 
 // reserved refuses flags of the program that takt's would hide.
@@ -176,6 +207,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 			f.Hidden = true
 		}
 	}
+	fs.Lookup("drain").Usage = "wait up to `TIME` for open operations after the end of the schedule" // a program has no --timeout
 	fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
 	fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
 	fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
@@ -183,12 +215,13 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 	fs.BoolVar(&s.quiet, "quiet", false, "print no line a second")
 	fs.SetOutput(m.stdout)
 	fs.Usage = func() {
-		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt %s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
+		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt ./%s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
 	}
 	return fs
 }
 
 func (s *mainSettings) validate() error {
+	s.engine.End()
 	if len(s.engine.Validate()) == 0 && s.engine.Closed() && s.engine.Connections == 0 {
 		s.engine.Connections = DefaultConcurrency
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -22,4 +23,25 @@ func TestMainsFlagsAreReserved(t *testing.T) {
 			t.Errorf("--%s is not reserved", f.Name)
 		}
 	})
+}
+
+// A flag of the program that refuses its text says what it takes.
+func TestWanted(t *testing.T) {
+	own := flag.NewFlagSet("x", flag.ContinueOnError)
+	own.Duration("wait", 0, "")
+	own.Int("size", 0, "")
+	own.Float64("part", 0, "")
+	own.Func("odd", "", func(string) error { return errors.New("never") })
+	m := mainProgram{flags: own}
+	for word, want := range map[string]string{
+		"--wait=x":                    `bad --wait "x": give a time such as 1ms`,
+		"--size=1.5":                  `bad --size "1.5": give a whole number`,
+		"--size=99999999999999999999": `bad --size "99999999999999999999": value out of range; give a whole number`,
+		"--part=x":                    `bad --part "x": give a number such as 1.5`,
+		"--odd=x":                     `bad --odd "x": never`,
+	} {
+		if err := m.set([]string{word}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -2,6 +2,7 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
@@ -73,6 +75,20 @@ func named(args []string) (paths []string) {
 		command = false
 	}
 	return paths
+}
+
+// Meant refuses a command that takt lacks, but that is a program in this folder.
+func Meant(env core.Env, root *cobra.Command, args []string) error {
+	for len(args) > 0 && (args[0] == core.ConfigCommand || args[0] == "--"+core.JSONFlag) {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "" || core.Subcommand(root, args[0]) != nil {
+		return nil
+	}
+	if path := "./" + args[0]; env.Programs != nil && env.Programs(path) && Executable(path) {
+		return core.Usage(root, []error{fmt.Errorf("unknown command %q; did you mean takt %s?", args[0], path)})
+	}
+	return nil
 }
 
 // isData reports whether a word is the path of a file that cannot be started: a command that reads files
@@ -138,15 +154,36 @@ func (o *options) AddFlags(fs *pflag.FlagSet) {
 			if f.Default != "" {
 				usage += " (default " + f.Default + ")"
 			}
-			fs.Var(value.List(&one.values), f.Name, usage)
+			fs.Var(typed{value.List(&one.values), cmp.Or(f.Type, "value")}, f.Name, usage)
 		}
-	})
+	}, o.first()...)
 }
+
+// mostFirst is the most flags of a program that --help shows.
+const mostFirst = 10
+
+// first are the flags of the program that --help shows.
+func (o *options) first() (names []string) {
+	for _, f := range o.program.Hello.Flags[:min(len(o.program.Hello.Flags), mostFirst)] {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// typed is a repeatable flag with the name that the program's own help has for its values.
+type typed struct {
+	value.Flag
+	name string
+}
+
+func (t typed) Type() string { return t.name }
+func (typed) Repeats()       {}
 
 // closedWorkers is the number of workers of a closed loop without --connections.
 const closedWorkers = 10
 
 func (o *options) Shape(e *engine.Options) {
+	e.End()
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = closedWorkers
 	}

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	fail := flag.Bool("fail", false, "fail each second operation")
+	flag.Duration("delay", time.Second, "of nothing")
 	flag.String("password", "", "of nobody")
 	bench.Main(func(args []string) (*takt.Driver, error) {
 		if len(args) > 0 && args[0] == "bad" {
@@ -106,6 +107,9 @@ func TestCommands(t *testing.T) {
 		{[]string{"verify", "--pairs", "1", "--metric", "p50", "--base", "http://a/", "--head", "http://b/", "--", me, "--rate", "50/s", "-z", "200ms", "--no-store"}, "head against base, 1 pair", []int{5}},
 		{[]string{"verify", "--duet", "--base", me, "--head", me, "--", "--rate", "50/s"}, "use --pairs", []int{2}},
 		{[]string{"config", me, "--rate", "50/s"}, "rate = 50/s", []int{0}},
+		{[]string{"config", me, "--rate", "50/s"}, "duration = 10s", []int{0}},
+		{[]string{me, "--help"}, "      --delay duration  of nothing (default 1s)", []int{0}},
+		{[]string{"config", me}, "requests = 200", []int{0}},
 		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
 	} {
 		code, out, said := takter(t, true, c.args...)
@@ -136,7 +140,7 @@ func TestReserved(t *testing.T) {
 		t.Fatal("there is no command of the program")
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		own := f.Name == "fail" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
+		own := f.Name == "fail" || f.Name == "delay" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
 		if own == program.Reserved(f.Name) {
 			t.Errorf("--%s: reserved is %v", f.Name, program.Reserved(f.Name))
 		}
@@ -152,5 +156,30 @@ func TestFilesAreNotPrograms(t *testing.T) {
 	env := core.Env{Programs: func(path string) bool { t.Errorf("takt may have started %s", path); return false }}
 	if _, err := programs.With(env, []string{"show", "--", path}); err != nil {
 		t.Error(err)
+	}
+}
+
+// The name of a program without a path is no command, but takt says what was meant.
+func TestWithoutPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"mine", "show"} {
+		if err := os.WriteFile(name, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args    []string
+		allowed bool
+		hint    bool
+	}{
+		{[]string{"mine", "-n", "1"}, true, true},
+		{[]string{"config", "mine"}, true, true},
+		{[]string{"mine"}, false, false},
+		{[]string{"show", "--nonsense"}, true, false},
+	} {
+		code, _, said := takter(t, c.allowed, c.args...)
+		if code != 2 || strings.Contains(said, `unknown command "mine"; did you mean takt ./mine?`) != c.hint {
+			t.Errorf("%q: %d: %s", c.args, code, said)
+		}
 	}
 }

@@ -213,13 +213,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.Connections > 0 {
 		o.conns = e.Connections
 	}
-	if e.Requests == 0 && e.Duration == 0 && !e.Stages.Given() {
-		if e.Closed() {
-			e.Requests = 200
-		} else {
-			e.Duration = 10 * time.Second
-		}
-	}
+	e.End()
 	if o.Scenario != "" {
 		o.shapeUsers(e)
 	}
