@@ -21,7 +21,7 @@ func TestTraceStats(t *testing.T) {
 	}
 	out, errs, code := stats()
 	for _, want := range []string{
-		"standard input is combined (90 of the first 90 lines fit; no other format fits a line)\n",
+		"standard input is combined (90 of the first 90 lines fit; no other format fits one of the first 10)\n",
 		"\nline 3      start 2026-11-20 09:00:00.000 +0000 ± 1 s, GET /%1B[31ma, status 200, 5 bytes, client 10.0.0.1\\x1b[31m\n",
 		"\nfault       truncated: the last line is cut short: standard input:91\n",
 		"\nfault       gaps: 1 without requests for more than 1m, up to 3h; a clock that was set forward looks the same: standard input:60 (2026-11-20 09:00:00) to standard input:61",
@@ -47,6 +47,16 @@ func TestTraceStats(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Requests != 90 || len(report.Logs) != 1 || report.Logs[0].Guess.Format != "combined" || len(report.Logs[0].Faults) < 2 || len(report.Examples) != 3 {
 		t.Errorf("%v: %s", err, out)
 	}
+	step := strings.Repeat(strings.Replace(text, "%H", "12", 1), 20) + strings.Repeat(strings.Replace(text, "%H", "09", 1), 20)
+	whole := log
+	log = step
+	if out, _, _ = stats(); !strings.Contains(out, "\nnote        the rates, the gap and the times are not right, because of the step; choose a part with --window, or --from and --for\nrequests") {
+		t.Error(out)
+	}
+	if out, _, _ = stats("-o", "json", "--window", "12:00.."); !strings.Contains(out, `"skewed": "the rates, the gap and the times are right only if the chosen part is without the step"`) {
+		t.Error(out)
+	}
+	log = whole
 	if out, _, _ = stats("--window", "12:00.."); !strings.Contains(out, "\nrequests    30\n") {
 		t.Error(out)
 	}

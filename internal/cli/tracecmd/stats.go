@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,6 +53,7 @@ func newTraceStats(env core.Env) *cobra.Command {
 type surveyed struct {
 	Logs     []reading.Inspected `json:"logs"`
 	Examples []figures.Example   `json:"examples"`
+	Skewed   string              `json:"skewed,omitempty"` // which figures are wrong, and why
 	figures.Statistics
 }
 
@@ -60,7 +63,8 @@ func (s *traceStats) write(src trace.Stream) error {
 	if err != nil || found.Requests == 0 {
 		return err
 	}
-	all := surveyed{s.log.Inspected(), shown.First, found}
+	all := surveyed{Logs: s.log.Inspected(), Examples: shown.First, Statistics: found}
+	all.Skewed = s.skewed(all.Logs)
 	if s.output == "json" {
 		to := json.NewEncoder(s.env.Stdout)
 		to.SetIndent("", "  ")
@@ -97,8 +101,32 @@ func (a *surveyed) writeLogs(w io.Writer) error {
 			b = fmt.Appendf(b, "%-12sthe longest part of %s without a gap or a step: %s\n", "window", page.Visible(in.File), in.Longest)
 		}
 	}
+	if a.Skewed != "" {
+		b = fmt.Appendf(b, "%-12s%s\n", "note", a.Skewed)
+	}
 	_, err := w.Write(b)
 	return err
+}
+
+// skewed says which figures are wrong because of the faults of the logs, and what to do; "": none.
+// The faults are those of the whole logs, even if flags choose a part.
+func (s *traceStats) skewed(logs []reading.Inspected) string {
+	var causes []string
+	for _, in := range logs {
+		for _, f := range in.Faults {
+			if f.Skews != "" && !slices.Contains(causes, f.Skews) {
+				causes = append(causes, f.Skews)
+			}
+		}
+	}
+	switch all := strings.Join(causes, " and the "); {
+	case all == "":
+		return ""
+	case s.reading.Window.Given() || s.reading.From > 0 || s.reading.For > 0:
+		return "the rates, the gap and the times are right only if the chosen part is without the " + all
+	default:
+		return "the rates, the gap and the times are not right, because of the " + all + "; choose a part with --window, or --from and --for"
+	}
 }
 
 // newTraceSeconds returns the command that replaces perf2seconds.

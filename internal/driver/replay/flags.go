@@ -20,6 +20,7 @@ func SeedFlags() []string {
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Reading.Window.Beside("how far out of order a log may be is --disorder")
 	o.Reading.AddFlags(fs)
 	o.addTimingFlags(fs)
 	o.addSeedFlags(fs)

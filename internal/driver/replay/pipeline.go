@@ -41,6 +41,7 @@ type account struct {
 	fine     uint64 // requests that were spread over their millisecond
 	again    uint64 // how often the logs started again
 	pass     uint64 // requests of one pass; 0: unknown
+	nothing  string // why not one request was taken, and what to do; "": not known
 }
 
 // openLogs opens the logs and connects the stages that read, filter and order their requests.
@@ -122,6 +123,7 @@ func (p *pipeline) now() account {
 		a.selected.Status += s.Status
 		a.selected.Client += s.Client
 		a.removed += l.Removed()
+		a.nothing = l.Nothing()
 	}
 	if p.rewind != nil && p.rewind.passed {
 		a.pass = uint64(len(p.rewind.kept))

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -62,6 +63,9 @@ func (o *Options) nothing() error {
 	a := o.run.Load().log.seen()
 	if a.lines.Lines == 0 {
 		return fmt.Errorf("%s has no lines; give another log, or --tail to wait for what will be written", strings.Join(o.logs, ", "))
+	}
+	if a.nothing != "" {
+		return errors.New(a.nothing)
 	}
 	text := a.text()
 	if len(a.lines.Faults) > 0 {

@@ -19,6 +19,7 @@ type Fault struct {
 	Count  uint64   `json:"count"`
 	Text   string   `json:"text"`
 	Places []string `json:"places,omitempty"` // the first three
+	Skews  string   `json:"-"`                // what makes figures by time wrong, such as "step"; "": they are right
 }
 
 // maxPlaces limits Fault.Places.
@@ -85,7 +86,7 @@ const (
 )
 
 // New watches src. most is the longest time between two requests that is not a gap; 0: a minute, or
-// ten times what nine of ten distances are below.
+// ten times what nine of ten distances are below if that is more.
 func New(src trace.Stream, most time.Duration) *Watch {
 	return &Watch{src: src, most: most, seed: maphash.MakeSeed(), sampled: map[uint64]struct{}{}, parts: parts{distances: hist.New()}}
 }
@@ -171,7 +172,9 @@ func (w *Watch) Found() []Fault {
 		{w.disorder, "disorder", fmt.Sprintf("%d before the line above them, by up to %s%s", w.disorder.count, trace.Span(w.disorder.most), w.usual())},
 	} {
 		if f.tally.count > 0 {
-			list = append(list, f.tally.fault(f.kind, named(f.kind)+f.text))
+			found := f.tally.fault(f.kind, named(f.kind)+f.text)
+			found.Skews = skews(f.kind, f.tally.most)
+			list = append(list, found)
 		}
 	}
 	if w.adjacent.count*oftenAdjacent > w.parts.n {
@@ -185,6 +188,19 @@ func (w *Watch) Found() []Fault {
 		list = append(list, f)
 	}
 	return list
+}
+
+// skews names a fault that makes rates, gaps and times wrong. Small disorder is put in order before.
+func skews(kind string, most time.Duration) string {
+	switch {
+	case kind == "step":
+		return "step"
+	case kind == "stray":
+		return "stray times"
+	case kind == "disorder" && most > sorted:
+		return "disorder"
+	}
+	return ""
 }
 
 func named(kind string) string {

@@ -120,6 +120,17 @@ func New(text string) (*Map, error) {
 	return m, errors.Join(errs...)
 }
 
+// Requests lists the places where a map looks for the request.
+func Requests(text string) (places []string) {
+	for _, rule := range rulesOf(text) {
+		name, paths, _ := strings.Cut(strings.TrimSpace(rule), "=")
+		if f, err := findField(name, &paths); err == nil && f.field == fieldURI {
+			places = append(places, strings.Split(paths, "|")...)
+		}
+	}
+	return places
+}
+
 // rulesOf splits a map at its commas, except those in the form of a time, as in %S,%f.
 func rulesOf(text string) (rules []string) {
 	for rule := range strings.SplitSeq(text, ",") {

@@ -48,7 +48,7 @@ rate        mean 1.4438/s, by the second p50 0, p90 5, p99 5, max 5 at 2024-03-0
 methods     GET 13 (92.9 %), POST 1 (7.14 %)
 status      200 4 (28.6 %), 201 3 (21.4 %), 202 3 (21.4 %), 203 2 (14.3 %), 204 2 (14.3 %)
 bytes       total 2200, p50 200, p90 400, p99 400, max 400
-latency     mean 2.615, p50 2.001, p90 5.001, p95 5.001, p99 5.001, max 5.001 ms
+latency     mean 2.62ms, p50 2ms, p90 5ms, p95 5ms, p99 5ms, max 5ms
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", &b, want)

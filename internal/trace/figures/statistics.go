@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -167,13 +168,11 @@ func (s *Statistics) WriteText(w io.Writer) error {
 		line("bytes", "total %d, p50 %d, p90 %d, p99 %d, max %d", p.Sum, p.P50, p.P90, p.P99, p.Max)
 	}
 	if l := s.Latency; l.Count > 0 {
-		line("latency", "mean %s, p50 %s, p90 %s, p95 %s, p99 %s, max %s ms", ms(l.Mean), ms(l.P50), ms(l.P90), ms(l.P95), ms(l.P99), ms(l.Max))
+		line("latency", "mean %s, p50 %s, p90 %s, p95 %s, p99 %s, max %s", figure.Micros(l.Mean), figure.Micros(l.P50), figure.Micros(l.P90), figure.Micros(l.P95), figure.Micros(l.P99), figure.Micros(l.Max))
 	}
 	_, err := w.Write(b)
 	return err
 }
-
-func ms(us float64) string { return strconv.FormatFloat(us/1e3, 'f', 3, 64) }
 
 func statusName(status int) string {
 	if status == 0 {

@@ -13,6 +13,7 @@ import (
 type Window struct {
 	from, to edge
 	text     string
+	other    string // another flag that a single duration may be meant for, with its meaning; "": none
 }
 
 // edge is an edge of a Window.
@@ -40,11 +41,14 @@ func (w *Window) Given() bool { return w.text != "" }
 // String implements flag.Value.
 func (w *Window) String() string { return w.text }
 
+// Beside names another flag that takes a single duration, for the error about one.
+func (w *Window) Beside(flag string) { w.other = flag }
+
 // Set implements flag.Value.
 func (w *Window) Set(text string) error {
 	from, to, ok := strings.Cut(text, "..")
-	if _, err := time.ParseDuration(text); err == nil {
-		return fmt.Errorf("%.60q is not a window; how far out of order a log may be is --disorder of takt replay, and a window is FROM..TO", text)
+	if _, err := time.ParseDuration(text); err == nil && w.other != "" {
+		return fmt.Errorf("%.60q is not a window; %s, and a window is FROM..TO", text, w.other)
 	}
 	if !ok || from == "" && to == "" {
 		return fmt.Errorf("%.60q is not a window; %w", text, errWindow)
@@ -61,7 +65,7 @@ func (w *Window) Set(text string) error {
 	if a.kind == b.kind && a.kind != clock && a.kind != open && !a.date.Add(a.offset).Before(b.date.Add(b.offset)) {
 		return fmt.Errorf("%.60q ends before it begins; write the earlier time first", text)
 	}
-	*w = Window{a, b, text}
+	w.from, w.to, w.text = a, b, text
 	return nil
 }
 
@@ -140,37 +144,54 @@ func onDay(year int, month time.Month, day int, of time.Duration, zone *time.Loc
 	return time.Date(year, month, day, int(of/time.Hour), int(of/time.Minute)%60, int(of/time.Second)%60, int(of%time.Second), zone)
 }
 
-// within is the part of a stream in a window.
-type within struct {
-	src      trace.Stream
-	w        Window
-	known    bool
-	from, to time.Time
+// Windowed is the part of a stream in a window.
+type Windowed struct {
+	src         trace.Stream
+	w           Window
+	known       bool
+	from, to    time.Time
+	first, last time.Time // starts of the earliest and the latest record of src
+	inside      bool      // a record was in the window
 }
 
 // Within returns the records of src that started in w. Records without a time are in every window.
-func Within(src trace.Stream, w Window) trace.Stream {
-	if !w.Given() {
-		return src
+func Within(src trace.Stream, w Window) *Windowed { return &Windowed{src: src, w: w} }
+
+// Outside says that no record was in the window, and the times of the log; "": one was, or none has a time.
+func (s *Windowed) Outside() string {
+	if s.inside || !s.known {
+		return ""
 	}
-	return &within{src: src, w: w}
+	const form = "2006-01-02T15:04:05"
+	return fmt.Sprintf("--window %s has no request of the log, whose requests start from %s to %s", &s.w, s.first.Format(form), s.last.Format(form))
 }
 
 // Next implements Stream.
-func (s *within) Next(rec *trace.Record) error {
+func (s *Windowed) Next(rec *trace.Record) error {
 	for {
 		if err := s.src.Next(rec); err != nil {
 			return err
 		}
+		if !s.w.Given() {
+			return nil
+		}
 		if rec.At.IsZero() {
+			s.inside = true
 			return nil
 		}
 		at := rec.Start()
 		if !s.known {
 			s.from, s.to = s.w.bounds(at)
-			s.known = true
+			s.known, s.first = true, at
+		}
+		if at.Before(s.first) {
+			s.first = at
+		}
+		if at.After(s.last) {
+			s.last = at
 		}
 		if (s.from.IsZero() || !at.Before(s.from)) && (s.to.IsZero() || at.Before(s.to)) {
+			s.inside = true
 			return nil
 		}
 	}

@@ -50,10 +50,12 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "not a window", "..": "not a window", "30s": "--disorder", "1h..5m": "ends before it begins", "x..": "not an edge", "25:00..": "not an edge",
+		"": "not a window", "..": "not a window", "30s": "--other", "1h..5m": "ends before it begins", "x..": "not an edge", "25:00..": "not an edge",
 		"2026-11-21T..": "not an edge", "2026-11-22..2026-11-21": "ends before it begins", "-5m..": "not an edge", "2026-11-21T5m..": "not an edge",
 	} {
-		if err := new(Window).Set(text); err == nil || !strings.Contains(err.Error(), want) {
+		w := new(Window)
+		w.Beside("a time is --other")
+		if err := w.Set(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

@@ -119,7 +119,7 @@ func New(pieces []Piece, tail fill.Setter) (*Pattern, error) {
 		p.values = append(p.values, slot{name: at.Name, set: at.Set, blanks: at.Blanks, layout: at.Layout, host: at.Role == Host, typed: at.Role == Time || at.Role == Request})
 	}
 	if !request {
-		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
+		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache), {request}, {uri} or {path} (takt's own)"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -30,7 +30,7 @@ func advice(first []byte) string {
 	case isListedWord(words):
 		return "for a list of paths without their first slash, or with something behind them, give --format paths"
 	}
-	return "give it by --format: a name that takt trace --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy"
+	return "give it by --format: a name that takt trace --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy, a format string of Envoy, or takt's own such as '{start} {method} {uri} {status}' (docs/log-formats.md)"
 }
 
 // isListedWord reports whether a line may be of a list of paths: one word, or a path or a

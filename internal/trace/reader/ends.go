@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/taktload/takt/internal/trace/formats"
@@ -39,7 +40,7 @@ func (r *Reader) noteBad(err error) {
 	switch {
 	case d.open && line > 1:
 		r.ends.Cut = line
-	case r.counts.Lines == 0 && !other:
+	case r.counts.Lines == 0 && !other && bytes.ContainsAny(text, "0123456789"): // without one it is a head line
 		r.ends.FirstBad = line
 	case r.counts.Lines == 1:
 		r.ends.FirstBad = 0 // several bad lines are not one that was cut

@@ -49,6 +49,9 @@ func (g Guess) String() string {
 		name += " with request time"
 	}
 	next := "no other format fits a line"
+	if g.Lines > lookLines { // a format that none of the first lines looks like was not tried
+		next = fmt.Sprintf("no other format fits one of the first %d", lookLines)
+	}
 	if g.Next != "" {
 		next = fmt.Sprintf("next best: %s, %d", g.Next, g.NextFit)
 	}
@@ -56,7 +59,11 @@ func (g Guess) String() string {
 	if g.None > 0 {
 		none = fmt.Sprintf(", %d without a request", g.None)
 	}
-	return fmt.Sprintf("%s (%d of the first %d lines fit%s; %s)", name, g.Fit, g.Lines, none, next)
+	fit := fmt.Sprintf("%d of the first %d lines fit", g.Fit, g.Lines)
+	if g.Lines == 1 {
+		fit = "the first line fits"
+	}
+	return fmt.Sprintf("%s (%s%s; %s)", name, fit, none, next)
 }
 
 // Shown is the name of a format, or the beginning of a format string.

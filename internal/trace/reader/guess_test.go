@@ -17,8 +17,8 @@ const (
 
 func TestGuess(t *testing.T) {
 	for _, c := range []struct{ name, log, want string }{
-		{"combined", strings.Repeat(goodLine, 2000), "combined (1000 of the first 1000 lines fit; no other format fits a line)"},
-		{"timed", strings.Repeat(strings.ReplaceAll(goodLine, "\n", " 0.120\n"), 60), "combined with request time (60 of the first 60 lines fit; no other format fits a line)"},
+		{"combined", strings.Repeat(goodLine, 2000), "combined (1000 of the first 1000 lines fit; no other format fits one of the first 10)"},
+		{"timed", strings.Repeat(strings.ReplaceAll(goodLine, "\n", " 0.120\n"), 60), "combined with request time (60 of the first 60 lines fit; no other format fits one of the first 10)"},
 		{"mixed", jsonLine + strings.Repeat(goodLine, 3) + jsonLine, "combined (3 of the first 5 lines fit; next best: json, 2)"},
 		{"none", goodLine + strings.ReplaceAll(goodLine, "GET /a HTTP/1.1", "-"), "combined (1 of the first 2 lines fit, 1 without a request; no other format fits a line)"},
 		{"har", `{"log":{"entries":[]}}`, "har, by the first bytes"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/faults"
+	"github.com/taktload/takt/internal/trace/fieldmap"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/trace/requests"
@@ -39,7 +40,7 @@ type Settings struct {
 func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 	g.Options.Format = reader.Auto
 	value.Declare(fs, value.GroupLog, func(fs *pflag.FlagSet) {
-		fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log, if auto does not find it: a name that takt trace --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
+		fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log, if auto does not find it: a name that takt trace --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy, a format of Envoy, or takt's own with {FIELD} (docs/log-formats.md)")
 	}, "format")
 	value.Declare(fs, value.GroupLog, g.addZoneFlags)
 	value.Declare(fs, value.GroupSelection, g.addSelectFlags)
@@ -86,6 +87,8 @@ type Log struct {
 	readers   []*reader.Reader
 	watches   []*faults.Watch // of the readers; empty without Inspect
 	opened    []func()        // each closes a file
+	fields    string // the field map; "": none
+	windowed  *order.Windowed
 	selection *requests.Selection
 	rewritten *requests.Rewritten
 }
@@ -93,7 +96,7 @@ type Log struct {
 // Open opens all files and reads their beginnings; - is stdin. The error names every file
 // that cannot be read. The end of ctx stops waiting for a named pipe, here and in Next.
 func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*Log, error) {
-	l := &Log{}
+	l := &Log{fields: g.Options.Fields}
 	options := g.Options
 	options.Inspect = g.Inspect
 	var streams []trace.Stream
@@ -123,7 +126,8 @@ func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*
 
 // choose makes l the stream of the requests of src that g selects, as they are to be sent.
 func (l *Log) choose(g *Settings, src trace.Stream) {
-	l.selection = requests.Select(order.Section(order.Within(src, g.Window), g.From, g.For), g.Rules)
+	l.windowed = order.Within(src, g.Window)
+	l.selection = requests.Select(order.Section(l.windowed, g.From, g.For), g.Rules)
 	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
 	l.Stream = l.rewritten
 }
@@ -225,6 +229,21 @@ func (l *Log) WriteText(w io.Writer) error {
 	}
 	_, err := w.Write(b)
 	return err
+}
+
+// Nothing says why not one request was taken, and what to do; "": not known.
+func (l *Log) Nothing() string {
+	if outside := l.windowed.Outside(); outside != "" {
+		return outside + "; give a window in it"
+	}
+	if c := l.Counts(); l.fields != "" && c.Lines > 0 && c.NoRequest == c.Lines {
+		var places []string
+		for _, place := range fieldmap.Requests(l.fields) {
+			places = append(places, fmt.Sprintf("%q", place))
+		}
+		return fmt.Sprintf("no line has a request in %s; check the names of --fields", strings.Join(places, " or "))
+	}
+	return ""
 }
 
 // Selected says what the rules did with the requests.
