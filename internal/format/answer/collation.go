@@ -125,7 +125,8 @@ func collationNotes(c query.Collation) (notes []string) {
 	return notes
 }
 
-// apartText says which row stands out, and by how much.
+// apartText says which row stands out, and by how much. It speaks of the runs, because the test compares
+// their figures, and the row may show that of all their operations together.
 func apartText(field string, g *query.Group, r *query.Row) string {
 	name := settingText(field, r.Value)
 	for i := range g.Rows {
@@ -142,7 +143,7 @@ func apartText(field string, g *query.Group, r *query.Row) string {
 	if a.Percent < 0 {
 		sign, low, high = -1, -a.High, -a.Low
 	}
-	return fmt.Sprintf("%s is %.0f %% %s than the rest in %s, %.0f to %.0f %%", name, sign*a.Percent, word, g.Criterion, low, high)
+	return fmt.Sprintf("%s is %.0f %% %s than the rest in the runs' %s, %.0f to %.0f %%", name, sign*a.Percent, word, g.Criterion, low, high)
 }
 
 // CollationMarkdown writes the groups of collate as tables of GitHub's Markdown.
