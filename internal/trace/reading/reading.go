@@ -87,7 +87,7 @@ type Log struct {
 	readers   []*reader.Reader
 	watches   []*faults.Watch // of the readers; empty without Inspect
 	opened    []func()        // each closes a file
-	fields    string // the field map; "": none
+	fields    string          // the field map; "": none
 	windowed  *order.Windowed
 	selection *requests.Selection
 	rewritten *requests.Rewritten
