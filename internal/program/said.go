@@ -55,16 +55,21 @@ func (s *said) watch(b []byte) {
 func (s *said) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	visible := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == unicode.ReplacementChar || !unicode.IsPrint(r):
-			return '·'
-		}
-		return r
-	}, s.telling())
-	return strings.Join(strings.Fields(visible), " ")
+	return Line(s.telling())
+}
+
+// Line makes one line of a text of another program: words with one blank between them, and a dot for
+// each character that cannot be printed.
+func Line(text string) string { return strings.Join(strings.Fields(strings.Map(visible, text)), " ") }
+
+func visible(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case r == unicode.ReplacementChar || !unicode.IsPrint(r):
+		return '·'
+	}
+	return r
 }
 
 // telling is the line of a crash, or the whole lines of the end.

@@ -70,26 +70,10 @@ type connKey struct{}
 func (a *api) run(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: a, ReadHeaderTimeout: authTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:    stdlog.New(io.Discard, "", 0), // clients cause what would be there
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-		defer cancel()
-		if h.Shutdown(end) != nil {
-			_ = h.Close() // an error loses nothing
-		}
-	}()
-	err := h.Serve(l)
-	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
-		<-done
-		return context.Cause(ctx)
-	}
-	return err
+	return door.ServeHTTP(ctx, h, l, endTime)
 }
 
 // ServeHTTP implements http.Handler.

@@ -4,7 +4,6 @@ package ui
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	stdlog "log"
@@ -129,26 +128,10 @@ type connection struct {
 func (s *Server) Serve(ctx context.Context) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, &connection{c, make(chan door.Peer, 1)})
 		},
 		ErrorLog: stdlog.New(io.Discard, "", 0), // clients cause what would be there
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-		defer cancel()
-		if h.Shutdown(end) != nil {
-			_ = h.Close() // an error loses nothing
-		}
-	}()
-	err := h.Serve(s.listener)
-	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
-		<-done
-		return context.Cause(ctx)
-	}
-	return err
+	return door.ServeHTTP(ctx, h, s.listener, endTime)
 }

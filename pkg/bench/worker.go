@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
+	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,7 +47,7 @@ func message(err error) string {
 	if len(s) > 2*maxMessage {
 		s = s[:2*maxMessage] // limits the work as well
 	}
-	s = strings.Join(strings.Fields(strings.Map(visible, localPort(s))), " ")
+	s = program.Line(localPort(s))
 	if len(s) > maxMessage {
 		s = strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 	}
@@ -55,16 +55,6 @@ func message(err error) string {
 		return fmt.Sprintf("an error of type %T without a text", err)
 	}
 	return s
-}
-
-func visible(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case r == unicode.ReplacementChar || !unicode.IsPrint(r):
-		return '·'
-	}
-	return r
 }
 
 // localPort removes the generator's own port from a network error, as in "read tcp

@@ -76,7 +76,7 @@ type injector struct {
 	mu    sync.Mutex
 	begun time.Time
 	done  []takt.Fault
-	shown []takt.Fault // those that began, with what is known so far
+	shown []takt.Fault // the begun ones, with what is known so far
 }
 
 func (l *load) newInjector() *injector {

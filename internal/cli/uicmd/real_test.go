@@ -57,31 +57,6 @@ func many(t *testing.T, path string) {
 	}
 }
 
-func browser(t *testing.T) *chromium.Browser {
-	program := os.Getenv("TAKT_CHROMIUM")
-	if program == "" {
-		t.Skip("TAKT_CHROMIUM names no browser; scripts/servers start chromium prints one")
-	}
-	b, err := chromium.Start(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
-
-func eval[T any](t *testing.T, p *chromium.Page, expression string) (v T) {
-	t.Helper()
-	if err := p.Eval(expression, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // until waits for a condition of the page.
 func until(t *testing.T, p *chromium.Page, expression string) {
 	t.Helper()
@@ -91,12 +66,12 @@ func until(t *testing.T, p *chromium.Page, expression string) {
 			return
 		}
 	}
-	t.Fatalf("never: %s; the page says %.300q", expression, eval[string](t, p, "document.body.innerText"))
+	t.Fatalf("never: %s; the page says %.300q", expression, chromium.Eval[string](t, p, "document.body.innerText"))
 }
 
 // A store of 10,000 runs in a browser: every page shows, in time, without an error, and inert.
 func TestRealChromiumUI(t *testing.T) {
-	b := browser(t)
+	b := chromium.ForTest(t)
 	p := &place{t: t, home: t.TempDir()}
 	server := targettest.Serve(t, slow())
 	many(t, filepath.Join(p.home, ".local/share/takt/takt.db"))
@@ -163,10 +138,10 @@ func TestRealChromiumUI(t *testing.T) {
 					t.Fatal(err)
 				}
 				until(t, page, one.shows)
-				if wide := eval[[]int](t, page, "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"); wide[0] > wide[1] {
+				if wide := chromium.Eval[[]int](t, page, "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"); wide[0] > wide[1] {
 					t.Errorf("%+v: the page is %d pixels wide, and the window %d", v, wide[0], wide[1])
 				}
-				if eval[bool](t, page, "'struck' in window || document.querySelector('img[src=x]') !== null || document.querySelectorAll('script').length > 1") {
+				if chromium.Eval[bool](t, page, "'struck' in window || document.querySelector('img[src=x]') !== null || document.querySelectorAll('script').length > 1") {
 					t.Errorf("%+v: a text is code of the page", v)
 				}
 				for _, fault := range page.Faults() {
@@ -189,7 +164,7 @@ func TestRealChromiumUI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eval[bool](t, page2, "document.querySelector('.runs input').focus(), true")
+	chromium.Eval[bool](t, page2, "document.querySelector('.runs input').focus(), true")
 	press(t, page2, " ", "Space", 32)
 	press(t, page2, "Tab", "Tab", 9)
 	press(t, page2, "Tab", "Tab", 9)
@@ -203,7 +178,7 @@ func TestRealChromiumUI(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := "document.querySelector('.headline').textContent"
-	before := eval[string](t, page3, counted)
+	before := chromium.Eval[string](t, page3, counted)
 	until(t, page3, fmt.Sprintf("%s !== %q", counted, before))
 	end(&core.SignalError{Number: 2})
 	until(t, page3, "location.pathname === '/run' && document.readyState === 'complete' && document.querySelectorAll('svg.plot').length > 3")
@@ -233,7 +208,7 @@ func fast(t *testing.T, b *chromium.Browser, url string, most time.Duration) {
 		}
 		ms := 0.0
 		for ms == 0 { // the event that Open waits for may not be over
-			ms = eval[float64](t, p, "performance.getEntriesByType('navigation')[0].loadEventEnd")
+			ms = chromium.Eval[float64](t, p, "performance.getEntriesByType('navigation')[0].loadEventEnd")
 		}
 		took = append(took, time.Duration(ms*float64(time.Millisecond)))
 		if err := p.Close(); err != nil {

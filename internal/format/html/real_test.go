@@ -37,23 +37,6 @@ func hostile() *takt.Report {
 	return r
 }
 
-func browser(t *testing.T) *chromium.Browser {
-	program := os.Getenv("TAKT_CHROMIUM")
-	if program == "" {
-		t.Skip("TAKT_CHROMIUM names no browser; scripts/servers start chromium prints one")
-	}
-	b, err := chromium.Start(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
-
 func saved(t *testing.T, page string) string {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
@@ -72,19 +55,11 @@ func show(t *testing.T, b *chromium.Browser, url string, v chromium.View) *chrom
 	return p
 }
 
-func eval[T any](t *testing.T, p *chromium.Page, expression string) (v T) {
-	t.Helper()
-	if err := p.Eval(expression, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // Every page is shown without an error or a request, fits the window, and has something in each chart,
 // on a desktop and on a phone, light and dark, with and without scripts. Nothing that came from a
 // target runs.
 func TestRealChromium(t *testing.T) {
-	b := browser(t)
+	b := chromium.ForTest(t)
 	for name, page := range realPages(t) {
 		url := saved(t, page)
 		for _, v := range []chromium.View{
@@ -98,13 +73,13 @@ func TestRealChromium(t *testing.T) {
 
 func look(t *testing.T, b *chromium.Browser, url string, v chromium.View) {
 	p := show(t, b, url, v)
-	if wide := eval[[]int](t, p, "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"); wide[0] > wide[1] {
+	if wide := chromium.Eval[[]int](t, p, "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"); wide[0] > wide[1] {
 		t.Errorf("the page is %d pixels wide, and the window %d", wide[0], wide[1])
 	}
-	if !v.NoScript && eval[bool](t, p, "document.querySelector('.actions') && document.querySelector('.actions').hidden") {
+	if !v.NoScript && chromium.Eval[bool](t, p, "document.querySelector('.actions') && document.querySelector('.actions').hidden") {
 		t.Error("the script did not run")
 	}
-	if eval[bool](t, p, "'struck' in window || document.querySelectorAll('img:not([src^=\"data:image/png\"])').length > 0") {
+	if chromium.Eval[bool](t, p, "'struck' in window || document.querySelectorAll('img:not([src^=\"data:image/png\"])').length > 0") {
 		t.Error("a text of the target is code of the page")
 	}
 	charts(t, p)
@@ -124,7 +99,7 @@ func charts(t *testing.T, p *chromium.Page) {
 		t.Fatal(err)
 	}
 	type box struct{ X, Y, W, H float64 }
-	list := eval[[]box](t, p, `[...document.querySelectorAll("svg.plot, .heat img, .heat canvas")].map((e) => e.getBoundingClientRect()).filter((r) => r.width > 0).map((r) => ({X: r.x + scrollX, Y: r.y + scrollY, W: r.width, H: r.height}))`)
+	list := chromium.Eval[[]box](t, p, `[...document.querySelectorAll("svg.plot, .heat img, .heat canvas")].map((e) => e.getBoundingClientRect()).filter((r) => r.width > 0).map((r) => ({X: r.x + scrollX, Y: r.y + scrollY, W: r.width, H: r.height}))`)
 	if len(list) == 0 {
 		t.Error("the page has no chart")
 	}
@@ -150,18 +125,18 @@ func colours(img image.Image, part image.Rectangle) int {
 // The buttons copy the report and its Markdown, and save a picture; a chart shows the figures beside
 // the pointer.
 func TestRealChromiumButtons(t *testing.T) {
-	b := browser(t)
+	b := chromium.ForTest(t)
 	r := hostile()
 	p := show(t, b, saved(t, write(t, r)), chromium.View{Width: 1280, Height: 900})
-	eval[bool](t, p, `(() => { window.copied = []; navigator.clipboard.writeText = async (s) => { copied.push(s); }; HTMLAnchorElement.prototype.click = function () { window.link = this.href; }; return true; })()`)
+	chromium.Eval[bool](t, p, `(() => { window.copied = []; navigator.clipboard.writeText = async (s) => { copied.push(s); }; HTMLAnchorElement.prototype.click = function () { window.link = this.href; }; return true; })()`)
 	press := func(button, result string) string {
-		eval[bool](t, p, fmt.Sprintf("document.querySelector(%q).click(), true", button))
+		chromium.Eval[bool](t, p, fmt.Sprintf("document.querySelector(%q).click(), true", button))
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if s := eval[string](t, p, result+" ?? ''"); s != "" {
+			if s := chromium.Eval[string](t, p, result+" ?? ''"); s != "" {
 				return s
 			}
 		}
-		t.Fatalf("%s: nothing came; the page says %q", button, eval[string](t, p, "document.querySelector('#said').textContent"))
+		t.Fatalf("%s: nothing came; the page says %q", button, chromium.Eval[string](t, p, "document.querySelector('#said').textContent"))
 		return ""
 	}
 	if s := press(`[data-copy="markdown"]`, "copied[0]"); !strings.HasPrefix(s, "### takt: valid run of ") {
@@ -177,7 +152,7 @@ func TestRealChromiumButtons(t *testing.T) {
 	if s := press(".save", "window.link"); !strings.HasPrefix(s, "data:image/png;base64,") || len(s) < 5000 {
 		t.Errorf("PNG: %.100q", s)
 	}
-	tip := eval[string](t, p, `(() => { const c = document.querySelector(".pane .plot[data-table], .plot[data-table]"), all = [...document.querySelectorAll("[data-table]")].filter((e) => e.getBoundingClientRect().width > 0)[0], r = all.getBoundingClientRect(); all.dispatchEvent(new PointerEvent("pointermove", {clientX: r.x + r.width / 2, clientY: r.y + 20, bubbles: true})); return document.querySelector("#tip").hidden ? "" : document.querySelector("#tip").textContent; })()`)
+	tip := chromium.Eval[string](t, p, `(() => { const c = document.querySelector(".pane .plot[data-table], .plot[data-table]"), all = [...document.querySelectorAll("[data-table]")].filter((e) => e.getBoundingClientRect().width > 0)[0], r = all.getBoundingClientRect(); all.dispatchEvent(new PointerEvent("pointermove", {clientX: r.x + r.width / 2, clientY: r.y + 20, bubbles: true})); return document.querySelector("#tip").hidden ? "" : document.querySelector("#tip").textContent; })()`)
 	if !strings.Contains(tip, "until30s") && !strings.Contains(tip, "until31s") {
 		t.Errorf("the text beside the pointer is %q", tip)
 	}

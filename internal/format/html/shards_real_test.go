@@ -18,21 +18,21 @@ func TestRealSort(t *testing.T) {
 	if err := html.Report(&page, whole(run(20, 100), 60)); err != nil {
 		t.Fatal(err)
 	}
-	p := show(t, browser(t), saved(t, page.String()), chromium.View{Width: 1280, Height: 900})
+	p := show(t, chromium.ForTest(t), saved(t, page.String()), chromium.View{Width: 1280, Height: 900})
 	const head = "[...document.querySelectorAll('#shard-table thead th')]"
-	column := eval[int](t, p, head+".findIndex((h) => h.textContent == 'p99')")
+	column := chromium.Eval[int](t, p, head+".findIndex((h) => h.textContent == 'p99')")
 	// In milliseconds, read in another way than the page does.
 	cells := func() []float64 {
-		return eval[[]float64](t, p, `[...document.querySelectorAll('#shard-table tbody tr')].map((r) => r.children[`+string(rune('0'+column))+`].textContent).map((s) => s.endsWith("µs") ? parseFloat(s) / 1000 : s.endsWith("ms") ? parseFloat(s) : parseFloat(s) * 1000)`)
+		return chromium.Eval[[]float64](t, p, `[...document.querySelectorAll('#shard-table tbody tr')].map((r) => r.children[`+string(rune('0'+column))+`].textContent).map((s) => s.endsWith("µs") ? parseFloat(s) / 1000 : s.endsWith("ms") ? parseFloat(s) : parseFloat(s) * 1000)`)
 	}
 	first := cells()
 	if len(first) != 50 || slices.IsSorted(first) {
 		t.Fatalf("%v", first)
 	}
 	click := head + "[" + string(rune('0'+column)) + "].click() ?? true"
-	_ = eval[bool](t, p, click)
+	_ = chromium.Eval[bool](t, p, click)
 	down := cells()
-	_ = eval[bool](t, p, click)
+	_ = chromium.Eval[bool](t, p, click)
 	up := cells()
 	if sorted := slices.Sorted(slices.Values(first)); !slices.Equal(up, sorted) || slices.Equal(up, down) {
 		t.Errorf("%v, then %v", down, up)

@@ -2,11 +2,8 @@ package spool
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -15,9 +12,6 @@ import (
 
 	"github.com/taktload/takt/internal/filelock"
 )
-
-// maxJournal bounds a journal that is read. Who writes one makes it shorter from 64 MiB on.
-const maxJournal = 512 << 20
 
 var errLive = errors.New("its run goes on")
 
@@ -88,14 +82,9 @@ func adopt(path string) (*Orphan, error) {
 }
 
 func (o *Orphan) open() error {
-	info, err := o.f.Stat()
-	switch {
-	case err != nil:
+	info, err := readable(o.f)
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a file")
-	case info.Size() > maxJournal:
-		return fmt.Errorf("it has %d MiB, and no journal has more than %d", info.Size()>>20, maxJournal>>20)
 	}
 	if err := lock(o.f); err != nil {
 		return err
@@ -111,11 +100,10 @@ func (o *Orphan) open() error {
 		return err
 	}
 	o.in, o.rest = bufio.NewReader(o.f), info.Size()
-	mark := make([]byte, len(journalMark))
-	if _, err := io.ReadFull(o.in, mark); err != nil || string(mark) != journalMark {
-		return errors.New("it is not a journal of takt")
+	if err := readMark(o.in); err != nil {
+		return err
 	}
-	o.rest -= int64(len(mark))
+	o.rest -= int64(len(journalMark))
 	head, ok := o.Next()
 	if !ok {
 		return errors.New("its head is damaged")
@@ -133,20 +121,18 @@ func (o *Orphan) Next() ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	n, sum := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:])
-	// The zeros that a power failure leaves would be empty records, with the right sum.
-	if n == 0 || n > maxRecord || int64(n) > o.rest-frameHead {
+	n, sum, ok := frameOf(head)
+	if !ok || n > o.rest-frameHead {
 		return nil, false
 	}
-	record := make([]byte, n)
 	if _, err := o.in.Discard(frameHead); err != nil {
 		return nil, false
 	}
-	if _, err := io.ReadFull(o.in, record); err != nil || crc32.Checksum(record, castagnoli) != sum {
-		return nil, false
+	record, ok := readRecord(o.in, n, sum)
+	if ok {
+		o.rest -= frameHead + n
 	}
-	o.rest -= frameHead + int64(n)
-	return record, true
+	return record, ok
 }
 
 // Rest is how many bytes behind the last whole record there are.

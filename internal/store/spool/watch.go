@@ -1,10 +1,8 @@
 package spool
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -56,20 +54,13 @@ func (s *Spool) Watch(name string) (*Watched, error) {
 }
 
 func (w *Watched) open() error {
-	info, err := w.f.Stat()
-	switch {
-	case err != nil:
+	if _, err := readable(w.f); err != nil {
 		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a file")
-	case info.Size() > maxJournal:
-		return fmt.Errorf("it has %d MiB, and no journal has more than %d", info.Size()>>20, maxJournal>>20)
 	}
-	mark := make([]byte, len(journalMark))
-	if _, err := w.f.ReadAt(mark, 0); err != nil || string(mark) != journalMark {
-		return errors.New("it is not a journal of takt")
+	if err := readMark(io.NewSectionReader(w.f, 0, int64(len(journalMark)))); err != nil {
+		return err
 	}
-	w.at = int64(len(mark))
+	w.at = int64(len(journalMark))
 	head, ok := w.Next()
 	if !ok {
 		return errors.New("its head is damaged")
@@ -84,20 +75,19 @@ func (w *Watched) Next() ([]byte, bool) {
 	if _, err := w.f.ReadAt(head[:], w.at); err != nil {
 		return nil, false
 	}
-	n, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	if n == 0 || n > maxRecord {
+	n, sum, ok := frameOf(head[:])
+	if !ok {
 		return nil, false
 	}
 	info, err := w.f.Stat()
-	if err != nil || info.Size() < w.at+frameHead+int64(n) { // do not allocate what is not there
+	if err != nil || info.Size() < w.at+frameHead+n { // do not allocate what is not there
 		return nil, false
 	}
-	record := make([]byte, n)
-	if _, err := io.ReadFull(io.NewSectionReader(w.f, w.at+frameHead, int64(n)), record); err != nil || crc32.Checksum(record, castagnoli) != sum {
-		return nil, false
+	record, ok := readRecord(io.NewSectionReader(w.f, w.at+frameHead, n), n, sum)
+	if ok {
+		w.at += frameHead + n
 	}
-	w.at += frameHead + int64(n)
-	return record, true
+	return record, ok
 }
 
 // Replaced reports whether the journal has a new file: its process has written all seconds as one

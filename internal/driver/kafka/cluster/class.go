@@ -104,8 +104,10 @@ func Unreachable(err error) bool {
 	return false
 }
 
-// PartitionName is a partition's name in the outages of a report.
-func PartitionName(n int32) string { return "partition " + strconv.Itoa(int(n)) }
+// PartitionName is a partition's name in the outages of a report. topic is "" if there is only one.
+func PartitionName(topic string, n int32) string {
+	return strings.TrimPrefix(topic+" partition "+strconv.Itoa(int(n)), " ")
+}
 
 // Lasts reports whether err is permanent for a consumer.
 func Lasts(err error) bool {

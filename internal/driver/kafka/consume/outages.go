@@ -58,10 +58,10 @@ func (o *outages) of(at place, now time.Time) *readable {
 
 // name is how the report calls a partition.
 func (o *outages) name(at place) string {
-	if o.several {
-		return at.topic + " " + cluster.PartitionName(at.partition)
+	if !o.several {
+		at.topic = ""
 	}
-	return cluster.PartitionName(at.partition)
+	return cluster.PartitionName(at.topic, at.partition)
 }
 
 func (o *outages) since(at time.Time) time.Duration { return at.Sub(o.start) }

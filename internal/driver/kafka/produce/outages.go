@@ -24,17 +24,9 @@ func (o *outages) grow(partitions int32) {
 		list = append(list, *old...)
 	}
 	for n := int32(len(list)); n < partitions; n++ {
-		list = append(list, o.log.Part(o.name(n)))
+		list = append(list, o.log.Part(cluster.PartitionName(o.topic, n)))
 	}
 	o.parts.Store(&list)
-}
-
-// name is how the report calls a partition.
-func (o *outages) name(partition int32) string {
-	if o.topic == "" {
-		return cluster.PartitionName(partition)
-	}
-	return o.topic + " " + cluster.PartitionName(partition)
 }
 
 func (o *outages) of(partition int32) *outage.Part { return (*o.parts.Load())[partition] }
