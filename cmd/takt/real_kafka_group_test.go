@@ -105,7 +105,7 @@ func TestRealKafkaRebalance(t *testing.T) {
 		name, load, args string
 		killed, static   bool
 	}{
-		{"killed", "10s", "--restart-every 4s --duration 15s --restart-kill --session-timeout 6s", true, false},
+		{"killed", "10s", "--restart-every 7s --duration 22s --restart-kill --session-timeout 6s", true, false},
 		{"dynamic", "7s", "--restart-every 2500ms --duration 9s --session-timeout 6s", false, false},
 		{"static", "7s", "--restart-every 2500ms --duration 9s --session-timeout 6s --group-instance-id s", false, true},
 		{"consumer", "7s", "--restart-every 2500ms --duration 9s --group-protocol consumer", false, false},

@@ -205,6 +205,9 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 		if back && m.Members.Kill {
 			m.wires[i].cut()
 		}
+		if back && (m.Members.Kill || m.Instance != "") { // before the client says that it leaves: the group does not hear it
+			m.r.leaveAll(i)
+		}
 		c.Close()
 		if !back {
 			if ctx.Err() != nil {
