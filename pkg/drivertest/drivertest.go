@@ -15,7 +15,6 @@ package drivertest
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -42,8 +41,7 @@ func (t Target) String() string { return [...]string{"good", "failing", "hanging
 type Expect struct {
 	// Open returns a new driver for a server that behaves like target, or nil if the test has no
 	// such server: Check then skips what needs it. The server belongs to the test, which ends it
-	// by t.Cleanup. A server in the test's own process must end its goroutines with their
-	// connections: Check counts goroutines.
+	// by t.Cleanup.
 	Open func(t *testing.T, target Target) *takt.Driver
 	// Bytes says that the driver reports the bytes on the wire.
 	Bytes bool
@@ -104,7 +102,6 @@ func closeDriver(d *takt.Driver) {
 // check makes one run against a server, and finds what the driver leaves behind.
 func check(t failer, e Expect, target Target, d *takt.Driver) {
 	t.Helper()
-	before := runtime.NumGoroutine()
 	w := watch(d)
 	n := uint64(few)
 	if target == Good {
@@ -113,7 +110,11 @@ func check(t failer, e Expect, target Target, d *takt.Driver) {
 	s := schedule.Constant(checkRate, 0)
 	s.Limit = n
 	began := time.Now()
-	r, err := load.Run(context.Background(), load.Plan{Driver: w.driver, Schedule: s, MaxInFlight: 50, Drain: drain})
+	var r *takt.Report
+	var err error
+	left := marked(func(ctx context.Context) {
+		r, err = load.Run(ctx, load.Plan{Driver: w.driver, Schedule: s, MaxInFlight: 50, Drain: drain})
+	})
 	took := time.Since(began)
 	switch {
 	case target == Down && err == nil && r.Counts.OK > 0:
@@ -132,7 +133,7 @@ func check(t failer, e Expect, target Target, d *takt.Driver) {
 	if err == nil {
 		judge(t, e, target, r, n)
 	}
-	leak(t, before)
+	leak(t, left)
 }
 
 // judge finds faults in a report.

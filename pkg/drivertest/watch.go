@@ -3,8 +3,9 @@ package drivertest
 import (
 	"context"
 	"fmt"
-	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -222,15 +223,35 @@ func failures(r *takt.Report) string {
 	return strings.Join(list, "; ")
 }
 
+// marks counts the calls of marked.
+var marks atomic.Int64
+
+// marked calls f, and returns a function for the stacks of the goroutines that f started and that
+// still run; "": none. Goroutines inherit the labels of the one that starts them, so what other tests
+// and servers of this process start is not among them.
+func marked(f func(context.Context)) (left func() string) {
+	const key = "takt/drivertest"
+	mark := strconv.FormatInt(marks.Add(1), 10)
+	pprof.Do(context.Background(), pprof.Labels(key, mark), f)
+	return func() string {
+		var all, mine strings.Builder
+		_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // a Builder does not fail
+		for group := range strings.SplitSeq(all.String(), "\n\n") {
+			if strings.Contains(group, fmt.Sprintf("%q:%q", key, mark)) {
+				mine.WriteString(group + "\n\n")
+			}
+		}
+		return mine.String()
+	}
+}
+
 // leak finds goroutines that a run left behind.
-func leak(t failer, before int) {
+func leak(t failer, left func() string) {
 	t.Helper()
-	if until(func() bool { return runtime.NumGoroutine() <= before }) {
+	if until(func() bool { return left() == "" }) {
 		return
 	}
-	stacks := make([]byte, 64<<10)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	t.Errorf("%d goroutines run after the driver was closed, %d did before; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are:\n%s", runtime.NumGoroutine(), before, stacks)
+	t.Errorf("goroutines that the driver started run after it was closed; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are (number of goroutines @ where):\n%s", left())
 }
 
 // leakTime is how long goroutines may take to end.
