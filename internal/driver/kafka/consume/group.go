@@ -8,23 +8,29 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// turnover is what changes within a group once all members of this process have joined it.
+// turnover is what changes within a group once it has begun.
 type turnover struct {
 	members     int            // in this process; 0: no group
+	partitions  int            // that there were before the run
 	joined      map[int]int32  // generation by member
-	settled     bool           // all members have joined
+	together    time.Time      // since when all members have been in one generation; zero: they are not
+	settled     bool           // the group has begun
 	generations map[int32]bool // that a member of this process was part of since then, with the first one
 	moves       int            // partitions that another member of this process got
 	reread      uint64         // records that were received again: their offsets were not committed
 	restarts    int
 }
 
-// generation notes that a member is part of this generation of the group. Until all are part of the
-// same one, the group rebalances only because the run begins.
+// settleTime is how long a group may take to begin if members of other processes read some of the
+// partitions, or if its members do not notice all generations (KIP-848).
+const settleTime = 5 * time.Second
+
+// generation notes that a member is part of this generation of the group.
 func (r *Receiver) generation(member int, n int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := &r.turnover
+	r.trySettle() // by the generation before
 	if t.joined == nil {
 		t.joined = map[int]int32{}
 	}
@@ -33,12 +39,31 @@ func (r *Receiver) generation(member int, n int32) {
 		t.generations[n] = true
 		return
 	}
+	t.together = time.Time{}
 	for _, other := range t.joined {
-		if other != n {
+		if other != n || len(t.joined) < t.members {
 			return
 		}
 	}
-	if len(t.joined) == t.members {
+	t.together = time.Now()
+	r.trySettle()
+}
+
+// trySettle notes that the group has begun: all members of this process are in one generation, and
+// read all partitions, or nothing has changed for settleTime. Until then the group rebalances only
+// because the run begins: with the assignor cooperative-sticky, twice. The caller holds the lock.
+func (r *Receiver) trySettle() {
+	t := &r.turnover
+	if t.settled || t.together.IsZero() {
+		return
+	}
+	read := 0
+	for _, p := range r.partitions {
+		if !p.left {
+			read++
+		}
+	}
+	if read >= t.partitions || time.Since(t.together) >= settleTime {
 		t.settle()
 	}
 }
@@ -53,10 +78,11 @@ func (t *turnover) settle() {
 	}
 }
 
-// isSettled reports whether all members have joined the group.
+// isSettled reports whether the group has begun.
 func (r *Receiver) isSettled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.trySettle()
 	return r.turnover.settled
 }
 

@@ -2,6 +2,7 @@ package consume
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
@@ -60,4 +61,40 @@ func TestPause(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, rep.Extra[name], want)
 		}
 	}
+}
+
+// A group has begun when its members read all partitions. With the assignor cooperative-sticky members
+// join, give up what others get, and join once more.
+func TestGroupBegins(t *testing.T) {
+	begins := func(r *Receiver, n int32) {
+		for member := range 2 {
+			r.generation(member, n)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			partitions int
+			wait       time.Duration
+			rebalances int
+		}{
+			"all are read":                    {2, 0, 1},
+			"others of the group read one":    {3, 2 * settleTime, 1},
+			"one is given up at the start":    {3, time.Second, 0},
+			"members have nothing to give up": {0, 0, 2},
+		} {
+			r := NewReceiver(&cluster.Traffic{}, nil, "t")
+			r.turnover.members, r.turnover.partitions = 2, c.partitions
+			begins(r, 1)
+			r.begin(0, place{"t", 0}, 0)
+			begins(r, 2)
+			r.begin(1, place{"t", 1}, 0)
+			time.Sleep(c.wait)
+			begins(r, 3)
+			rep := &takt.Report{Extra: map[string]any{}}
+			r.Describe(rep)
+			if got := rep.Extra["rebalances"]; got != c.rebalances {
+				t.Errorf("%s: %v rebalances, want %d", name, got, c.rebalances)
+			}
+		}
+	})
 }

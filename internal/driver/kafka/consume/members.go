@@ -228,11 +228,7 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 	}
 }
 
-// settleTime is how long a group of the protocol consumer may take to begin. Its members do not notice
-// all generations, so takt cannot see when all have the same one.
-const settleTime = 5 * time.Second
-
-// settled waits until all members have joined the group.
+// settled waits until the group has begun.
 func (m *members) settled(ctx context.Context) {
 	for began := time.Now(); ctx.Err() == nil && !m.r.isSettled(); {
 		if m.Members.Protocol == protocolConsumer && time.Since(began) > settleTime {
@@ -245,7 +241,7 @@ func (m *members) settled(ctx context.Context) {
 	}
 }
 
-// restart ends one member after the other, once all have joined the group.
+// restart ends one member after the other, once the group has begun.
 func (m *members) restart(ctx context.Context) {
 	m.settled(ctx)
 	tick := time.NewTicker(m.Members.Every)

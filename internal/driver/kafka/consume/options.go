@@ -238,6 +238,9 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 }
 
 func (o *Options) connect(r *Receiver) (Consumer, error) {
+	for _, n := range o.known {
+		r.turnover.partitions += int(n)
+	}
 	if o.Members.Count > 1 || o.Members.Every > 0 {
 		return o.openMembers(r)
 	}

@@ -231,6 +231,7 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 		}
 	}
 	p.next, p.end, p.left, p.orphan, p.owner = offset, max(p.end, offset), false, false, member
+	r.trySettle()
 	r.checkEnds()
 }
 
