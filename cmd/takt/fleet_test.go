@@ -199,6 +199,51 @@ func TestFleetLosesAShard(t *testing.T) {
 	}
 }
 
+// A gatherer that is killed leaves a journal of the whole, from which the next command makes an invalid
+// report.
+func TestFleetLosesItsGatherer(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	dir, address, server := t.TempDir(), freeAddress(t), targettest.Serve(t, target.Options{})
+	live := filepath.Join(dir, "live")
+	gatherer := start(t, dir, "fleet", "--shards", "2", "--listen", address, "--", "http", "--rate", "400/s", "-z", "60s", "-o", "ndjson="+live, server.URL())
+	for range 2 {
+		start(t, dir, "shard", "--fleet", address)
+	}
+	seconds := func() int {
+		text, _ := os.ReadFile(live) // not there yet
+		return bytes.Count(text, []byte("\n"))
+	}
+	for begin := time.Now(); seconds() < 3; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 4*patience {
+			t.Fatalf("no seconds\n%s", gatherer.said)
+		}
+	}
+	if err := gatherer.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	gatherer.code()
+	journals, err := filepath.Glob(filepath.Join(dir, "takt", "spool", "*.journal"))
+	if err != nil || len(journals) != 1 {
+		t.Fatal(journals, err)
+	}
+	show := exec.Command("takt", "show", "-o", "json", strings.TrimSuffix(filepath.Base(journals[0]), ".journal"))
+	show.Env = gatherer.Env
+	text, err := show.Output()
+	var r takt.Report
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if r.Verdict != takt.Invalid || !r.Warned("recovered") || !r.Warned("shards_missing") || len(r.Intervals) < 2 {
+		t.Errorf("%s, %d intervals, with %v", r.Verdict, len(r.Intervals), r.Warnings)
+	}
+	if l := r.Latency[takt.LatencyResponse]; l.Count == 0 || l.Count != r.Counts.OK {
+		t.Errorf("%d response times of %+v", l.Count, r.Counts)
+	}
+}
+
 // A thousand shards whose minutes are made up: the gatherer's report is that of takt merge, and its
 // memory does not depend on how many shards there are. TAKT_FLEET_SECONDS=600 makes ten minutes of it.
 func TestFleetOfAThousand(t *testing.T) {

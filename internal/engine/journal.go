@@ -29,6 +29,7 @@ type Beginning struct {
 	Config      record.Config `json:"config"`
 	Closed      bool          `json:"closed"`
 	ReceiveOnly bool          `json:"receive_only"`
+	Told        bool          `json:"told,omitempty"` // other processes make the run, see Told
 }
 
 // Second is what a run counted in one second.
@@ -156,6 +157,9 @@ func (f *Following) report(replay *record.Replay) (rep *takt.Report, ran time.Du
 	rep.StartedAt, rep.Schedule, rep.Generator = known.StartedAt, known.Schedule, known.Generator
 	spent(rep, f.last.Used, verdict.Host{Closed: f.head.Closed, Told: replay.Stamped()})
 	rep.Warnings = append(rep.Warnings, known.Warnings...)
+	if f.head.Told {
+		untold(rep)
+	}
 	asides(rep, f.last.Late, f.last.Received)
 	return rep, ran
 }

@@ -92,15 +92,19 @@ func (r *run) lastInterval(end time.Duration) {
 	r.swap(t)
 }
 
-func (r *run) describe(rep *takt.Report) {
-	if spec, err := r.plan.Spec(); err == nil {
-		rep.Schedule = spec.Describe()
+func (r *run) describe(rep *takt.Report) { rep.Schedule = r.plan.Described() }
+
+// Described is the schedule of a run with these options, as its report has it.
+func (o *Options) Described() (d takt.Schedule) {
+	if spec, err := o.Spec(); err == nil {
+		d = spec.Describe()
 	}
-	rep.Schedule.Seed = r.plan.Seed
-	_, rep.Schedule.ShardFrom = r.plan.Shard.Resolved()
-	if r.plan.Recorded {
-		rep.Schedule.Profile, rep.Schedule.Arrivals = "replay", recorded
+	d.Seed = o.Seed
+	_, d.ShardFrom = o.Shard.Resolved()
+	if o.Recorded {
+		d.Profile, d.Arrivals = "replay", recorded
 	}
+	return d
 }
 
 // describer is a mode that reports its number of loops, and the part of the time for which

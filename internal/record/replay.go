@@ -131,6 +131,12 @@ func (p *Replay) Copy() (*Replay, error) {
 	return c, err
 }
 
+// State replaces all seconds so far.
+func (p *Replay) State() Before {
+	p.swap()
+	return p.rec.Before()
+}
+
 // Ran is the end of the last second.
 func (p *Replay) Ran() time.Duration {
 	if p.last != nil {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"math"
 	"time"
 
 	"github.com/taktload/takt/pkg/hist"
@@ -53,6 +54,45 @@ func (r *Recorder) Second() Second {
 		Counted: r.second.counted(&r.history.encoder),
 		Open:    r.open.before(t.At), Backlog: t.Backlog, BacklogFrom: t.BacklogFrom,
 	}
+}
+
+// SecondOf is an interval of a run that another process counted, as a Second that ends at an instant;
+// scheduled is the number of operations due until then. The response times of successful and failed
+// operations are in one histogram, and the lag is its 99th percentile only. failures have samples of
+// the interval's errors. receives says that all successful operations are received messages.
+func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives bool, at time.Duration, scheduled uint64) Second {
+	n := takt.Counts{Scheduled: iv.Scheduled, Sent: iv.OK + iv.Failed, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped}
+	lag := hist.New()
+	lag.Record(time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)))
+	s := Second{At: at, Scheduled: scheduled, InFlightMax: iv.InFlightMax, Window: math.MaxInt64}
+	into := &s.Counted
+	into.Histograms = make([]string, len((&set{}).histograms())+len(c.Phases))
+	if iv.Warmup && c.Warmup > 0 {
+		into.Warm = n
+		into.Histograms[5], into.Histograms[6], into.Histograms[7] = iv.HDR, iv.ServiceHDR, lag.Encode()
+		return s
+	}
+	into.Counts = n
+	if receives {
+		into.Counts.OK, into.Received = 0, iv.OK
+	}
+	into.Histograms[0], into.Histograms[2], into.Histograms[4] = iv.HDR, iv.ServiceHDR, lag.Encode()
+	if c.Window < 0 || at <= c.Window {
+		into.Achieved, into.LastDone = n.Sent, at
+	}
+	if c.Window >= 0 {
+		s.Window = c.Window
+	}
+	for class, count := range iv.Errors {
+		one := takt.ErrorClass{Class: class, Count: count}
+		for _, f := range failures {
+			if f.Class == class {
+				one.Sample, one.Body = f.Sample, f.Body
+			}
+		}
+		into.Classes = append(into.Classes, one)
+	}
+	return s
 }
 
 // Before is what all Swaps so far took from the shards.

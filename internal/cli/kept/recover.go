@@ -169,6 +169,10 @@ func (l Left) report() (r *takt.Report, ran time.Duration, err error) {
 		message += fmt.Sprintf("; the last %d bytes of the journal are incomplete", n)
 	}
 	r.Warn("recovered", "%s", message)
+	if l.head.Run.Told {
+		r.Warn("shards_missing", "the gatherer ended before it had the reports of the shards, so it is unknown whether their generators kept up")
+		r.Verdict = takt.Invalid
+	}
 	return r, ran, audit.Check(r)
 }
 

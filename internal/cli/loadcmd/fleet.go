@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -47,8 +50,10 @@ func (l *load) given(name string) bool {
 }
 
 // afar makes the run on the machines of the fleet.
-func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, args []string) (*takt.Report, error) {
+func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, number int, args []string) (*takt.Report, *journal, error) {
 	l.brokeOff = nil
+	var journal *journal
+	var told *engine.Told
 	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
@@ -67,23 +72,35 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, nil, mine, marks{nil, faults})
 			second = l.guarded(ctx, watch.interval, mine)
+			mineHead := head
+			mineHead.Variables = maps.Clone(head.Variables) // a journal adds to them
+			if journal = l.journal(mineHead, number); journal != nil {
+				told = l.tellJournal(journal, mine, start)
+			}
 		},
 		Second: func(s live.Snapshot) {
 			if watch.errors != nil {
 				watch.errors(s.Errors)
 			}
 			second(s.Interval)
+			if told != nil {
+				if err := told.Interval(s.Interval, s.Errors); err != nil {
+					journal.say(err)
+					told = nil
+				}
+			}
 		},
 		Tell: tell,
 	})
 	injected := faults.end()
 	watch.ended()
 	if report == nil {
+		journal.end()
 		failed := (*fleet.FailedError)(nil)
 		if errors.As(err, &failed) {
-			return nil, core.ExitWith(failed.Code, l.clean(err))
+			return nil, nil, core.ExitWith(failed.Code, l.clean(err))
 		}
-		return nil, l.broken(ctx, err)
+		return nil, nil, l.broken(ctx, err)
 	}
 	if err != nil {
 		l.brokeOff = err
@@ -98,7 +115,22 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	case l.repeat > 1: // as without a fleet
 		report.Schedule.RunGroup = l.group
 	}
-	return report, nil
+	return report, journal, nil
+}
+
+// tellJournal begins the journal of a fleet's run; nil: it has none.
+func (l *load) tellJournal(j *journal, known live.Head, start time.Time) *engine.Told {
+	b := engine.Beginning{
+		Report: takt.Report{Kind: l.row.Kind, StartedAt: start, Schedule: l.engine.Described(), Generator: takt.Generator{Engine: "fleet", HostClass: proc.HostClassName()}},
+		Config: record.Config{Warmup: known.Warmup, Window: known.End, OneWay: known.OneWay},
+		Closed: known.Closed, ReceiveOnly: known.Receives,
+	}
+	told, err := engine.Tell(j, b)
+	if err != nil { // cannot happen without phases
+		j.say(err)
+		return nil
+	}
+	return told
 }
 
 // settings are what shapes the load: all shards of a fleet must have the same.

@@ -197,7 +197,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	var report *takt.Report
 	var journal *journal
 	if l.env.Fleet != nil {
-		report, err = l.afar(ctx, out, head, args)
+		report, journal, err = l.afar(ctx, out, head, number, args)
 	} else {
 		report, journal, err = l.here(ctx, out, head, number)
 	}

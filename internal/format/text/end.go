@@ -144,6 +144,9 @@ func generator(g takt.Generator) string {
 	if g.Loops > 0 {
 		list = append(list, page.Plural(g.Loops, "loop"))
 	}
+	if g.Cores == 0 { // the seconds of a fleet do not say what they cost
+		return unbroken(list)
+	}
 	list = append(list,
 		fmt.Sprintf("GOMAXPROCS %d on %s", g.GOMAXPROCS, page.Plural(g.Cores, "core")),
 		"CPU "+page.Seconds(g.CPUS).Round(time.Millisecond).String(),
