@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func measured() string { return output(`.*`, programs["takt"], "version") }
 
 func kernel() string { return output(`.*`, "uname", "-r") }
 
-// replace replaces the section of an experiment in the page.
+// replace replaces the section of an experiment in the page, or adds it in its order.
 func (b *bench) replace(section string) error {
 	old, err := os.ReadFile(b.out)
 	if err != nil {
@@ -57,13 +58,27 @@ func (b *bench) replace(section string) error {
 	title, _, _ := strings.Cut(section[1:], "\n")
 	before, rest, found := strings.Cut(string(old), "\n"+title+"\n")
 	if !found {
-		return fmt.Errorf("%s has no section %q; write the whole page with make bench", b.out, title)
+		return b.insert(section, string(old))
 	}
 	end := regexp.MustCompile(`\n##+ `).FindStringIndex(rest)
 	if end == nil {
 		return fmt.Errorf("no section follows %q in %s; write the whole page with make bench", title, b.out)
 	}
 	return os.WriteFile(b.out, []byte(before+section+rest[end[0]:]), 0o644)
+}
+
+// insert adds the section of an experiment before that of the next experiment that the page has.
+func (b *bench) insert(section, old string) error {
+	title, _, _ := strings.Cut(section[1:], "\n")
+	all := b.experiments()
+	i := slices.IndexFunc(all, func(e experiment) bool { return "### "+e.name == title })
+	for ; i >= 0 && i < len(all)-1; i++ {
+		before, rest, found := strings.Cut(old, "\n### "+all[i+1].name+"\n")
+		if found {
+			return os.WriteFile(b.out, []byte(before+section+"\n### "+all[i+1].name+"\n"+rest), 0o644)
+		}
+	}
+	return fmt.Errorf("%s has no section %q, and none that follows it; write the whole page with make bench", b.out, title)
 }
 
 // profile shows where a saturated loop spends its CPU time.
