@@ -25,7 +25,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 9, "paired rounds")
 	flag.DurationVar(&b.length, "time", 2*time.Second, "length of each run")
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
-	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
+	flag.StringVar(&b.only, "only", "", "run only the experiment of this name, or those whose name contains this, and print them instead")
 	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough for a trial")
 	flag.BoolVar(&b.renew, "renew", false, "with -only: replace their tables in the page")
 	gate := flag.Bool("gate", false, "write nothing; fail when takt is slower than wrk on the null server, needs more CPU, or is too large")
@@ -54,8 +54,10 @@ func (b *bench) run() error {
 		return err
 	}
 	b.intro()
-	for _, e := range b.experiments() {
-		if !strings.Contains(e.name, b.only) {
+	all := b.experiments()
+	one := slices.ContainsFunc(all, func(e experiment) bool { return e.name == b.only })
+	for _, e := range all {
+		if one && e.name != b.only || !strings.Contains(e.name, b.only) {
 			continue
 		}
 		if err := b.section(func() error { return b.experiment(e) }); err != nil {
