@@ -58,7 +58,7 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%d runs begin with %s, among them %s and %s; give more of the id", len(found), word, found[0], found[1])
+	return "", noRun("%d runs begin with %s, among them %s and %s; give more of the id", len(found), word, found[0], found[1])
 }
 
 // noRunError is a fault.ErrNotFound with words of its own.

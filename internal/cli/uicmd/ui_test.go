@@ -174,7 +174,7 @@ func TestPages(t *testing.T) {
 		{"?q=%22", 400, []string{"open quote"}},
 		{"run?id=RUN005", 200, []string{"RUN005", "/report.json?id=RUN005", "two &lt;b&gt;words"}},
 		{"run?id=@-1", 200, []string{"RUN129"}},
-		{"run?id=RUN", 503, []string{"130 runs begin with RUN"}},
+		{"run?id=RUN", 404, []string{"130 runs begin with RUN"}},
 		{"run?id=nobody", 404, []string{"there is no run nobody"}},
 		{"run", 400, []string{"names no run"}},
 		{"report.json?id=RUN005", 200, []string{`"schema_version"`}},
