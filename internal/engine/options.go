@@ -34,7 +34,7 @@ type Options struct {
 	Engine      string        // auto, loop or worker; "": auto
 	Loops       int           // threads of the loop mode; 0: one less than there are cores
 	Pacing      string        // default, precise or economy, of the loop mode; "": default
-	MaxLag      time.Duration // schedule lag that the loop mode may take; 0: as Pacing says
+	MaxLag      time.Duration // schedule lag that the loop and async modes may take; 0: as Pacing says
 	Recorded    bool          // operations bring their instants along; instead of a rate
 }
 
@@ -53,6 +53,9 @@ const (
 	pacingPrecise = "precise"
 	pacingEconomy = "economy"
 )
+
+// economyGrid is the largest lag of an operation with the economy pacing.
+const economyGrid = time.Millisecond
 
 // maxLoops bounds Options.Loops: each has a core of its own or it is no use.
 const maxLoops = 256
@@ -102,7 +105,7 @@ func (o *Options) addWindowFlags(fs *pflag.FlagSet) {
 func (o *Options) addGeneratorFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Choice(&o.Engine, engineAuto, engineLoop, engineWorker), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for http and https on Linux")
 	fs.Var(value.Choice(&o.Pacing, pacingDefault, pacingPrecise, pacingEconomy), "pacing", "pacing of the loop, `default|precise|economy`: schedule lag p99 of about 100 µs, almost none with a spinning core, or up to 1 ms with the least CPU")
-	fs.Var(value.Duration(&o.MaxLag), "max-lag", "instead of --pacing, the schedule lag that the loop may have, `TIME` such as 250us: more lag costs less CPU")
+	fs.Var(value.Duration(&o.MaxLag), "max-lag", "instead of --pacing, the schedule lag that takt may have, `TIME` such as 250us: more lag costs less CPU")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }

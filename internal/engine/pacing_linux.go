@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// economyGrid is the largest lag of an operation with the economy pacing.
-	economyGrid = time.Millisecond
 	// economyLeast is the shortest grid: seven operations share a wake-up at 50k/s and
 	// fourteen at 100k/s. More would queue at the target.
 	economyLeast = 140 * time.Microsecond

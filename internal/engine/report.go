@@ -121,8 +121,9 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	if loops {
 		h.Loops, h.Worked = m.describe(rep, used.Wall)
 	}
-	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
-		rep.Warn("no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
+	_, lags := r.mode.(*async)
+	if o := &r.plan.Options; !r.plan.loops() && (o.paced() && !lags || o.Loops > 0) {
+		rep.Warn("no_loop", "--loops is for the loop mode, --pacing and --max-lag for the loop and async modes, and this run was in %s mode", rep.Generator.Engine)
 	}
 	spent(rep, used, h)
 	if loops {

@@ -269,7 +269,7 @@ func (sc *Scenario) run(r *rand.Rand) {
 		if sc.Pacing == "default" && r.IntN(4) == 0 {
 			sc.MaxLag = between(r, 100*time.Microsecond, time.Millisecond)
 		}
-		if !sc.loops() {
+		if !sc.loops() && sc.Mode != modeAsync {
 			sc.Pacing, sc.MaxLag = "", 0
 		}
 	}

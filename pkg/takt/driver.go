@@ -79,6 +79,9 @@ type AsyncClient struct {
 	// Queues says that the client may keep operations that it was given until an earlier one has
 	// ended. It calls Sink.Began when it begins one: until then the operation is not sent.
 	Queues bool
+	// Collects is how much later than due the engine may start an operation, because the client
+	// keeps operations for longer than this to send them together. One wake-up then starts several.
+	Collects time.Duration
 	// Flush is called when the schedule has ended: it sends buffered operations and commits
 	// open transactions.
 	Flush func(ctx context.Context) error

@@ -276,6 +276,47 @@ func TestAsyncStartsInBatches(t *testing.T) {
 	}
 }
 
+// With a lag, or for a client that collects, one wake-up starts what became due since the last one, and
+// the report has the lag. An operation that is alone starts when it is due.
+func TestAsyncCollects(t *testing.T) {
+	collects := func(d time.Duration) takt.AsyncClient { return takt.AsyncClient{Collects: d} }
+	for _, c := range []struct {
+		name   string
+		client takt.AsyncClient
+		change func(o *engine.Options)
+		want   []int
+		lag    time.Duration // the longest
+	}{
+		{"collects", collects(310 * time.Microsecond), nil, []int{1, 2, 3, 2}, 200 * time.Microsecond},
+		{"--max-lag", collects(0), func(o *engine.Options) { o.MaxLag = 310 * time.Microsecond }, []int{1, 2, 3, 2}, 200 * time.Microsecond},
+		{"precise", collects(310 * time.Microsecond), func(o *engine.Options) { o.Pacing = "precise" }, []int{1, 1, 1, 1, 1, 1, 1, 1}, 0},
+		{"a low rate", collects(310 * time.Microsecond), func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("1k/s"), 3 }, []int{1, 1, 1}, 0},
+		{"less room", collects(310 * time.Microsecond), func(o *engine.Options) { o.MaxInFlight, o.Requests = 2, 3 }, []int{1, 1, 1}, 150 * time.Microsecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gatherer
+				c.client.StartAll = g.startAll
+				r := run(t, of(&g.sink, c.client), func(o *engine.Options) {
+					o.Rate, o.Requests = engine.MustRate("10k/s"), 8
+					if c.change != nil {
+						c.change(o)
+					}
+				})
+				if !slices.Equal(g.batches, c.want) || r.Counts.OK != r.Counts.Scheduled {
+					t.Errorf("batches of %v, want %v; %+v", g.batches, c.want, r.Counts)
+				}
+				if got := r.Latency["schedule_lag"].Max; got > float64(c.lag.Microseconds())*1.001+1 || got < float64(c.lag.Microseconds())*0.999 {
+					t.Errorf("a lag of %v µs, want %v", got, c.lag)
+				}
+				if r.Warned("no_loop") {
+					t.Error("--max-lag has an effect in this mode")
+				}
+			})
+		})
+	}
+}
+
 // relayer ends operations together, 10 ms after the first of them, and may be given the
 // next one meanwhile.
 type relayer struct {
