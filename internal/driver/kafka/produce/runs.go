@@ -209,6 +209,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 		extra["topics"] = topics
 	}
 	extra["run"], extra["batches"], extra["payload_bytes"] = first.run.String(), batches, bytes
+	extra["writers"] = r.writers()
 	if n := r.traffic.Closed.Load(); n > 0 {
 		extra["connections_closed"] = n
 	}
