@@ -93,7 +93,7 @@ func New() *Options {
 	return &Options{
 		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
 		Acks: AcksLocal, Workers: 1, Writers: defaultWriter, MaxOpen: 5, Interval: 5, BatchBytes: defaultBytes, Timeout: 10 * time.Second,
-		Recorded: Recorded{Speed: 1}, Graphite: newGraphite(), Create: cluster.NewCreate(),
+		Recorded: Recorded{Speed: 1, Most: mostRecorded}, Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
 }
 

@@ -82,9 +82,6 @@ func (p *Run) started(at time.Time) {
 
 // startAll gives operations to the workers in turn.
 func (p *Run) startAll(ops []takt.Op) {
-	if p.text.recorded != nil {
-		p.text.recorded.put(ops)
-	}
 	first := p.dealt // not the operations' numbers: a shard has only every n-th
 	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {

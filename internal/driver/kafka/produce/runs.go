@@ -21,6 +21,7 @@ type Runs struct {
 	names    []string // topics of list
 	rule     mix
 	parts    [][]takt.Op // operations by topic; only for the pacer
+	one      [1]takt.Op  // operation of startRecorded; only for the pacer
 	log      *outage.Log
 	graphite *graphite // nil: no Graphite
 	traffic  *cluster.Traffic
@@ -89,7 +90,22 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Runs, error) {
 
 // Client is r as the engine sees it.
 func (r *Runs) Client() *takt.AsyncClient {
-	return &takt.AsyncClient{StartAll: r.startAll, Started: r.started, Flush: r.flush, Close: r.close}
+	c := &takt.AsyncClient{StartAll: r.startAll, Started: r.started, Flush: r.flush, Close: r.close}
+	if r.list[0].text.recorded != nil {
+		c.StartAll, c.Start = nil, r.startRecorded
+	}
+	return c
+}
+
+// startRecorded starts an operation of a file, which has one topic, if its record has room.
+func (r *Runs) startRecorded(op *takt.Op) error {
+	p := r.list[0]
+	if !p.text.recorded.put(op) {
+		return takt.ErrBusy
+	}
+	r.one[0] = *op
+	p.startAll(r.one[:])
+	return nil
 }
 
 // Outage is takt.Driver.Outage.
@@ -218,6 +234,9 @@ func (r *Runs) Describe(rep *takt.Report) {
 			rep.Warn("broke_off", "the run ended before its time: %v", *gone)
 			break
 		}
+	}
+	if recorded := first.text.recorded; recorded != nil {
+		recorded.describe(rep)
 	}
 	r.describeBacklog(rep)
 	r.describeOutages(rep)
