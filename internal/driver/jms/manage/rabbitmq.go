@@ -57,15 +57,30 @@ func (m *RabbitMQ) Secrets() []string {
 
 // rabbitQueue is what RabbitMQ says of a queue.
 type rabbitQueue struct {
-	Type      string `json:"type"`
-	Consumers Count  `json:"consumers"`
-	Depth     Count  `json:"messages"`
-	Stats     struct {
-		Publish  Count `json:"publish"`
-		Ack      Count `json:"ack"`
-		NoAck    Count `json:"deliver_no_ack"`
-		GetNoAck Count `json:"get_no_ack"`
-	} `json:"message_stats"`
+	Type      string          `json:"type"`
+	Consumers Count           `json:"consumers"`
+	Depth     Count           `json:"messages"`
+	Stats     json.RawMessage `json:"message_stats"` // an empty list, or absent: nothing was counted yet
+}
+
+type rabbitStats struct {
+	Publish  Count `json:"publish"`
+	Ack      Count `json:"ack"`
+	NoAck    Count `json:"deliver_no_ack"`
+	GetNoAck Count `json:"get_no_ack"`
+}
+
+func (q *rabbitQueue) queue(name string) (Queue, error) {
+	var s rabbitStats
+	if len(q.Stats) > 0 && q.Stats[0] == '{' {
+		if err := json.Unmarshal(q.Stats, &s); err != nil {
+			return Queue{}, fmt.Errorf("the management counts %q in an unknown form: %w", name, err)
+		}
+	}
+	if q.Type == "stream" {
+		return Queue{}, fmt.Errorf("%q is a stream, which keeps what was delivered", name)
+	}
+	return Queue{ID: name, Consumers: q.Consumers, Depth: q.Depth, Added: s.Publish, Delivered: s.Ack + s.NoAck + s.GetNoAck}, nil
 }
 
 // Read asks about queues of the virtual host.
@@ -93,15 +108,16 @@ func (m *RabbitMQ) Read(ctx context.Context, queues []string) (*Reading, error) 
 	r.At, r.Uptime = time.Now(), time.Duration(node.Uptime)*time.Millisecond
 	for _, name := range queues {
 		var q rabbitQueue
-		switch err := m.get(ctx, &q, "queues", m.vhost, name); {
+		err := m.get(ctx, &q, "queues", m.vhost, name)
+		switch {
 		case errors.Is(err, errNotFound):
 			r.Queues[name] = Queue{}
-		case err != nil:
+			continue
+		case err == nil:
+			r.Queues[name], err = q.queue(name)
+		}
+		if err != nil {
 			return nil, err
-		case q.Type == "stream":
-			return nil, fmt.Errorf("%q is a stream, which keeps what was delivered", name)
-		default:
-			r.Queues[name] = Queue{ID: name, Consumers: q.Consumers, Depth: q.Depth, Added: q.Stats.Publish, Delivered: q.Stats.Ack + q.Stats.NoAck + q.Stats.GetNoAck}
 		}
 	}
 	return r, nil
