@@ -117,7 +117,7 @@ const (
 const (
 	freshBeats = 3
 	lagEvery   = 200 * time.Millisecond // time between two readings
-	lagTime    = 30 * time.Second       // time after which the counters are given up
+	lagTime    = 20 * time.Second       // time after which the counters are given up
 )
 
 // waiting is the wait for counters that contain what happened before.
