@@ -18,6 +18,7 @@ import (
 type otherBroker struct {
 	jmsBroker
 	name                                     string
+	management                               string // URL of RabbitMQ's management
 	subscriptions, shared, selectors, commit bool
 	slowDisk                                 bool // it stores some 50 persistent messages a second
 }
@@ -31,6 +32,8 @@ func other(t *testing.T) otherBroker {
 	}
 	b := otherBroker{jmsBroker: jmsBroker{addr: where[1], secure: where[2], cert: where[3]}, name: where[0]}
 	switch b.name {
+	case "rabbitmq":
+		b.management = where[4]
 	case "activemq":
 		b.subscriptions, b.selectors, b.commit = true, true, true
 	case "qpid":
@@ -178,9 +181,12 @@ func TestRealBrokerRestart(t *testing.T) {
 		rate = "10/s"
 	}
 	queue := "KEPT." + strconv.FormatInt(time.Now().UnixNano(), 36) // an earlier run may have left messages
-	kept := make(chan said, 1)
+	kept, more := make(chan said, 1), ""
+	if b.management != "" {
+		more = "--management " + b.management + " "
+	}
 	go func() {
-		kept <- b.run(t, strings.Fields("producer --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s "+queue)...)
+		kept <- b.run(t, strings.Fields("producer --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s "+more+queue)...)
 	}()
 	s := b.run(t, append(strings.Fields("client --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s RECEIVED"),
 		"--fault", "../../scripts/servers restart "+b.name+"@3s")...)
@@ -191,6 +197,9 @@ func TestRealBrokerRestart(t *testing.T) {
 	k := (<-kept).good(t)
 	if len(k.Outages) == 0 || k.Outages[0].Retried == 0 && !b.slowDisk {
 		t.Errorf("outages %+v", k.Outages)
+	}
+	if l := k.Ledger; b.management != "" && (l.Source == "" || l.Missing > 0 || l.Stored == nil || warning(k, "ledger_unknown") != "") {
+		t.Errorf("ledger %+v, warnings %v", l, k.Warnings)
 	}
 	c := b.run(t, strings.Fields("consumer --duration 5s --ack batch "+queue)...)
 	distinct := int(c.report.Counts.OK) - number(c.report, "duplicate")

@@ -172,7 +172,7 @@ func below(n float64, count uint64) bool { return n < float64(count)*(1-rounding
 // ledger checks what the broker says of the messages.
 func (c *checker) ledger() {
 	l := c.r.Ledger
-	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus, "expired": l.Expired, "dead": l.Dead} {
+	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus, "expired": l.Expired, "dead": l.Dead, "removed": l.Removed} {
 		c.within("ledger."+field, float64(n), maxCount)
 	}
 	if l.Missing > l.Acknowledged {

@@ -128,10 +128,14 @@ func RecordSize(key, value, headers int) int {
 func AppendHeaders(dst []byte, list []kgo.RecordHeader) []byte {
 	dst = binary.AppendVarint(dst, int64(len(list)))
 	for _, h := range list {
-		dst = append(binary.AppendVarint(dst, int64(len(h.Key))), h.Key...)
-		dst = appendBytes(dst, h.Value)
+		dst = AppendHeader(dst, h.Key, h.Value)
 	}
 	return dst
+}
+
+// AppendHeader appends one header as it stands in a record.
+func AppendHeader(dst []byte, key string, value []byte) []byte {
+	return appendBytes(append(binary.AppendVarint(dst, int64(len(key))), key...), value)
 }
 
 // Seal ends the batch: all its records have that time, and c compresses them; nil: none.

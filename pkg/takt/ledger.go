@@ -14,12 +14,13 @@ type Ledger struct {
 	Delivered *uint64 `json:"delivered,omitempty"` // acknowledged by consumers; nil: unknown
 	Expired   uint64  `json:"expired,omitempty"`   // removed because their time to live was over
 	Dead      uint64  `json:"dead,omitempty"`      // removed because no consumer accepted them
+	Removed   uint64  `json:"removed,omitempty"`   // removed, of brokers that do not say why
 }
 
 // Balanced reports whether the broker stored what it acknowledged, and nothing else, and removed
 // nothing that no consumer accepted.
 func (l Ledger) Balanced() bool {
-	return l.Missing == 0 && l.Surplus == 0 && l.Expired == 0 && l.Dead == 0
+	return l.Missing == 0 && l.Surplus == 0 && l.Expired == 0 && l.Dead == 0 && l.Removed == 0
 }
 
 // Plus is the ledger of two shards of one run. Each saw what the other one wrote, so nothing of
@@ -39,5 +40,6 @@ func (l Ledger) Plus(o Ledger) Ledger {
 		Surplus:      l.Surplus + o.Surplus,
 		Expired:      max(l.Expired, o.Expired), // of the same queues
 		Dead:         max(l.Dead, o.Dead),
+		Removed:      max(l.Removed, o.Removed),
 	}
 }

@@ -9,9 +9,17 @@ import (
 	"github.com/taktload/takt/internal/amqp"
 )
 
-// connect makes all links, consumers first, so that no message is missed. Consumers receive
-// no message until release.
+// connect makes all links, and reads the broker's counters.
 func (r *run) connect(ctx context.Context) error {
+	if err := r.connectAll(ctx); err != nil || !r.o.sends {
+		return err
+	}
+	return r.readBefore(ctx)
+}
+
+// connectAll makes all links, consumers first, so that no message is missed. Consumers receive
+// no message until release.
+func (r *run) connectAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.ConnectTimeout,
 		fmt.Errorf("not all links were made within %v; raise --connect-timeout, or ask for fewer", r.o.ConnectTimeout))
 	defer cancel()
@@ -23,11 +31,7 @@ func (r *run) connect(ctx context.Context) error {
 	if !r.o.sends {
 		return nil
 	}
-	if err := r.connectProducers(ctx); err != nil {
-		return err
-	}
-	r.readBefore(ctx)
-	return nil
+	return r.connectProducers(ctx)
 }
 
 func (r *run) connectConsumers(ctx context.Context) error {

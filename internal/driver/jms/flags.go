@@ -15,6 +15,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	}
 	if o.sends {
 		o.Produce.addFlags(fs)
+		value.Declare(fs, value.GroupBroker, o.addManagementFlag)
 	} else {
 		value.Declare(fs, value.GroupMessages, o.addIdleFlags)
 	}
@@ -43,6 +44,10 @@ func (o *Options) addIdleFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addPlainFlag(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does; takt cannot count lost messages then")
+}
+
+func (o *Options) addManagementFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Target(&o.Management), "management", "compare the counts with those of RabbitMQ's management at `URL`, such as http://HOST:15672; waits up to 20 s for them")
 }
 
 func (o *Options) addConsumerURLFlags(fs *pflag.FlagSet) {

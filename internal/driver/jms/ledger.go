@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -16,7 +15,7 @@ const ledgerSource = "counters of the queues"
 // books is what a run knows of the messages of one queue.
 type books struct {
 	acked, uncertain uint64
-	consumers        count // of this process
+	consumers        uint64 // of this process
 }
 
 // books are the run's counts of each queue so far.
@@ -40,35 +39,34 @@ func (r *run) books() map[destination]books {
 	return all
 }
 
-// restarted reports whether a broker's counters began anew between two readings.
-func (a *reading) restarted(since *reading) bool {
-	return a.addr != since.addr || a.uptime < a.at.Sub(since.at)
-}
-
 // errAway is why two readings cannot be compared.
 var errAway = errors.New("another broker answered than before the run")
 
 // compare makes the ledger of two readings. arrived is the number of acknowledged messages that
 // were received here; it counts only if the run receives.
-func (r *run) compare(after *reading, all map[destination]books, arrived uint64) (takt.Ledger, error) {
-	if after.node != r.before.node {
+func (r *run) compare(after *manage.Reading, all map[destination]books, arrived uint64) (takt.Ledger, error) {
+	if after.Node != r.before.Node {
 		return takt.Ledger{}, errAway
 	}
-	if after.restarted(r.before) {
+	if after.Restarted(r.before) {
 		return r.compareRestarted(after, all, arrived)
 	}
 	var l takt.Ledger
 	var gained, delivered uint64
 	for d, b := range all {
-		was, is := r.before.queues[d], after.queues[d]
+		was, is := r.before.Queues[d.name], after.Queues[d.name]
 		if is.ID == "" || was.ID != "" && was.ID != is.ID || is.Added < was.Added {
-			return takt.Ledger{}, fmt.Errorf("the queue %s was deleted during the run", d.name)
+			return takt.Ledger{}, fmt.Errorf("the queue %s was deleted during the run, or its counters began anew", d.name)
 		}
-		more := uint64(is.Added - was.Added)
+		more, done := uint64(is.Added-was.Added), uint64(is.Delivered-min(was.Delivered, is.Delivered))
 		gained += more
-		delivered += uint64(is.Delivered - min(was.Delivered, is.Delivered))
+		delivered += done
 		l.Expired += uint64(is.Expired - min(was.Expired, is.Expired))
 		l.Dead += uint64(is.Dead - min(was.Dead, is.Dead))
+		if after.Lags { // such a broker does not count why a message left its queue
+			had, have := uint64(was.Depth)+more, uint64(is.Depth)+done
+			l.Removed += had - min(had, have)
+		}
 		l.Missing += b.acked - min(b.acked, more)
 		l.Surplus += more - min(more, b.acked+b.uncertain)
 	}
@@ -78,12 +76,12 @@ func (r *run) compare(after *reading, all map[destination]books, arrived uint64)
 
 // compareRestarted compares depths and what happened since the restart: the counters of the time
 // before are lost.
-func (r *run) compareRestarted(after *reading, all map[destination]books, arrived uint64) (takt.Ledger, error) {
+func (r *run) compareRestarted(after *manage.Reading, all map[destination]books, arrived uint64) (takt.Ledger, error) {
 	var l takt.Ledger
 	var acked, uncertain, had, have uint64
 	for d, b := range all {
-		was, is := r.before.queues[d], after.queues[d]
-		if was.Consumers > b.consumers || is.Consumers > b.consumers || !r.o.receives && is.Delivered > 0 {
+		was, is := r.before.Queues[d.name], after.Queues[d.name]
+		if uint64(max(was.Consumers, is.Consumers)) > b.consumers || !r.o.receives && is.Delivered > 0 {
 			return takt.Ledger{}, errors.New("the broker restarted, and others received from the queues")
 		}
 		acked, uncertain = acked+b.acked, uncertain+b.uncertain
@@ -103,16 +101,10 @@ func (r *run) compareRestarted(after *reading, all map[destination]books, arrive
 	return l, nil
 }
 
-// A queue's counters may lag behind its acknowledgements.
-const (
-	countedEvery = 20 * time.Millisecond // time between two readings
-	countedTime  = time.Second           // time after which missing messages are given up
-)
-
 // describeLedger compares the run's counts with the broker's. The consumers have their links
 // still, so that their queues are there.
 func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
-	if r.slow {
+	if r.slow && r.o.manager == nil {
 		rep.Warn("ledger_unknown", "there is no ledger, because the counters of the queues before the run are not known: %v within %v", r.unread, askTime)
 	}
 	if r.before == nil {
@@ -152,27 +144,44 @@ func warnOfLedger(rep *takt.Report, l takt.Ledger, restarted bool) {
 	if l.Expired > 0 {
 		rep.Warn("ledger_expired", "%d messages expired in the queues: they waited longer than --ttl or the broker's expiry-delay allows", l.Expired)
 	}
+	if l.Removed > 0 {
+		rep.Warn("ledger_removed", "%d messages left the queues and no consumer acknowledged them: they expired, were rejected or purged, or a queue was full", l.Removed)
+	}
 	if l.Dead > 0 {
 		rep.Warn("ledger_dead", "the broker gave up %d messages, which go to the dead-letter address if there is one: no consumer accepted them in max-delivery-attempts", l.Dead)
 	}
 }
 
 // awaitCounted reads the counters until nothing is missing and what was received here counts as
-// delivered, or some time is over.
+// delivered, or no later reading can differ. Counters that lag must not show any other difference
+// either.
 func (r *run) awaitCounted(ctx context.Context, all map[destination]books) (l takt.Ledger, restarted bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errors.New("the broker does not answer"))
+	ctx, cancel := r.o.askFor(ctx)
 	defer cancel()
-	for until := time.Now().Add(countedTime); ; {
+	for w := newWaiting(); ; {
 		after, err := r.read(ctx)
 		if err != nil {
-			return l, false, err
+			return l, false, because(ctx, err)
 		}
-		if l, err = r.compare(after, all, r.arrived()); err != nil {
-			return l, false, err
+		l, err = r.compare(after, all, r.arrived())
+		late := l.Missing > 0 || l.Delivered != nil && r.o.receives && *l.Delivered < r.meter.received.Load()
+		settled := err != nil || !late
+		if after.Lags {
+			settled = err == nil && !late && l.Balanced()
 		}
-		late := l.Delivered != nil && r.o.receives && *l.Delivered < r.meter.received.Load()
-		if l.Missing == 0 && !late || !time.Now().Before(until) || !amqp.Pause(ctx, countedEvery) {
-			return l, after.restarted(r.before), nil
+		if last := w.last(after); settled || last || !w.pause(ctx) {
+			if after.Lags && !settled && !last {
+				err = context.Cause(ctx)
+			}
+			return l, after.Restarted(r.before), err
 		}
 	}
+}
+
+// because is the reason for the end of ctx if it has ended, else err.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }

@@ -10,21 +10,22 @@ import (
 
 	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// manages is a broker that answers like Artemis about its queue TEST; change changes the counters
+// manages is a broker that answers like Artemis about its queue TEST; change changes the manage.Queue
 // of the later answers.
 type manages struct {
 	*amqptest.Broker
 	s      amqptest.Script
 	asked  atomic.Int64 // times that the queue was asked for
-	change func(c *counters)
+	change func(c *manage.Queue)
 	born   time.Time
 }
 
 func artemis(t *testing.T) *manages {
-	m := &manages{s: amqptest.Script{Properties: map[string]string{"product": artemisProduct}}, change: func(*counters) {}, born: time.Now().Add(-time.Hour)}
+	m := &manages{s: amqptest.Script{Properties: map[string]string{"product": manage.ArtemisProduct}}, change: func(*manage.Queue) {}, born: time.Now().Add(-time.Hour)}
 	m.s.Answer = m.answer
 	m.Broker = amqptest.New(t, m.s)
 	return m
@@ -32,14 +33,14 @@ func artemis(t *testing.T) *manages {
 
 func (m *manages) answer(address string, q amqptest.Question) (bool, string) {
 	switch {
-	case address != managementAddress || q.Text("_AMQ_ResourceName") != "broker":
+	case address != manage.ArtemisAddress || q.Text("_AMQ_ResourceName") != "broker":
 		return false, `["unknown"]`
 	case q.Text("_AMQ_Attribute") == "uptimeMillis":
 		return true, fmt.Sprintf("[%d]", time.Since(m.born).Milliseconds())
 	case q.Text("_AMQ_Attribute") == "nodeID":
 		return true, `["node"]`
 	}
-	c := counters{Depth: count(m.Depth("TEST"))}
+	c := manage.Queue{Depth: manage.Count(m.Depth("TEST"))}
 	c.Added = c.Depth + 100 // of former runs
 	if m.asked.Add(1) > 1 {
 		m.change(&c)
@@ -53,16 +54,16 @@ func (m *manages) answer(address string, q amqptest.Question) (bool, string) {
 // surplus; and messages that the broker removed are named.
 func TestLedger(t *testing.T) {
 	for name, c := range map[string]struct {
-		change  func(*counters)
+		change  func(*manage.Queue)
 		want    takt.Ledger
 		stored  uint64
 		warning string
 	}{
-		"honest":  {func(*counters) {}, takt.Ledger{}, 203, ""},
-		"lost":    {func(c *counters) { c.Added -= 3 }, takt.Ledger{Missing: 3}, 200, "ledger_missing"},
-		"doubled": {func(c *counters) { c.Added += 4 }, takt.Ledger{Surplus: 4}, 207, "ledger_surplus"},
-		"expired": {func(c *counters) { c.Expired = 5 }, takt.Ledger{Expired: 5}, 203, "ledger_expired"},
-		"dead":    {func(c *counters) { c.Dead = 6 }, takt.Ledger{Dead: 6}, 203, "ledger_dead"},
+		"honest":  {func(*manage.Queue) {}, takt.Ledger{}, 203, ""},
+		"lost":    {func(c *manage.Queue) { c.Added -= 3 }, takt.Ledger{Missing: 3}, 200, "ledger_missing"},
+		"doubled": {func(c *manage.Queue) { c.Added += 4 }, takt.Ledger{Surplus: 4}, 207, "ledger_surplus"},
+		"expired": {func(c *manage.Queue) { c.Expired = 5 }, takt.Ledger{Expired: 5}, 203, "ledger_expired"},
+		"dead":    {func(c *manage.Queue) { c.Dead = 6 }, takt.Ledger{Dead: 6}, 203, "ledger_dead"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := artemis(t)
@@ -87,7 +88,7 @@ func TestLedger(t *testing.T) {
 // A queue may count a message after its acknowledgement.
 func TestLedgerWaits(t *testing.T) {
 	m := artemis(t)
-	m.change = func(c *counters) {
+	m.change = func(c *manage.Queue) {
 		if m.asked.Load() < 4 {
 			c.Added--
 		}
@@ -105,7 +106,7 @@ func TestNoLedger(t *testing.T) {
 	refusal := &wire.Error{Condition: "amqp:unauthorized-access", Description: "not you"}
 	for name, change := range map[string]func(*amqptest.Script, *Options){
 		"another broker": func(s *amqptest.Script, _ *Options) { s.Properties = nil },
-		"refused":        func(s *amqptest.Script, _ *Options) { s.Refuse, s.Refused = refusal, managementAddress },
+		"refused":        func(s *amqptest.Script, _ *Options) { s.Refuse, s.Refused = refusal, manage.ArtemisAddress },
 		"no":             func(s *amqptest.Script, _ *Options) { s.Answer = answers(false, `["no"]`) },
 		"nonsense":       func(s *amqptest.Script, _ *Options) { s.Answer = answers(true, `[{"data":[`) },
 		"nothing":        func(s *amqptest.Script, _ *Options) { s.Answer = answers(true, ``) },
@@ -177,33 +178,33 @@ func TestLedgerAfterRestart(t *testing.T) {
 	d := destination{name: "TEST"}
 	for name, c := range map[string]struct {
 		receives bool
-		was, is  counters
+		was, is  manage.Queue
 		arrived  uint64
 		want     takt.Ledger
 		stored   int // negative: unknown
 		fails    bool
 	}{
-		"all there":             {was: counters{Depth: 7}, is: counters{Depth: 107}, stored: 100},
-		"perhaps there":         {is: counters{Depth: 105}, stored: 105},
-		"twice":                 {is: counters{Depth: 112}, want: takt.Ledger{Surplus: 2}, stored: 112},
-		"none":                  {is: counters{}, want: takt.Ledger{Missing: 100}},
-		"less than before":      {was: counters{Depth: 50}, is: counters{Depth: 20}, want: takt.Ledger{Missing: 80}, stored: -1},
-		"expired since":         {is: counters{Depth: 90, Expired: 10}, want: takt.Ledger{Expired: 10}, stored: 100},
-		"others receive":        {is: counters{Depth: 90, Delivered: 10}, fails: true},
-		"others wait":           {is: counters{Depth: 100, Consumers: 1}, fails: true},
-		"received":              {receives: true, is: counters{Consumers: 1, Delivered: 60}, arrived: 100, stored: -1},
-		"some received":         {receives: true, is: counters{Consumers: 1, Depth: 5}, arrived: 80, want: takt.Ledger{Missing: 15}, stored: -1},
-		"others received, too":  {receives: true, is: counters{Consumers: 2}, arrived: 80, fails: true},
-		"received and are dead": {receives: true, is: counters{Consumers: 1, Dead: 20}, arrived: 80, want: takt.Ledger{Dead: 20}, stored: -1},
+		"all there":             {was: manage.Queue{Depth: 7}, is: manage.Queue{Depth: 107}, stored: 100},
+		"perhaps there":         {is: manage.Queue{Depth: 105}, stored: 105},
+		"twice":                 {is: manage.Queue{Depth: 112}, want: takt.Ledger{Surplus: 2}, stored: 112},
+		"none":                  {is: manage.Queue{}, want: takt.Ledger{Missing: 100}},
+		"less than before":      {was: manage.Queue{Depth: 50}, is: manage.Queue{Depth: 20}, want: takt.Ledger{Missing: 80}, stored: -1},
+		"expired since":         {is: manage.Queue{Depth: 90, Expired: 10}, want: takt.Ledger{Expired: 10}, stored: 100},
+		"others receive":        {is: manage.Queue{Depth: 90, Delivered: 10}, fails: true},
+		"others wait":           {is: manage.Queue{Depth: 100, Consumers: 1}, fails: true},
+		"received":              {receives: true, is: manage.Queue{Consumers: 1, Delivered: 60}, arrived: 100, stored: -1},
+		"some received":         {receives: true, is: manage.Queue{Consumers: 1, Depth: 5}, arrived: 80, want: takt.Ledger{Missing: 15}, stored: -1},
+		"others received, too":  {receives: true, is: manage.Queue{Consumers: 2}, arrived: 80, fails: true},
+		"received and are dead": {receives: true, is: manage.Queue{Consumers: 1, Dead: 20}, arrived: 80, want: takt.Ledger{Dead: 20}, stored: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			r := &run{o: NewProducer(), before: &reading{at: now, uptime: time.Hour, queues: map[destination]counters{d: c.was}}}
+			r := &run{o: NewProducer(), before: &manage.Reading{At: now, Uptime: time.Hour, Queues: map[string]manage.Queue{d.name: c.was}}}
 			b := books{acked: 100, uncertain: 10}
 			if r.o.receives = c.receives; c.receives {
 				b.consumers = 1
 			}
-			after := &reading{at: now.Add(time.Minute), uptime: 30 * time.Second, queues: map[destination]counters{d: c.is}}
+			after := &manage.Reading{At: now.Add(time.Minute), Uptime: 30 * time.Second, Queues: map[string]manage.Queue{d.name: c.is}}
 			l, err := r.compare(after, map[destination]books{d: b}, c.arrived)
 			if (err != nil) != c.fails {
 				t.Fatal(err)
@@ -224,10 +225,10 @@ func TestLedgerAfterRestart(t *testing.T) {
 // The readings of two brokers, or of a queue and the one that replaced it, say nothing.
 func TestLedgerOfTwo(t *testing.T) {
 	d, now := destination{name: "TEST"}, time.Now()
-	read := func(node, id string, added count) *reading {
-		return &reading{at: now, node: node, uptime: time.Hour, queues: map[destination]counters{d: {ID: id, Added: added}}}
+	read := func(node, id string, added manage.Count) *manage.Reading {
+		return &manage.Reading{At: now, Node: node, Uptime: time.Hour, Queues: map[string]manage.Queue{d.name: {ID: id, Added: added}}}
 	}
-	for _, after := range []*reading{read("other", "1", 120), read("node", "2", 120), read("node", "", 0), read("node", "1", 5)} {
+	for _, after := range []*manage.Reading{read("other", "1", 120), read("node", "2", 120), read("node", "", 0), read("node", "1", 5)} {
 		r := &run{o: NewProducer(), before: read("node", "1", 20)}
 		if l, err := r.compare(after, map[destination]books{d: {acked: 100}}, 0); err == nil {
 			t.Errorf("%+v: %+v", after, l)

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
 )
@@ -49,6 +51,9 @@ type Produce struct {
 	Priority          int
 	Plain             bool // no stamps
 	InDoubt           string
+	Management        string // URL; "": Artemis is asked, and no other broker
+
+	manager *manage.RabbitMQ // nil: without Management
 }
 
 // Consume are the flags of whatever receives.
@@ -165,6 +170,7 @@ func (o *Options) Shape(e *engine.Options) {
 // Validate reports every fault at once.
 func (o *Options) Validate(args []string) []error {
 	faults := slices.Clone(o.shapeFault)
+	o.Broker.managed = strings.HasPrefix(o.Management, "https:")
 	faults.Add(o.Broker.validate()...)
 	o.checkNumbers(&faults)
 	list, bad := parseDestinations(args, o.Durable && o.sends, o.NumDestinations)
@@ -173,6 +179,7 @@ func (o *Options) Validate(args []string) []error {
 	if o.receives {
 		o.checkConsumers(&faults)
 	}
+	faults.Add(o.readManagement())
 	return faults
 }
 
@@ -232,6 +239,9 @@ func (o *Options) shares() bool {
 // Secrets implements takt.Secretive.
 func (o *Options) Secrets() []string {
 	list := append(o.Password.Secrets(), o.Broker.broker.secrets()...)
+	if o.manager != nil {
+		list = append(list, o.manager.Secrets()...)
+	}
 	return append(list, o.Consume.broker.secrets()...)
 }
 

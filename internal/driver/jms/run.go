@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -30,9 +31,9 @@ type run struct {
 	next      int // index of the next producer; only for the pacer
 	credit    starvation
 	outages   *outage.Log
-	before    *reading // the broker's counters before the run; nil: unknown
-	unread    error    // why before is nil; nil: a consumer
-	slow      bool     // the broker has counters, and did not answer in time
+	before    *manage.Reading // the broker's counters before the run; nil: unknown
+	unread    error           // why before is nil; nil: a consumer
+	slow      bool            // the broker has counters, and did not answer in time
 
 	sink     takt.Sink
 	tally    tally

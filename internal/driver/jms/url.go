@@ -37,8 +37,9 @@ type Broker struct {
 	CA             string // a PEM file
 	Insecure       bool
 
-	flag   string // flag that sets the URL
-	broker broker
+	flag    string // flag that sets the URL
+	managed bool   // the flags of TLS are for --management, too
+	broker  broker
 }
 
 // defaultURL is artemis perf's default.
@@ -200,7 +201,7 @@ func (b *Broker) parseMember(text string, shared url.Values) (broker, error) {
 func (b *Broker) readTLS() error {
 	config := b.broker.tls
 	if config == nil {
-		if b.CA != "" || b.Insecure {
+		if (b.CA != "" || b.Insecure) && !b.managed {
 			return value.About(fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag), b.flag)
 		}
 		return nil
@@ -208,18 +209,31 @@ func (b *Broker) readTLS() error {
 	if b.CA == "" {
 		return nil
 	}
-	pem, err := os.ReadFile(b.CA)
+	roots, err := b.authorities()
 	if err != nil {
-		return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+		return err
 	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
-	}
+	config.RootCAs = roots
 	for i := range b.broker.others {
 		b.broker.others[i].tls = config
 	}
 	return nil
+}
+
+// authorities reads --tls-ca-cert; nil: those of the system.
+func (b *Broker) authorities() (*x509.CertPool, error) {
+	if b.CA == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(b.CA)
+	if err != nil {
+		return nil, value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
+	}
+	return roots, nil
 }
 
 // dial connects to one member; o has the other settings.

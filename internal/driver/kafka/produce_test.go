@@ -177,6 +177,48 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// A header with placeholders has another value in each record, with each client, wherever the stamp is.
+func TestHeadersOfTheirOwn(t *testing.T) {
+	c := broker(t)
+	for _, client := range clients() {
+		for _, message := range []string{"", "short"} {
+			t.Run(client+message, func(t *testing.T) {
+				o := producerOf(c)
+				o.Client, o.Topic, o.BatchSize = client, "headers-"+client+message, 10
+				o.Create = cluster.Create{On: true, Partitions: 2, Replication: 1}
+				if message != "" {
+					o.Messages = []string{message}
+				}
+				o.Headers = produce.Headers{{Key: "fixed", Value: []byte("b")}, {Key: "own", Value: []byte("n{{.Seq}}")}}
+				if r := run(t, o, requests(40)); r.Counts.OK != 40 {
+					t.Fatalf("counts %+v, errors %+v", r.Counts, r.Errors)
+				}
+				seen := map[string]bool{}
+				for _, records := range read(t, c, 40, kgo.ConsumeTopics(o.Topic)) {
+					for _, r := range records {
+						list := r.Headers
+						if _, inValue := cluster.ReadStamp(r.Value); !inValue {
+							if _, ok := cluster.ReadStamp(list[0].Value); !ok || list[0].Key != cluster.StampHeader {
+								t.Fatalf("headers %v", list)
+							}
+							list = list[1:]
+						}
+						if len(list) != 2 || list[0].Key != "fixed" || string(list[0].Value) != "b" || list[1].Key != "own" {
+							t.Fatalf("headers %v", list)
+						}
+						seen[string(list[1].Value)] = true
+					}
+				}
+				for i := range 40 {
+					if !seen[fmt.Sprint("n", i)] {
+						t.Errorf("no record %d: %v", i, seen)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestPlain(t *testing.T) {
 	c := broker(t)
 	o := producerOf(c)

@@ -2,14 +2,17 @@ package kafka
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
@@ -141,5 +144,39 @@ func TestRecordedFaults(t *testing.T) {
 	q.Capture, q.Group, q.Topics, q.CaptureSize = "x", "g", twoTopics, 10
 	if faults := q.Validate(nil); len(faults) != 3 {
 		t.Error(faults)
+	}
+}
+
+// Records that are due while the broker does not answer have a limit in bytes, and all are written later. They
+// waited for the broker, so they do not count as takt's lateness.
+func TestRecordedIsBounded(t *testing.T) {
+	c := broker(t, kfake.SeedTopics(3, "again"))
+	path := filepath.Join(t.TempDir(), "large.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(f, `{"takt_capture":1,"topic":"t","partitions":3}`)
+	large := strings.Repeat("x", 9000)
+	for i := range 90 {
+		fmt.Fprintf(f, `{"t":%d,"p":%d,"v":"%s"}`+"\n", 1_700_000_000_000+i, i%3, large)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var first sync.Once
+	c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		first.Do(func() { time.Sleep(time.Second) })
+		return nil, nil, false
+	})
+	p := producerOf(c)
+	p.Topic, p.Recorded.File, p.Recorded.Most, p.Timeout = "again", path, 200_000, time.Minute
+	plan := plan(t, p, func(*engine.Options) {})
+	if plan.Source, err = p.Source(t.Context(), plan.Source); err != nil {
+		t.Fatal(err)
+	}
+	r := drivertest.Make(t, plan)
+	if r.Counts.OK != 90 || !r.Warned("recorded_bound") || r.Latency["send_delay"].Max < 500_000 {
+		t.Errorf("counts %+v, errors %v, warnings %v, send delay %+v", r.Counts, r.Errors, r.Warnings, r.Latency["send_delay"])
 	}
 }

@@ -51,7 +51,7 @@ func ledger(l takt.Ledger) string {
 	for _, v := range []struct {
 		n    uint64
 		name string
-	}{{l.Missing, "missing"}, {l.Surplus, "surplus"}, {l.Expired, "expired"}, {l.Dead, "dead"}} {
+	}{{l.Missing, "missing"}, {l.Surplus, "surplus"}, {l.Expired, "expired"}, {l.Dead, "dead"}, {l.Removed, "removed"}} {
 		if v.n > 0 {
 			s += fmt.Sprintf(", %d %s", v.n, v.name)
 		}

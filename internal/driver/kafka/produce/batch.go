@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/kafka"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // pending is an operation that is due and not written yet.
@@ -32,6 +33,8 @@ type content struct {
 	key   []byte // nil: no key
 	value []byte
 	stamp []byte // stamp in the header; nil: in the value, or no stamp
+
+	headers []kgo.RecordHeader // without the stamp; nil: all records have the same
 }
 
 // batch is the records that one writer writes together. It is reused, so its memory grows to
@@ -49,6 +52,7 @@ type batch struct {
 	records  []record  // records of ops; empty for a uniform batch, unless it fails
 	contents []content // contents of ops, for a client library
 	keys     []byte    // keys of the records
+	tail     tail      // headers of a record, where they differ
 	parts    []*part   // parts, each for a partition; they contain the records' values
 	spare    []*part
 	byPlace  []*part        // the newest parts by partition, if records have keys
@@ -163,9 +167,12 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
 	headers, stampAt := w.tail, w.stampAt
-	if w.text.recorded != nil {
+	switch {
+	case w.text.recorded != nil:
 		one := w.text.recorded.of(op.seq)
 		headers, stampAt = one.Headers, one.StampAt
+	case w.text.headers.values != nil:
+		headers = b.tail.make(&w.text.headers, w.stampHeader, op.seq)
 	}
 	value, tail := p.End(w.text.append(p.Begin(key, size, headers), size, op.seq), headers)
 	if size == kafka.Null {
@@ -186,6 +193,9 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 		}
 	}
 	if w.library {
+		if w.text.headers.values != nil {
+			m.headers = w.text.headers.of(op.seq)
+		}
 		b.contents = append(b.contents, m)
 	}
 	if !w.uniform {

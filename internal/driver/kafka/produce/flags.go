@@ -75,10 +75,10 @@ func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
 func (o *Options) addRecordFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}} or user-{{zipf 1000 1.1}}; it chooses the partition")
 	fs.Var(value.Share(&o.Tombstones), "tombstones", "send `SHARE` of the records, such as 5%, with a key and no value: a compacted topic deletes their keys")
-	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
+	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; the value may have placeholders as --key has; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")
-	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free. At a rate 5ms sends as Java's producer does, in batches of 16 KiB")
+	fs.Var(lingerFlag{value.Duration(&o.Linger)}, "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free. At a rate 5ms sends as Java's producer does, in batches of 16 KiB")
 	fs.Var(onFlag{&o.Idempotence, &o.idempotence}, "idempotence", "let brokers drop what a retry wrote twice; the default with --required-acks all, except with sarama")
 	fs.Lookup("idempotence").NoOptDefVal = "true"
 	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")

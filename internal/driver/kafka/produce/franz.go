@@ -78,8 +78,12 @@ func (f *franz) write(b *batch) {
 			s.headers[i] = kgo.RecordHeader{Key: cluster.StampHeader, Value: m.stamp}
 			out.Headers = s.headers[i : i+1]
 		}
-		if fixed := b.worker.headers; len(fixed) > 0 {
-			out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)], fixed...)
+		own := m.headers
+		if own == nil {
+			own = b.worker.text.headers.fixed
+		}
+		if len(own) > 0 {
+			out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)], own...)
 		}
 	}
 	for i := range b.contents {

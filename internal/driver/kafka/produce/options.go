@@ -93,7 +93,7 @@ func New() *Options {
 	return &Options{
 		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
 		Acks: AcksLocal, Workers: 1, Writers: defaultWriter, MaxOpen: 5, Interval: 5, BatchBytes: defaultBytes, Timeout: 10 * time.Second,
-		Recorded: Recorded{Speed: 1}, Graphite: newGraphite(), Create: cluster.NewCreate(),
+		Recorded: Recorded{Speed: 1, Most: mostRecorded}, Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
 }
 
@@ -219,10 +219,15 @@ func (o *Options) shapeBatches() {
 // writersOf is the number of writers of each worker. Java's producer has as many requests in flight
 // as a connection may have, each with a batch for each partition.
 func (o *Options) writersOf(partitions int32) int {
-	if !o.filling || o.Writers != defaultWriter || o.unordered() {
+	if !o.choosesWriters() {
 		return o.Writers
 	}
 	return max(o.Writers, min(o.MaxOpen*int(partitions), mostWriters))
+}
+
+// choosesWriters reports whether the number of writers depends on that of the partitions.
+func (o *Options) choosesWriters() bool {
+	return o.filling && o.Writers == defaultWriter && !o.unordered()
 }
 
 // mostWriters is the largest number of writers that takt chooses itself.
@@ -261,11 +266,17 @@ func (o *Options) Variables() map[string]any {
 	if o.Tombstones > 0 {
 		v["tombstones"] = o.Tombstones
 	}
-	if o.Sizes != "" || o.Tombstones > 0 || o.text != nil && o.text.key != nil && o.text.key.Random() {
+	if o.Sizes != "" || o.Tombstones > 0 || o.text != nil && (o.text.key != nil && o.text.key.Random() || o.text.headers.random()) {
 		v["seed"] = o.seed
 	}
-	if o.Noop {
+	if o.choosesWriters() { // the partitions are not known yet: see extra.writers
+		v["writers_per_worker"] = "auto"
+	}
+	if o.Noop { // nobody is asked
 		v["client"] = "noop"
+		for _, name := range []string{"brokers", "tls", "sasl", "api_version"} {
+			delete(v, name)
+		}
 	}
 	if o.Transaction > 0 {
 		v["transaction_records"] = o.Transaction
@@ -286,10 +297,10 @@ func (o *Options) overhead() int {
 	return n + len(tail)
 }
 
-// tail is the bytes after the value of every record, its headers. stampAt is the offset of
+// tail is the bytes after the value of every record, its headers, or the longest of them. stampAt is the offset of
 // the stamp in the first header; 0: no stamp there.
 func (o *Options) tail() (tail []byte, stampAt int) {
-	list := o.Headers.franz()
+	list := o.text.headers.fixed
 	if o.Plain || o.inValue() {
 		return kafka.AppendHeaders(nil, list), 0
 	}
@@ -384,7 +395,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	now := time.Now()
 	p := &Run{
-		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.unordered(), apart: o.text.isKeyed() && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.writersOf(o.Partitions), batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling,
 		transaction: o.Transaction, timeout: o.Timeout,
@@ -392,7 +403,9 @@ func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	p.partitions.Store(o.Partitions)
 	p.backlog.Store(-1)
 	p.uniform = !received && !p.library && !p.apart && o.Transaction == 0
-	p.tail, p.stampAt = o.tail()
+	if p.tail, p.stampAt = o.tail(); p.stampAt > 0 {
+		p.stampHeader = kafka.AppendHeader(nil, cluster.StampHeader, make([]byte, cluster.StampBytes))
+	}
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
 		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
 	}

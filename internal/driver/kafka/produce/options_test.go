@@ -3,6 +3,7 @@ package produce
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
@@ -116,6 +117,33 @@ func TestVariables(t *testing.T) {
 	for name, v := range o.Variables() {
 		if v == "secret" {
 			t.Errorf("%s shows the password", name)
+		}
+	}
+}
+
+// Without a broker the report names none, and where takt chooses the writers it does not name another number.
+func TestVariablesOfWhatIsNotAsked(t *testing.T) {
+	o := New()
+	o.Noop = true
+	if _, named := o.Variables()["brokers"]; named {
+		t.Error("--noop names brokers")
+	}
+	o = New()
+	o.Linger = 5 * time.Millisecond
+	o.Shape(&engine.Options{Rate: engine.MustRate("100/s")})
+	if v := o.Variables()["writers_per_worker"]; v != "auto" || o.writersOf(3) != 15 {
+		t.Errorf("%v writers, %d of 3 partitions", v, o.writersOf(3))
+	}
+}
+
+// A linger without a unit could be seconds or, as in Java, milliseconds.
+func TestLingerHasAUnit(t *testing.T) {
+	for text, want := range map[string]time.Duration{"5ms": 5 * time.Millisecond, "0": 0, "1s": time.Second, "5": -1, "0.5": -1, "1e2": -1, "x": -1} {
+		o := New()
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.AddFlags(fs)
+		if err := fs.Set("linger", text); (err != nil) != (want < 0) || err == nil && o.Linger != want {
+			t.Errorf("%s: %v, %v", text, o.Linger, err)
 		}
 	}
 }

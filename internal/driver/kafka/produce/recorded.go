@@ -26,6 +26,7 @@ type Recorded struct {
 	File   string // of takt kafka consume --capture; "": none
 	Speed  float64
 	MaxGap time.Duration // longer times without records are shortened to it; 0: they are not
+	Most   int           // bytes of records that are due and not written yet
 
 	engine *engine.Options
 	ahead  *play.Ahead
@@ -90,7 +91,7 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 	if err != nil {
 		return nil, err
 	}
-	o.text.recorded = &recorded{partitions: file.Partitions, waiting: map[uint64]*capture.Record{}}
+	o.text.recorded = &recorded{partitions: file.Partitions, most: r.Most, waiting: map[uint64]*capture.Record{}}
 	r.ahead = play.NewAhead(file)
 	if err := r.ahead.Wait(ctx); err == io.EOF {
 		return nil, fmt.Errorf("%s has no records; capture a topic that has some", r.File)
@@ -160,14 +161,44 @@ type recorded struct {
 
 	mu      sync.Mutex
 	waiting map[uint64]*capture.Record
+	bytes   int  // of waiting
+	most    int  // limit of bytes
+	full    int  // spells without room for another record
+	refused bool // the last record had no room
 }
 
-// put adds the records of operations, whose own memory the engine reuses.
-func (r *recorded) put(ops []takt.Op) {
+// mostRecorded is Recorded.Most by default. --max-in-flight alone allows 100 000 records, of up to 16 MiB each.
+const mostRecorded = 64 << 20
+
+// put adds the record of an operation, whose own memory the engine reuses. It reports false if there is no
+// room.
+func (r *recorded) put(op *takt.Op) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range ops {
-		r.waiting[ops[i].Seq] = capture.Decode(ops[i].Data.(*trace.Record))
+	rec := op.Data.(*trace.Record)
+	n := len(rec.URI) + len(rec.Body) + len(rec.Header)
+	if r.bytes > 0 && r.bytes+n > r.most {
+		if !r.refused {
+			r.refused = true
+			r.full++
+		}
+		return false
+	}
+	r.refused = false
+	one := capture.Decode(rec)
+	r.waiting[op.Seq] = one
+	r.bytes += sizeOf(one)
+	return true
+}
+
+func sizeOf(one *capture.Record) int { return len(one.Key) + len(one.Value) + len(one.Headers) }
+
+// describe warns if records waited for memory.
+func (r *recorded) describe(rep *takt.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.full > 0 {
+		rep.Warn("recorded_bound", "%d times %d bytes of recorded records were due and not written: later ones had to wait, as the brokers are slower than the recorded times; lower --speed, or raise --writers-per-worker", r.full, r.most)
 	}
 }
 
@@ -181,7 +212,10 @@ func (r *recorded) of(seq uint64) *capture.Record {
 func (r *recorded) done(seq uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.waiting, seq)
+	if one := r.waiting[seq]; one != nil {
+		r.bytes -= sizeOf(one)
+		delete(r.waiting, seq)
+	}
 }
 
 // again is where a record of a file goes: to its old partition if the topic has as many as the captured one;

@@ -28,17 +28,17 @@ type Run struct {
 	run         cluster.RunID
 	firstStream int // number of the first stream of the topic
 	text        *text
-	headers     []kgo.RecordHeader // headers of every record
-	tail        []byte             // bytes after the value of every record: its headers
-	stampAt     int                // offset of the stamp in tail; 0: no stamp there
-	library     bool               // the client is a library, which encodes batches itself
-	oneWay      bool               // no acknowledgements: records end when they are written
-	plain       bool               // no stamps
-	inValue     bool               // the stamp is in the value
-	received    bool               // an operation ends with its receipt, not its acknowledgement
-	uniform     bool               // the records of a batch have one partition and one result
-	apart       bool               // a batch has several partitions, so each record has its own answer
-	unordered   bool               // writers do not wait for each other, so each has its own numbers
+	tail        []byte // bytes after the value of every record: its headers, or the longest of them
+	stampAt     int    // offset of the stamp in tail; 0: no stamp there
+	stampHeader []byte // header of the stamp; nil: none
+	library     bool   // the client is a library, which encodes batches itself
+	oneWay      bool   // no acknowledgements: records end when they are written
+	plain       bool   // no stamps
+	inValue     bool   // the stamp is in the value
+	received    bool   // an operation ends with its receipt, not its acknowledgement
+	uniform     bool   // the records of a batch have one partition and one result
+	apart       bool   // a batch has several partitions, so each record has its own answer
+	unordered   bool   // writers do not wait for each other, so each has its own numbers
 	partitions  atomic.Int32
 	byKey       kgo.TopicPartitioner
 	writers     int // largest number of batches in flight per worker
@@ -82,9 +82,6 @@ func (p *Run) started(at time.Time) {
 
 // startAll gives operations to the workers in turn.
 func (p *Run) startAll(ops []takt.Op) {
-	if p.text.recorded != nil {
-		p.text.recorded.put(ops)
-	}
 	first := p.dealt // not the operations' numbers: a shard has only every n-th
 	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {

@@ -21,6 +21,7 @@ type Runs struct {
 	names    []string // topics of list
 	rule     mix
 	parts    [][]takt.Op // operations by topic; only for the pacer
+	one      [1]takt.Op  // operation of startRecorded; only for the pacer
 	log      *outage.Log
 	graphite *graphite // nil: no Graphite
 	traffic  *cluster.Traffic
@@ -98,10 +99,25 @@ const (
 
 // Client is r as the engine sees it.
 func (r *Runs) Client() *takt.AsyncClient {
-	return &takt.AsyncClient{
+	c := &takt.AsyncClient{
 		StartAll: r.startAll, Started: r.started, Flush: r.flush, Close: r.close,
 		Collects: min(r.list[0].linger/collectPart, mostCollects), // all topics have the same
 	}
+	if r.list[0].text.recorded != nil {
+		c.StartAll, c.Start = nil, r.startRecorded
+	}
+	return c
+}
+
+// startRecorded starts an operation of a file, which has one topic, if its record has room.
+func (r *Runs) startRecorded(op *takt.Op) error {
+	p := r.list[0]
+	if !p.text.recorded.put(op) {
+		return takt.ErrBusy
+	}
+	r.one[0] = *op
+	p.startAll(r.one[:])
+	return nil
 }
 
 // Outage is takt.Driver.Outage.
@@ -221,6 +237,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 		extra["topics"] = topics
 	}
 	extra["run"], extra["batches"], extra["payload_bytes"] = first.run.String(), batches, bytes
+	extra["writers"] = r.writers()
 	if n := r.traffic.Closed.Load(); n > 0 {
 		extra["connections_closed"] = n
 	}
@@ -229,6 +246,9 @@ func (r *Runs) Describe(rep *takt.Report) {
 			rep.Warn("broke_off", "the run ended before its time: %v", *gone)
 			break
 		}
+	}
+	if recorded := first.text.recorded; recorded != nil {
+		recorded.describe(rep)
 	}
 	r.describeBacklog(rep)
 	r.describeOutages(rep)

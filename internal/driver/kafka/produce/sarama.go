@@ -36,7 +36,11 @@ func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.Pro
 		if c.stamp != nil {
 			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(cluster.StampHeader), Value: c.stamp})
 		}
-		m.Headers = append(m.Headers, fixed...)
+		if c.headers != nil {
+			m.Headers = append(m.Headers, saramaHeaders(c.headers)...)
+		} else {
+			m.Headers = append(m.Headers, fixed...)
+		}
 		s.list = append(s.list, m)
 	}
 	return s.list
@@ -73,7 +77,7 @@ func (o *Options) saramaConfig() *sarama.Config {
 type saramaClient struct {
 	client  sarama.Client
 	topic   string
-	headers []sarama.RecordHeader
+	headers []sarama.RecordHeader // of every record
 	batches chan *batch
 }
 
@@ -82,7 +86,7 @@ func (o *Options) openSarama() (*saramaClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &saramaClient{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.writersOf(o.Partitions))}, nil
+	return &saramaClient{client: c, topic: o.Topic, headers: saramaHeaders(o.text.headers.fixed), batches: make(chan *batch, o.writersOf(o.Partitions))}, nil
 }
 
 // write implements client.

@@ -20,6 +20,7 @@ type text struct {
 	recorded *recorded // records of a file; nil: none
 	fixed    []string
 	key      *payload.Template // nil: records have no key
+	headers  headers
 }
 
 // size is how many bytes message seq has; kafka.Null: it is a tombstone.
@@ -136,11 +137,13 @@ func (o *Options) readText(seed uint64) (*text, error) {
 	}
 	t.graves = newGraves(o.Tombstones, seed)
 	t.equal = t.random != nil && t.sizes == nil && t.graves.limit == 0
-	if o.Key == "" {
-		return t, nil
-	}
 	env := payload.Env{Seed: seed}
 	var err error
-	t.key, err = env.Parse("--key", o.Key)
-	return t, value.About(err, "key")
+	if o.Key != "" {
+		if t.key, err = env.Parse("--key", o.Key); err != nil {
+			return nil, value.About(err, "key")
+		}
+	}
+	t.headers, err = readHeaders(&env, o.Headers)
+	return t, err
 }
