@@ -2,6 +2,8 @@
 package embedded
 
 import (
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -22,12 +24,13 @@ var inOurWords = strings.NewReplacer(
 )
 
 // Program is the path of the main package, so that results of different programs are not
-// compared.
+// compared. A program that was built from a list of files has the name of its own file.
 func Program() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Path
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Path == "command-line-arguments" {
+		return filepath.Base(os.Args[0])
 	}
-	return ""
+	return info.Path
 }
 
 // Version is the version of the module takt in this program.
