@@ -2,8 +2,6 @@
 package embedded
 
 import (
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -24,13 +22,12 @@ var inOurWords = strings.NewReplacer(
 )
 
 // Program is the path of the main package, so that results of different programs are not
-// compared. A program that was built from a list of files has the name of its own file.
+// compared.
 func Program() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Path == "command-line-arguments" {
-		return filepath.Base(os.Args[0])
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Path
 	}
-	return info.Path
+	return ""
 }
 
 // Version is the version of the module takt in this program.

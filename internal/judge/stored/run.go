@@ -118,10 +118,14 @@ func (r *Run) Target() string {
 // Program is the name of the program that performed the operations of a run with these variables; "":
 // takt itself did.
 func Program(variables map[string]any) string {
-	if name, _ := variables["name"].(string); name != "" {
-		return path.Base(name) // of a main package
+	name, _ := variables["name"].(string)
+	switch {
+	case name == "command-line-arguments": // it was built from a list of files
+		return ""
+	case name == "", strings.Contains(name, " "): // a text of load.Plan.Name
+		return name
 	}
-	return ""
+	return path.Base(name) // of a main package
 }
 
 // Invalid reports whether the verdict of the run is invalid.
