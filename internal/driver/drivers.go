@@ -55,6 +55,10 @@ type Load struct {
 	Plans func() bool
 	Plan  func(ctx context.Context, w io.Writer, src takt.Source) error
 
+	// Ends reports, after Validate, whether the run ends by itself also without a duration and a
+	// number of operations.
+	Ends func() bool
+
 	// Run makes the run of a plan in another process, instead of engine.Run with a driver: Open is
 	// then not called, and the source of the plan not used.
 	Run func(ctx context.Context, p engine.Plan, stderr io.Writer) (*takt.Report, error)
@@ -128,7 +132,7 @@ func Table() []Row {
 				o.Stdin = stdin
 				return Load{
 					Options: o, Stdin: o.StdinReaders, SetStep: o.SetStep, Plans: o.Plans, Plan: o.Plan,
-					Source: o.Source, Look: o.Look, ShowsRows: o.ShowsRows,
+					Source: o.Source, Look: o.Look, ShowsRows: o.ShowsRows, Ends: o.Ends,
 				}
 			},
 		},
@@ -146,7 +150,7 @@ func Table() []Row {
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source}
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
@@ -160,7 +164,7 @@ func Table() []Row {
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
 				o := consume.New()
-				return Load{Options: o, Unused: o.Unused, NoAnswer: o.NoAnswer}
+				return Load{Options: o, Unused: o.Unused, NoAnswer: o.NoAnswer, Ends: func() bool { return o.Exit }}
 			},
 		},
 		{
@@ -173,7 +177,7 @@ func Table() []Row {
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source}
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{

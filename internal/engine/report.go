@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/verdict"
@@ -37,7 +38,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	r.plan.addresses.report(rep)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
-		rep.Warn("arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)
+		rep.Warn("arrived", "the driver says of %s that the answer came before the request was sent, or after the answer was read: that cannot be, and is not believed; correct what sets Result.Arrived", figure.Plural(n, "operation"))
 	}
 	if f := r.plan.Driver.Finish; f != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
@@ -56,7 +57,7 @@ func (r *run) closed() bool { return !r.receiveOnly() && r.plan.Closed() }
 // asides reports what the flow counts besides operations.
 func asides(rep *takt.Report, late, received uint64) {
 	if late > 0 {
-		rep.Warn("list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", late)
+		rep.Warn("list_late", "operations waited %s for the list that they come from: that time is in response time, and neither the target's nor the generator's", figure.Plural(late, "time"))
 	}
 	if received > 0 {
 		rep.Extra["received"] = received

@@ -3,6 +3,7 @@
 package figure
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -17,6 +18,14 @@ const mostDigits = 17
 
 // Duration writes d with three significant digits.
 func Duration(d time.Duration) string { return Micros(float64(d) / 1e3) }
+
+// Plural writes a count and its noun: 1 loop, 2 loops.
+func Plural[N int | uint64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
 
 // Micros writes a latency in microseconds with three significant digits and its own unit: 940ns,
 // 1.2ms, 31s.

@@ -59,6 +59,7 @@ type Crowd struct {
 
 	mu     sync.Mutex
 	users  map[string]*User
+	gone   map[string]struct{} // keys of users that were forgotten and may come again; at most mostGone
 	seats  []*seat
 	empty  []*seat           // seats without a user
 	idle   seat              // start of the ring of resting seats: idle.older is the newest, idle.newer the oldest
@@ -69,7 +70,7 @@ type Crowd struct {
 
 // Seen is what a run saw of its users.
 type Seen struct {
-	Users   uint64 // users; one that was forgotten and came again counts again
+	Users   uint64 // users; one that was forgotten and came again counts once, of the first mostGone that were forgotten
 	Open    int    // largest number of connections at once
 	Idled   uint64 // connections that were closed because their users were idle
 	Evicted uint64 // connections of idle users that were closed because others needed a connection
@@ -77,9 +78,12 @@ type Seen struct {
 	Crowded uint64 // operations whose users waited for a connection
 }
 
+// mostGone limits the forgotten users whose keys a crowd remembers, to some 100 MB.
+const mostGone = 1 << 20
+
 // New returns a crowd without users.
 func New(o Options) *Crowd {
-	c := &Crowd{o: o, users: map[string]*User{}}
+	c := &Crowd{o: o, users: map[string]*User{}, gone: map[string]struct{}{}}
 	c.idle.newer, c.idle.older = &c.idle, &c.idle
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -139,7 +143,9 @@ func (c *Crowd) user(key []byte) *User {
 			u.Memory = c.o.Memory()
 		}
 		c.users[u.Key] = u
-		c.seen.Users++
+		if _, back := c.gone[u.Key]; !back {
+			c.seen.Users++
+		}
 	}
 	return u
 }
@@ -161,7 +167,7 @@ func (c *Crowd) sit(u *User) bool {
 	case c.idle.newer != &c.idle:
 		s = c.idle.newer
 		s.unlink()
-		c.leave(s)
+		c.leave(s, false)
 		c.seen.Evicted++
 	default:
 		return false
@@ -171,11 +177,15 @@ func (c *Crowd) sit(u *User) bool {
 	return true
 }
 
-// leave takes a seat from its resting user. Its connection must be closed before its next use.
-func (c *Crowd) leave(s *seat) {
+// leave takes a seat from its resting user, who may come back unless it has gone for good. The connection
+// must be closed before its next use.
+func (c *Crowd) leave(s *seat, gone bool) {
 	s.user.seat = nil
-	if c.o.Memory == nil {
+	if gone || c.o.Memory == nil {
 		delete(c.users, s.user.Key)
+	}
+	if !gone && c.o.Memory == nil && len(c.gone) < mostGone {
+		c.gone[s.user.Key] = struct{}{}
 	}
 	s.user, s.since = nil, time.Time{}
 }
@@ -260,8 +270,7 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 	switch {
 	case c.queue.Len() > 0 && !c.closed:
 	case leaves:
-		c.leave(s)
-		delete(c.users, u.Key)
+		c.leave(s, true)
 		c.vacate(s)
 		return op, false
 	default:
@@ -269,9 +278,7 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 		return op, false
 	}
 	other := c.queue.Pop()
-	if c.leave(s); leaves {
-		delete(c.users, u.Key)
-	}
+	c.leave(s, leaves)
 	s.user, other.seat = other, s
 	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
 	c.done.Add(1)
@@ -311,7 +318,7 @@ func (c *Crowd) sweep(now time.Time) bool {
 		return false
 	}
 	s.unlink()
-	c.leave(s)
+	c.leave(s, false)
 	c.seen.Idled++
 	c.mu.Unlock()
 	c.mu.Lock()

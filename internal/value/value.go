@@ -4,6 +4,7 @@
 package value
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -208,12 +209,23 @@ func Lookup(p *string, advice string) Flag {
 
 // Store is where runs are kept: a file, or the URL of a cluster.
 func Store(p *string) Flag {
-	return Offering(word{p, func(text string) []Name {
+	return Offering(storeWord{word{p, func(text string) []Name {
 		if strings.Contains(text, "://") {
 			return []Name{{Private, "a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]"}, {Loads, text}}
 		}
 		return file(Writes)(text)
-	}}, "elasticsearch://", "opensearch://")
+	}}}, "elasticsearch://", "opensearch://")
+}
+
+// storeWord refuses none: other flags have it, and it would be the name of a file here.
+type storeWord struct{ word }
+
+// Set implements pflag.Value.
+func (s storeWord) Set(text string) error {
+	if text == "none" {
+		return errors.New("none would be the name of a file; to store nothing use --no-store, and for such a file write ./none")
+	}
+	return s.word.Set(text)
 }
 
 // List is a repeatable flag of texts that name nothing outside of takt.

@@ -41,6 +41,7 @@ type Env struct {
 	Live     io.Writer              // gets the run as lines of live.Feed; nil: nobody else shows the run
 	Unstored io.Writer              // for messages that a run could not be stored; nil: Stderr
 	Side     Side                   // what the run is a part of; nil: it is a run of its own
+	MustEnd  bool                   // the run must end by itself: another one follows it
 	Fleet    *fleet.Gatherer        // makes the runs of load commands on other machines; nil: they run here
 	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
 	Session  bool                   // a session of takt server runs the command; it types commands without takt

@@ -1,6 +1,7 @@
 package loadcmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -54,6 +55,7 @@ func (l *load) validate(args []string) []error {
 	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
 	faults = append(faults, l.checkFleet()...)
+	faults = core.AppendError(faults, l.checkEnd())
 	for _, d := range l.outputs.Opened {
 		faults = core.AppendError(faults, overwrites(d, args))
 		if d.Format.Asked && l.driver.Look == nil {
@@ -61,6 +63,14 @@ func (l *load) validate(args []string) []error {
 		}
 	}
 	return faults
+}
+
+// checkEnd refuses a run without an end where another run is to follow.
+func (l *load) checkEnd() error {
+	if !l.env.MustEnd || !l.engine.Endless() || l.driver.Ends != nil && l.driver.Ends() {
+		return nil
+	}
+	return errors.New("the load has no end, so the next run would never begin; give its length with --duration, or its number of operations with -n")
 }
 
 // resolveShard replaces --shard auto and --run-group auto by what the environment says, for commands

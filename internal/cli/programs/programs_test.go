@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/programs"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/bench"
@@ -84,6 +85,9 @@ func TestLoad(t *testing.T) {
 	}
 	if r.Kind != "bench" || r.Counts.OK != 50 || r.Counts.Failed != 50 || r.Errors[0].Class != "unlucky" || r.Variables["host"] != "there:1" || r.Variables["fail"] != true {
 		t.Errorf("%s: %+v %+v %v", r.Kind, r.Counts, r.Errors, r.Variables)
+	}
+	if run := stored.RunOf(r); run.Target() != "programs.test there:1/x" { // the main package of this test
+		t.Errorf("the target is %q", run.Target())
 	}
 	if strings.Contains(out, "hunter2secret") {
 		t.Errorf("the report has the password: %s", out)
@@ -181,5 +185,14 @@ func TestWithoutPath(t *testing.T) {
 		if code != 2 || strings.Contains(said, `unknown command "mine"; did you mean takt ./mine?`) != c.hint {
 			t.Errorf("%q: %d: %s", c.args, code, said)
 		}
+	}
+}
+
+// An answer about a program has its name.
+func TestTargetOfAnswers(t *testing.T) {
+	me := self(t)
+	_, out, said := takter(t, true, "capacity", "--slo", "p50<60s,errors<90%", "--start", "50/s", "--max", "50/s", "--repeats", "1", "-z", "300ms", "--warmup", "0", "--pause", "0", "--no-store", "-o", "text", "--", me, "there:1")
+	if !strings.Contains(out, "capacity programs.test there:1") {
+		t.Errorf("%s%s", out, said)
 	}
 }

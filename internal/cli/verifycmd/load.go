@@ -23,7 +23,9 @@ func (v *verifyCommand) checkLoad(command []string) error {
 	if !v.git.on() {
 		words = v.line(words, v.base[0])
 	}
-	rows, err := v.env.LoadSettings(words)
+	env := v.env
+	env.MustEnd = true
+	rows, err := env.LoadSettings(words)
 	if err != nil {
 		return err
 	}

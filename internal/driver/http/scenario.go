@@ -15,9 +15,9 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/session"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
-	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -44,9 +44,8 @@ type scenario struct {
 
 // stepFigures are what a run saw of a step.
 type stepFigures struct {
-	ok, failed, skipped uint64
-	early               uint64 // skipped in the warm-up
-	response, service   *hist.Histogram
+	steps.Figures
+	early uint64 // skipped in the warm-up
 }
 
 // visit is one round of a user.
@@ -156,7 +155,7 @@ func (s *scenario) render(t *turn) error {
 // source makes operations of the rounds.
 func (s *scenario) source(base takt.Source) takt.Source {
 	visits := map[uint64]*visit{} // only the source uses it
-	steps := users.Steps{Data: func(round uint64, step int, last bool) any {
+	order := users.Steps{Data: func(round uint64, step int, last bool) any {
 		v := visits[round]
 		if v == nil {
 			v = &visit{number: round, key: strconv.AppendUint(nil, round, 10)}
@@ -168,16 +167,16 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		return &turn{visit: v, step: step, last: last}
 	}, Over: func(round uint64) { delete(visits, round) }}
 	for _, at := range s.steps {
-		steps.Think = append(steps.Think, at.think)
+		order.Think = append(order.Think, at.think)
 	}
-	s.figures = make([]stepFigures, len(s.steps))
-	for i := range s.figures {
-		s.figures[i].response, s.figures[i].service = hist.New(), hist.New()
+	s.figures = nil
+	for _, at := range s.steps {
+		s.figures = append(s.figures, stepFigures{Figures: steps.New(at.name)})
 	}
 	if s.users == 0 {
-		return users.NewRounds(base, steps)
+		return users.NewRounds(base, order)
 	}
-	s.closed = users.NewCircles(base, steps, s.users)
+	s.closed = users.NewCircles(base, order, s.users)
 	return s.closed
 }
 
@@ -223,7 +222,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if f := &s.figures[t.step]; op.Due >= warmup {
-			f.skipped++
+			f.Skipped++
 		} else {
 			f.early++
 		}
@@ -245,12 +244,12 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		s.mu.Lock()
 		f := &s.figures[t.step]
 		if failed {
-			f.failed++
+			f.Failed++
 		} else {
-			f.ok++
+			f.OK++
 		}
-		f.response.Record(at.Sub(s.begun) - op.Due)
-		f.service.Record(at.Sub(t.visit.sent))
+		f.Response.Record(at.Sub(s.begun) - op.Due)
+		f.Service.Record(at.Sub(t.visit.sent))
 		s.mu.Unlock()
 	}
 	if s.closed != nil {
@@ -266,22 +265,14 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 func (s *scenario) finish(r *takt.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []any
+	var list []steps.Figures
 	var skipped, early uint64
-	for i := range s.figures {
-		f := &s.figures[i]
-		row := map[string]any{"step": float64(i + 1), "name": s.steps[i].name, "ok": float64(f.ok), "failed": float64(f.failed), "skipped": float64(f.skipped)}
-		for kind, h := range map[string]*hist.Histogram{"response": f.response, "service": f.service} {
-			for q, at := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} {
-				if h.Count() > 0 {
-					row[kind+"_"+q+"_us"] = hist.Micros(h.Quantile(at))
-				}
-			}
-		}
-		skipped, early = skipped+f.skipped, early+f.early
-		list = append(list, row)
+	for _, f := range s.figures {
+		skipped, early = skipped+f.Skipped, early+f.early
+		list = append(list, f.Figures)
 	}
-	r.Extra["steps"] = list
+	r.Extra[steps.Key] = steps.Rows(list)
+	s.noteThinking(r)
 	if skipped+early == 0 {
 		return
 	}
@@ -289,6 +280,23 @@ func (s *scenario) finish(r *takt.Report) {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "dropped" })
 	}
 	r.Warn("steps_skipped", "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", skipped+early)
+}
+
+// longThinking is the share of a run for which rounds may go on after the last one has begun, before the
+// report says what that does to the rates.
+const longThinking = 0.1
+
+// noteThinking says that think times make a run longer than its schedule, which lowers rates over the
+// whole run.
+func (s *scenario) noteThinking(r *takt.Report) {
+	var think time.Duration
+	for _, at := range s.steps {
+		think += at.think
+	}
+	if s.closed != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
+		return
+	}
+	r.Warn("think_times", "a round lasts %v with its think times, so the run ends that much later than its schedule, with fewer and fewer steps: its rates are means over all that time, and lower than those of the schedule; make the run longer", think)
 }
 
 // scenarioCodec is the codec of a connection for the steps of a scenario.

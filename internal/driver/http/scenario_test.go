@@ -183,6 +183,19 @@ func TestStepsWait(t *testing.T) {
 	}
 }
 
+// Long think times lower the rates of a run, and the report says so.
+func TestThinkTimesLowerRates(t *testing.T) {
+	ok := func(http.ResponseWriter, *http.Request) {}
+	if r := scenarioRun(t, "--rate 100/s -n 2", "GET /a\n\nGET /b\n@think 100ms\n", ok); !r.Warned("think_times") {
+		t.Errorf("of %v/s of 100/s: %v", *r.Rate.Intended, r.Warnings)
+	}
+	for _, flags := range []string{"--rate 100/s -n 40", "-c 1 -n 2"} {
+		if r := scenarioRun(t, flags, "GET /a\n\nGET /b\n@think 10ms\n", ok); r.Warned("think_times") {
+			t.Errorf("%s: %v", flags, r.Warnings)
+		}
+	}
+}
+
 func TestScenarioFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "no step in it",

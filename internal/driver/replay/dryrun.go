@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
@@ -70,7 +71,7 @@ func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
 	case e.Rate.Given():
 		pace = "at " + e.Rate.String()
 	}
-	fmt.Fprintf(w, "plan: %d requests %s, the last due after %s", n, pace, due(last))
+	fmt.Fprintf(w, "plan: %s %s, the last due after %s", figure.Plural(n, "request"), pace, due(last))
 	if s := last.Seconds(); s > 0 && n > 1 {
 		fmt.Fprintf(w, ", %s on average", schedule.FormatRate(float64(int(float64(n-1)/s*1000+0.5))/1000))
 	}

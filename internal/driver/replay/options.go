@@ -109,8 +109,10 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 	switch {
 	case len(args) == 0:
 		return []error{errors.New("neither a log nor a URL is given; write takt replay access.log http://127.0.0.1:8080/")}
-	case len(args) == 1 || strings.Contains(args[0], "://"):
-		return []error{fmt.Errorf("%q is given; write the log first and the URL last: takt replay access.log http://127.0.0.1:8080/", args)}
+	case strings.Contains(args[0], "://"):
+		return []error{fmt.Errorf("the first argument, %q, is a URL, and must be a log; the URL comes last: takt replay access.log http://127.0.0.1:8080/", args[0])}
+	case len(args) == 1:
+		return []error{fmt.Errorf("there is one argument, %q; write a log and then the URL: takt replay access.log http://127.0.0.1:8080/", args[0])}
 	}
 	o.logs = args[:len(args)-1]
 	url := args[len(args)-1]

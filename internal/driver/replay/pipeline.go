@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
@@ -157,7 +158,7 @@ func (p *pipeline) Close() error {
 // text is the account on one line.
 func (a account) text() string {
 	c, s := &a.lines, &a.selected
-	text := fmt.Sprintf("%d lines, %d requests", c.Lines, c.Records)
+	text := figure.Plural(c.Lines, "line") + ", " + figure.Plural(c.Records, "request")
 	for _, count := range []struct {
 		n    uint64
 		form string

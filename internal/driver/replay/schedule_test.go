@@ -142,8 +142,9 @@ func TestFaults(t *testing.T) {
 		want  string
 	}{
 		{"", nil, "neither a log nor a URL"},
-		{"", []string{log}, "write the log first and the URL last"},
-		{"", []string{url, log}, "write the log first and the URL last"},
+		{"", []string{log}, "there is one argument, "},
+		{"", []string{url, log}, `the first argument, "` + url + `", is a URL, and must be a log`},
+		{"", []string{url}, `"` + url + `", is a URL, and must be a log`},
 		{"", []string{log + "x", url}, "cannot read the log"},
 		{"", []string{".", url}, "is a folder"},
 		{"", []string{log, "http://127.0.0.1/?a=b"}, "has a query"},
@@ -193,7 +194,7 @@ func TestNothing(t *testing.T) {
 	if len(faults) > 0 || err != nil {
 		t.Fatal(faults, err)
 	}
-	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 requests, 1 bad, 1 by status, such as ") {
+	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 request, 1 bad, 1 by status, such as ") {
 		t.Error(err)
 	}
 }

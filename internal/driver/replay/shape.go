@@ -63,6 +63,9 @@ func (o *Options) Shape(e *engine.Options) {
 	}
 }
 
+// Ends is driver.Load.Ends: a log ends, unless it is followed or begins again.
+func (o *Options) Ends() bool { return !o.Seed.Tail && !o.Seed.Rewind }
+
 // isRate reports whether a flag is a rate, or 0 for no rate. NaN must be refused: --tps NaN would
 // replay at the recorded times.
 func isRate(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }

@@ -222,7 +222,7 @@ func TestMoreUsersThanConnections(t *testing.T) {
 func TestIdleUsers(t *testing.T) {
 	s := newArrivals(t, func(string, int) {})
 	r := replay(t, "--per client --user-idle 20ms", usersLog(t, 3, 1, 300*time.Millisecond), s.URL).report
-	if u := r.Extra["users"].(map[string]any); r.Counts.OK != 3 || u["connections_idled"] != uint64(2) || len(s.conns["u0"]) != 3 {
+	if u := r.Extra["users"].(map[string]any); r.Counts.OK != 3 || u["connections_idled"] != uint64(2) || u["count"] != uint64(1) || len(s.conns["u0"]) != 3 {
 		t.Errorf("%+v, %v, %v", r.Counts, u, s.conns)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/answer"
@@ -97,6 +98,7 @@ func capacityCurve(c capacity.Answer) block {
 		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
 	b := block{Legend: []legend{{"dotkey", "response " + c.Statistic}, {"ring", "service " + c.Statistic}}}
+	b.Legend = append(b.Legend, capacityFit(d, c, x, y)...)
 	b.Legend = append(b.Legend, capacityLimits(d, c, x, y, bound)...)
 	for i, s := range c.Steps {
 		response, service := c.Shown(s)
@@ -116,6 +118,22 @@ func capacityCurve(c capacity.Answer) block {
 	b.Picture = d.svg("response and service time over the offered rate; the table has the steps", "")
 	b.Help = "Steps above the picture are drawn at its upper edge. Grey steps do not count: the generator or its host shaped them."
 	return b
+}
+
+// capacityFit draws the fitted curve with its band.
+func capacityFit(d *drawing, c capacity.Answer, x, y scale) []legend {
+	var line, band, lower []point
+	for _, p := range c.Fit() {
+		at := x.at(p.Rate)
+		line, band, lower = append(line, point{from: at, y: y.at(p.Time)}), append(band, point{from: at, y: y.at(p.High)}), append(lower, point{from: at, y: y.at(p.Low)})
+	}
+	if line == nil {
+		return nil
+	}
+	slices.Reverse(lower)
+	d.line(append(band, lower...), "fit-band")
+	d.line(line, "fit")
+	return []legend{{"fit-band", "fitted response " + c.Statistic + " and its 95 % band"}}
 }
 
 func stepID(i int) string { return fmt.Sprintf("step-%d", i+1) }

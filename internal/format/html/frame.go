@@ -47,6 +47,7 @@ func (f *Frame) Page(w io.Writer, p Page) error {
 // Live writes the page of a run that goes on, or whose process has ended without a report. r is its report
 // so far, and ran its length so far.
 func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool) error {
+	ran = ran.Round(100 * time.Millisecond)
 	d, err := runPage(r)
 	if err != nil {
 		return err
@@ -61,8 +62,8 @@ func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool)
 		d.Headline = fmt.Sprintf("The process of the run ended without a report. This is what its journal has, up to %v; takt runs recovers the run.", ran)
 	}
 	so := ran.String() + " so far"
-	if all, ok := r.Variables["duration_s"].(float64); ok {
-		so += " of " + page.Span(r.WarmupS+all)
+	if all, ok := r.Variables["duration_s"].(float64); ok { // the last second ends after the schedule
+		so = min(ran, page.Seconds(r.WarmupS+all)).String() + " so far of " + page.Span(r.WarmupS+all)
 	}
 	d.Subtitle = append(d.Subtitle[:1], so)
 	if n := len(d.Cards); n > 0 {

@@ -250,6 +250,21 @@ func TestLiveWarmup(t *testing.T) {
 	}
 }
 
+// The length of a run in progress is rounded, and not above that of the whole.
+func TestLiveLength(t *testing.T) {
+	for ran, want := range map[time.Duration]string{8058292691: "8s so far of 8s", 3051234567: "3.1s so far of 8s"} {
+		r := run(3, 10)
+		r.WarmupS, r.Variables["duration_s"] = 0, 8.0
+		var b strings.Builder
+		if err := new(html.Frame).Live(&b, r, ran, false); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("after %v there is no %q", ran, want)
+		}
+	}
+}
+
 // The page loads nothing: the policy forbids it, and no address is in it.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, run(3, 10))

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -119,13 +118,8 @@ func Span(s float64) string {
 	return d
 }
 
-// Plural writes a count and its noun: 1 loop, 2 loops.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+// Plural is figure.Plural.
+func Plural(n int, noun string) string { return figure.Plural(n, noun) }
 
 // Float writes v with all its digits, Count a count.
 func Float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
@@ -21,7 +22,7 @@ func SVG(w io.Writer, c capacity.Answer, title string) error {
 
 // Size of the picture, and corners of the plot in it, in pixels.
 const (
-	svgWidth, svgHeight = 760, 510
+	svgWidth, svgHeight = 760, 530
 	plotLeft, plotRight = 80.0, 740.0
 	plotTop, plotBottom = 60.0, 400.0
 )
@@ -62,6 +63,7 @@ func (d *drawing) draw(c capacity.Answer, title string) {
 		d.axes()
 		d.limits(c)
 		d.knee(c)
+		d.fit(c.Fit())
 		d.points(c)
 		d.legend(c)
 	} else {
@@ -96,6 +98,24 @@ func (d *drawing) knee(c capacity.Answer) {
 	}
 	d.segment(d.x(*c.Knee), plotTop, d.x(*c.Knee), plotBottom, `stroke="#93c" stroke-dasharray="4 4"`)
 	d.text(d.x(*c.Knee), plotTop-4, "middle", "knee")
+}
+
+// fit draws the fitted curve with its band. What is above the picture is at its upper edge.
+func (d *drawing) fit(curve []capacity.FitPoint) {
+	var middle, band strings.Builder
+	letter := "M"
+	for _, p := range curve {
+		fmt.Fprintf(&middle, "%s%.1f %.1f", letter, d.x(p.Rate), d.y(p.Time))
+		fmt.Fprintf(&band, "%s%.1f %.1f", letter, d.x(p.Rate), d.y(p.High))
+		letter = "L"
+	}
+	for _, p := range slices.Backward(curve) {
+		fmt.Fprintf(&band, "L%.1f %.1f", d.x(p.Rate), d.y(p.Low))
+	}
+	if curve != nil {
+		d.linef(`<path d="%sZ" fill="#1f6feb" fill-opacity="0.15"/>`, band.String())
+		d.linef(`<path d="%s" fill="none" stroke="#1f6feb" stroke-opacity="0.7"/>`, middle.String())
+	}
 }
 
 // limits draws the limit of the SLO, the sustainable rate with its interval, and the line of
@@ -137,7 +157,7 @@ func (d *drawing) points(c capacity.Answer) {
 
 // legend explains the marks below the plot.
 func (d *drawing) legend(c capacity.Answer) {
-	const first, second, third = plotBottom + 58, plotBottom + 78, plotBottom + 98
+	const first, second, third, fourth = plotBottom + 58, plotBottom + 78, plotBottom + 98, plotBottom + 118
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="#1f6feb"/>`, plotLeft, first-4)
 	d.text(plotLeft+10, first, "start", "response "+c.Statistic+" over the offered rate")
 	d.linef(`<path d="M%.1f %.1fl6 6m0-6l-6 6" stroke="#1f6feb" stroke-width="1.5"/>`, plotLeft+247, first-7)
@@ -146,4 +166,7 @@ func (d *drawing) legend(c capacity.Answer) {
 	d.text(plotLeft+440, first, "start", "service "+c.Statistic)
 	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; violet: knee; grey dashes: limit line of the runs")
 	d.text(plotLeft, third, "start", "triangle: above the picture; grey mark: invalid, the generator shaped it")
+	if c.Fit() != nil {
+		d.text(plotLeft, fourth, "start", "blue line: response "+c.Statistic+" as the runs near the limit show it, with its 95 % confidence band")
+	}
 }

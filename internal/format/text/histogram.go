@@ -45,7 +45,7 @@ func distribution(p *page.Page, r *takt.Report, h *hist.Histogram) {
 func edges(h *hist.Histogram, u page.Unit) []float64 {
 	low, p99, high := hist.Micros(h.Buckets()[0].To), hist.Micros(h.Quantile(0.99)), hist.Micros(h.Max())
 	var list []float64
-	for _, edge := range append(steps(low, p99, bodyBins), steps(p99, high, tailBins)...) {
+	for _, edge := range append(ratios(low, p99, bodyBins), ratios(p99, high, tailBins)...) {
 		if len(list) == 0 || u.Aligned(list[len(list)-1]) != u.Aligned(edge) {
 			list = append(list, edge)
 		} else {
@@ -55,8 +55,8 @@ func edges(h *hist.Histogram, u page.Unit) []float64 {
 	return list
 }
 
-// steps returns n values in equal ratios, from from (exclusive) to to.
-func steps(from, to float64, n int) []float64 {
+// ratios returns n values in equal ratios, from from (exclusive) to to.
+func ratios(from, to float64, n int) []float64 {
 	if from <= 0 || to <= from {
 		return []float64{to}
 	}

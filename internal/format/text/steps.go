@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // stepsOf are the steps of a scenario, Report.Extra["steps"], also of a stored report.
 func stepsOf(r *takt.Report) (list []map[string]any) {
-	all, _ := r.Extra["steps"].([]any)
+	all, _ := r.Extra[steps.Key].([]any)
 	for _, one := range all {
 		if step, ok := one.(map[string]any); ok {
 			list = append(list, step)

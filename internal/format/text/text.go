@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -171,12 +173,13 @@ func PartOf(r *takt.Report) string {
 // words of their own; these are the ones in use.
 func Target(r *takt.Report) string {
 	text := func(key string) string { s, _ := r.Variables[key].(string); return s }
-	words := []string{text("method"), text("host") + text("path")}
+	words := []string{stored.Program(r.Variables), text("method"), text("host") + text("path")}
 	for _, key := range []string{"apm_host", "brokers", "broker", "topic", "queue", "destination"} {
 		if s := text(key); s != "" {
 			words = append(words, strings.ReplaceAll(key, "_", " ")+" "+s)
 		}
 	}
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	return page.Clean(strings.Join(words, " "))
 }
 

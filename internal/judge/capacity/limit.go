@@ -59,8 +59,10 @@ func (l *level) mean(figure func(Step) float64) float64 {
 type limit struct {
 	low, high *level // neighbours: low meets the SLO, high breaks it; nil: no level does
 	rate      float64
-	interval  Range   // empty: there are too few runs, or they scatter too much
-	steep     float64 // slope of the line ÷ the least slope that gives an interval
+	interval  Range    // empty: there are too few runs, or they scatter too much
+	steep     float64  // slope of the line ÷ the least slope that gives an interval
+	near      []*level // through which the line goes, by rising rate
+	line      line
 }
 
 // limitOf fits margins that never fall as the rate rises. The limit lies between the two levels where
@@ -162,6 +164,7 @@ func neighbours(levels []*level, at int) []*level {
 // that goes far beyond low and high is dropped: the measurements there say more.
 func (l *limit) cross(levels []*level) {
 	line := newLine(levels)
+	l.near, l.line = levels, line
 	l.rate = math.Sqrt(l.low.rate * l.high.rate)
 	if line.slope > 0 {
 		l.rate = min(l.high.rate, max(l.low.rate, line.x-line.y/line.slope))
@@ -228,6 +231,15 @@ func (f line) steep() float64 {
 		return 0
 	}
 	return f.slope / (stats.StudentQuantile(0.5+sure/2, float64(f.n-2)) * math.Sqrt(f.variance/f.sxx))
+}
+
+// band returns the confidence band of the line at a rate, for at least three runs: of the mean margin
+// there (Draper & Smith, 1.4). fieller finds the rates at which it contains 0.
+func (f line) band(rate float64) (low, middle, high float64) {
+	off := rate - f.x
+	middle = f.y + f.slope*off
+	half := stats.StudentQuantile(0.5+sure/2, float64(f.n-2)) * math.Sqrt(f.variance*(1/float64(f.n)+off*off/f.sxx))
+	return middle - half, middle, middle + half
 }
 
 // fieller returns the interval of the rate at which the line crosses 0. ok is false with only two

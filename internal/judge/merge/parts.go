@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -152,7 +153,8 @@ func (all errorSums) list() []takt.ErrorClass {
 	return list
 }
 
-// wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards. Numbers
+// wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards, and the
+// steps of a scenario. Numbers
 // stay with their shard, under "parts", because only the driver knows whether they are sums, means
 // or maxima.
 func wholeExtra(list []shard) map[string]any {
@@ -161,6 +163,13 @@ func wholeExtra(list []shard) map[string]any {
 		if agreed(name, v, list) {
 			extra[name] = v
 		}
+	}
+	var extras []map[string]any
+	for _, s := range list {
+		extras = append(extras, s.Extra)
+	}
+	if rows, ok := steps.Merge(extras); ok {
+		extra[steps.Key] = rows
 	}
 	oneHost := !slices.ContainsFunc(list, func(s shard) bool { return s.Generator.HostClass != list[0].Generator.HostClass })
 	var parts []any

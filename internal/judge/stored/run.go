@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"path"
 	"strings"
 	"time"
 
@@ -110,7 +111,21 @@ func CutShort(r *takt.Report) string {
 // Target names what the run loaded, as its variables do; "": they do not say it.
 func (r *Run) Target() string {
 	text := func(name string) string { s, _ := r.Settings.Variables[name].(string); return s }
-	return cmp.Or(text("host")+text("path"), text("apm_host"), text("topic"), text("destinations"), text("log"))
+	target := cmp.Or(text("host")+text("path"), text("apm_host"), text("topic"), text("destinations"), text("log"))
+	return strings.TrimSpace(Program(r.Settings.Variables) + " " + target)
+}
+
+// Program is the name of the program that performed the operations of a run with these variables; "":
+// takt itself did.
+func Program(variables map[string]any) string {
+	name, _ := variables["name"].(string)
+	switch {
+	case name == "command-line-arguments": // it was built from a list of files
+		return ""
+	case name == "", strings.Contains(name, " "): // a text of load.Plan.Name
+		return name
+	}
+	return path.Base(name) // of a main package
 }
 
 // Invalid reports whether the verdict of the run is invalid.

@@ -80,7 +80,7 @@ func TestSeconds(t *testing.T) {
 	c, err := Seconds(&b, &tracetest.List{Records: records})
 	const want = secondsHead + `2024-01-01 23:59:59 0.260000 0.040000 0 100 3 1 4 0.300155 0.500171
 2024-01-02 00:00:00 1.000000 0.000000 0 100 1 0 0 1.000342 1.000342
-2024-01-02 00:00:02 0.000000 0.000000 0 0 1 1 2.5 0 0
+2024-01-02 00:00:02 - - 0 0 1 1 2.5 - -
 `
 	if err != nil || b.String() != want || c != (SecondsCounts{Rows: 3, Requests: 5, Errors: 2, NotFound: 1}) {
 		t.Errorf("got\n%swant\n%s%+v %v", &b, want, c, err)
@@ -125,4 +125,33 @@ func untimed(t *testing.T) *reader.Reader {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A log of milliseconds has latencies of 0, which are not 1 ns.
+func TestLatencyOfZero(t *testing.T) {
+	var records []trace.Record
+	for _, latency := range []time.Duration{0, 0, time.Millisecond} {
+		r := tracetest.At(0, "/")
+		r.Latency = latency
+		records = append(records, r)
+	}
+	s, err := Survey(&tracetest.List{Records: records})
+	var b bytes.Buffer
+	if err := errors.Join(err, s.WriteText(&b)); err != nil || s.Latency.P50 != 0 || s.Latency.Max < 1000 || !strings.Contains(b.String(), "p50 0µs") {
+		t.Errorf("%+v %v\n%s", s.Latency, err, &b)
+	}
+}
+
+// What Seconds writes can be read again, also without a latency: it is unknown then.
+func TestSecondsWithoutLatency(t *testing.T) {
+	r := tracetest.At(0, "/")
+	r.Latency, r.Transfer = trace.Unknown, trace.Unknown
+	var b bytes.Buffer
+	if _, err := Seconds(&b, &tracetest.List{Records: []trace.Record{r}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := ReadSeconds(&b, time.UTC)
+	if err != nil || len(rows) != 1 || rows[0].Mean != 0 || rows[0].P99 != 0 || rows[0].Requests != 1 {
+		t.Errorf("%+v %v", rows, err)
+	}
 }

@@ -28,8 +28,8 @@ type SecondsCounts struct {
 // Seconds writes a row for each second in which a request started: means of latency
 // and xfertime in seconds, sleeptime 0, mean of bytes, number of requests and of
 // errors, mean of the offered rate (0: unknown), p50 and p99 of latency + xfertime
-// in seconds. Every column includes failed requests; a mean of no values is 0. The stream
-// must be in order, as after order.Timed.
+// in seconds. Every column includes failed requests. A time of no values is "-", another mean
+// of no values is 0. The stream must be in order, as after order.Timed.
 func Seconds(dst io.Writer, src trace.Stream) (SecondsCounts, error) {
 	out := bufio.NewWriterSize(dst, 64<<10)
 	_, _ = out.WriteString(secondsHead) // Flush returns an error
@@ -129,20 +129,26 @@ func (s *secondRow) add(r *trace.Record) {
 
 func (s *secondRow) append(dst []byte, second time.Time) []byte {
 	dst = second.AppendFormat(dst, "2006-01-02 15:04:05 ")
-	dst = strconv.AppendFloat(dst, s.latency.value(), 'f', 6, 64)
-	dst = strconv.AppendFloat(append(dst, ' '), s.transfer.value(), 'f', 6, 64)
+	dst = appendSeconds(dst, s.latency.value(), s.latency.n)
+	dst = appendSeconds(append(dst, ' '), s.transfer.value(), max(s.latency.n, s.transfer.n))
 	dst = append(dst, " 0 "...)
 	dst = strconv.AppendFloat(dst, s.size.value(), 'f', 0, 64)
 	dst = strconv.AppendUint(append(dst, ' '), s.requests, 10)
 	dst = strconv.AppendUint(append(dst, ' '), s.errors, 10)
 	dst = strconv.AppendFloat(append(dst, ' '), math.Round(s.offered.value()*1e3)/1e3, 'f', -1, 64)
 	for _, q := range []float64{0.5, 0.99} {
-		dst = append(dst, ' ')
-		if s.h.Count() == 0 {
-			dst = append(dst, '0')
-			continue
-		}
-		dst = strconv.AppendFloat(dst, s.h.Quantile(q).Seconds(), 'f', 6, 64)
+		dst = appendSeconds(append(dst, ' '), s.h.Quantile(q).Seconds(), int(s.h.Count()))
 	}
 	return append(dst, '\n')
+}
+
+// noTime stands for a time that no request of the second has.
+const noTime = "-"
+
+// appendSeconds writes a time of n requests.
+func appendSeconds(dst []byte, seconds float64, n int) []byte {
+	if n == 0 {
+		return append(dst, noTime...)
+	}
+	return strconv.AppendFloat(dst, seconds, 'f', 6, 64)
 }

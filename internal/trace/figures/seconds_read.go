@@ -14,7 +14,7 @@ import (
 // SecondRow is a row of Seconds.
 type SecondRow struct {
 	At                time.Time
-	Mean              float64 // latency + xfertime, s
+	Mean              float64 // latency + xfertime, s; 0: unknown
 	Bytes             float64 // the mean
 	Requests, Errors  uint64
 	Offered, P50, P99 float64 // requests per second, s, s; 0: unknown
@@ -65,6 +65,9 @@ func secondOf(words []string, zone *time.Location) (row SecondRow, err error) {
 	row.At, err = time.ParseInLocation("2006-01-02 15:04:05", words[0]+" "+words[1], zone)
 	faults := []error{err}
 	number := func(i int) float64 {
+		if words[i] == noTime {
+			return 0
+		}
 		v, err := strconv.ParseFloat(words[i], 64)
 		if err == nil && !(v >= 0 && v < 1e15) {
 			err = fmt.Errorf("%q is out of range", words[i])

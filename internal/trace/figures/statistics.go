@@ -116,8 +116,19 @@ func Survey(src trace.Stream) (Statistics, error) {
 	if span := s.Last.Sub(s.First).Seconds(); span > 0 {
 		s.MeanPerS = float64(rates.sum-1) / span
 	}
-	s.Bytes, s.Latency = sizes.distribution(), latency.Summary()
+	s.Bytes, s.Latency = sizes.distribution(), withZeros(latency.Summary())
 	return s, err
+}
+
+// withZeros makes 0 of latencies that a histogram has as its lowest value, 1 ns: no log is that fine, and
+// one of milliseconds has many zeros.
+func withZeros(l takt.Latency) takt.Latency {
+	for _, v := range []*float64{&l.Min, &l.Mean, &l.P50, &l.P75, &l.P90, &l.P95, &l.P99, &l.P99_9, &l.P99_99, &l.Max} {
+		if *v <= hist.Micros(hist.Lowest) {
+			*v = 0
+		}
+	}
+	return l
 }
 
 func (s *Statistics) noteGap(before trace.Place, r *trace.Record) {

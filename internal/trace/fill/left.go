@@ -11,6 +11,7 @@ import (
 type Left struct {
 	Untimed uint64            // records from rows of the load format with bad times
 	Headers map[string]uint64 // header lines that the requests lack, by name
+	NoUnit  uint64            // whole numbers at the ends of lines: a time, perhaps, of a unit that nobody names
 }
 
 // LeaveOut counts a header line that the request lacks.
@@ -24,6 +25,7 @@ func (l *Left) LeaveOut(header string) {
 // Add adds the counts of another file. It does not change the map of either.
 func (l *Left) Add(o Left) {
 	l.Untimed += o.Untimed
+	l.NoUnit += o.NoUnit
 	sum := maps.Clone(l.Headers)
 	if sum == nil && len(o.Headers) > 0 {
 		sum = map[string]uint64{}

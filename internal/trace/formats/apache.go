@@ -216,8 +216,11 @@ func setTail(f *fill.Line, v []byte) error {
 	unit := time.Second
 	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
 		v, unit = ms, time.Millisecond
-	} else if bytes.IndexByte(v, '.') < 0 {
-		return nil // a number without a point may be anything, such as Apache's %D
+	} else if bytes.IndexByte(v, '.') < 0 { // it may be anything, such as Apache's %D
+		if len(v) > 0 && stamp.Digits(v) >= 0 {
+			f.Left.NoUnit++
+		}
+		return nil
 	}
 	for _, b := range v {
 		if !stamp.IsDigit(b) && b != '.' {

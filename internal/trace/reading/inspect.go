@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace/faults"
 	"github.com/taktload/takt/internal/trace/reader"
 )
@@ -25,7 +26,7 @@ func (l *Log) Inspected() (list []Inspected) {
 		if i < len(l.watches) {
 			in.Faults = append(in.Faults, l.watches[i].Found()...)
 			if part, ok := l.watches[i].Longest(); ok {
-				in.Longest = fmt.Sprintf("%d requests in %v, %s", part.N, part.Length(), part.Flags())
+				in.Longest = fmt.Sprintf("%s in %v, %s", figure.Plural(part.N, "request"), part.Length(), part.Flags())
 			}
 		}
 		list = append(list, in)
@@ -52,8 +53,11 @@ func fileFaults(name, format string, c reader.Counts) (list []faults.Fault) {
 	if e.FirstBad > 0 && e.FirstBad != e.Cut && c.Bad < c.Lines {
 		add("begin", 1, e.FirstBad, "truncated: the first line is not complete, so the log may begin earlier")
 	}
+	if c.NoUnit > 0 {
+		add("unit", c.NoUnit, 0, "the whole number at the end of %s is not used, because its unit is not known; if it is a time, name it: --format '%%h %%l %%u %%t \"%%r\" %%>s %%b \"%%{Referer}i\" \"%%{User-Agent}i\" %%D' (%%D: µs, %%{ms}T: ms, %%T: s)", figure.Plural(c.NoUnit, "line"))
+	}
 	if e.Holes > 0 {
-		add("hole", e.Holes, 0, "truncated: NUL bytes before %d lines; the log was emptied while the server wrote to it (copytruncate)", e.Holes)
+		add("hole", e.Holes, 0, "truncated: NUL bytes before %s; the log was emptied while the server wrote to it (copytruncate)", figure.Plural(e.Holes, "line"))
 	}
 	if len(e.Others) > 0 {
 		n := 0
@@ -62,7 +66,7 @@ func fileFaults(name, format string, c reader.Counts) (list []faults.Fault) {
 			n += e.Others[other]
 			names = append(names, fmt.Sprintf("%s %d", other, e.Others[other]))
 		}
-		add("mixed", uint64(n), 0, "mixed formats: of the first %d lines that are not %s, %d are of another format (%s)", e.Tried, reader.Shown(format), n, strings.Join(names, ", "))
+		add("mixed", uint64(n), 0, "mixed formats: of the first %s not in the format %s, %d are of another format (%s)", figure.Plural(e.Tried, "line"), reader.Shown(format), n, strings.Join(names, ", "))
 	}
 	return list
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/faults"
 	"github.com/taktload/takt/internal/trace/fieldmap"
@@ -207,7 +208,7 @@ func (l *Log) Formats() string {
 // lines that were stored.
 func (l *Log) WriteText(w io.Writer) error {
 	c, s := l.Counts(), l.selection.Counts()
-	b := fmt.Appendf(nil, "%d lines of %s: %d requests", c.Lines, l.Formats(), c.Records)
+	b := fmt.Appendf(nil, "%s of %s: %s", figure.Plural(c.Lines, "line"), l.Formats(), figure.Plural(c.Records, "request"))
 	for _, count := range []struct {
 		n    uint64
 		form string

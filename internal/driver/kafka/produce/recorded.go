@@ -74,6 +74,9 @@ func (o *Options) checkRecorded(faults *value.Faults) {
 	}
 }
 
+// Ends is driver.Load.Ends.
+func (o *Options) Ends() bool { return o.Recorded.File != "" }
+
 // Source is driver.Load.Source: the records of the file, at their recorded times or at those of base.
 func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
 	r := &o.Recorded

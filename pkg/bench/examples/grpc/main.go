@@ -1,87 +1,58 @@
-// Command grpc benchmarks a gRPC server with unary calls over several channels:
+// Command grpc loads a gRPC server with unary calls over several channels:
 //
-//	go run . --host localhost --port 50051 --c 4 --concurrency 20 --throughput 10000
+//	go build -o grpc . && takt ./grpc --rate 20k/s -z 10s -c 20 --channels 4 127.0.0.1:50051
 //
-// The call is the health check, which most servers offer; put your own in the
-// place of check. It is a module of its own, so that takt does not depend on gRPC.
+// The call is the health check, which most servers offer; put your own in its place.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"fmt"
-	"net"
-	"os"
-	"strconv"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	health "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/taktload/takt/pkg/bench"
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 func main() {
-	host := flag.String("host", "localhost", "of the server")
-	port := flag.Int("port", 50051, "of the server")
-	n := flag.Int("c", 1, "number of channels")
-	bench.DefineBenchmarkFlags()
-	flag.Parse()
-	c, err := dial(net.JoinHostPort(*host, strconv.Itoa(*port)), *n)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	defer c.close()
-	bench.BenchmarkCmd(c)
+	channels := flag.Int("channels", 1, "connections, which the workers share in turn")
+	bench.Main(func(args []string) (*takt.Driver, error) { return open(args, *channels) })
 }
 
-// channels are connections to one server. A connection carries many calls at once;
-// with one alone its lock and its TCP window can be the limit.
-type channels []*grpc.ClientConn
-
-// dial makes n channels. They connect with their first call.
-func dial(addr string, n int) (channels, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("%d channels cannot carry a call; give at least 1", n)
+func open(args []string, channels int) (*takt.Driver, error) {
+	if len(args) != 1 || channels < 1 {
+		return nil, errors.New("give the address of the server, such as 127.0.0.1:50051, and at least 1 of --channels")
 	}
-	var all channels
-	for range n {
-		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	all := make([]*grpc.ClientConn, channels) // a channel carries many calls; alone, its lock can be the limit
+	for i := range all {
+		c, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
-			all.close()
 			return nil, err
 		}
-		all = append(all, conn)
+		all[i] = c
 	}
-	return all, nil
-}
-
-func (c channels) close() {
-	for _, conn := range c {
-		_ = conn.Close() // the run is over
-	}
-}
-
-// ExecuteRequest implements bench.RequestHandler.
-func (c channels) ExecuteRequest(localIndex int) error {
-	return c.ExecuteRequestContext(context.Background(), localIndex)
-}
-
-// ExecuteRequestContext implements bench.ContextHandler. Each worker takes the
-// channels in turn.
-func (c channels) ExecuteRequestContext(ctx context.Context, localIndex int) error {
-	return check(ctx, c[localIndex%len(c)])
-}
-
-// check is one call.
-func check(ctx context.Context, conn *grpc.ClientConn) error {
-	answer, err := health.NewHealthClient(conn).Check(ctx, &health.HealthCheckRequest{})
-	if err != nil {
+	d := load.Workers(func(worker int) (load.Func, func() error, error) {
+		client := health.NewHealthClient(all[worker%channels])
+		return func(ctx context.Context, _ *takt.Op, _ *takt.Result) error {
+			answer, err := client.Check(ctx, &health.HealthCheckRequest{})
+			if err == nil && answer.Status != health.HealthCheckResponse_SERVING {
+				return load.Failed(strings.ToLower(answer.Status.String()), errors.New("the server is "+answer.Status.String()))
+			}
+			return load.Failed(strings.ToLower(status.Code(err).String()), err)
+		}, nil, nil
+	})
+	d.Close = func() (err error) {
+		for _, c := range all {
+			err = errors.Join(err, c.Close())
+		}
 		return err
 	}
-	if answer.Status != health.HealthCheckResponse_SERVING {
-		return fmt.Errorf("the server is %v", answer.Status)
-	}
-	return nil
+	return d, nil
 }

@@ -8,14 +8,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	healthserver "google.golang.org/grpc/health"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 
-	"github.com/taktload/takt/pkg/bench"
+	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // asProgram makes this test binary the example itself.
@@ -66,63 +68,63 @@ func serve(t *testing.T, state health.HealthCheckResponse_ServingStatus) (addr s
 	return l.Addr().String(), calls
 }
 
-func run(t *testing.T, addr string) *bench.Result {
+func run(t *testing.T, addr string, channels int) *takt.Report {
 	t.Helper()
-	c, err := dial(addr, 3)
+	d, err := open([]string{addr}, channels)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
-	r, err := bench.Benchmark{Concurrency: 1, Throughput: 1000, Duration: 300 * time.Millisecond, Handler: c}.Run(t.Context())
+	s := schedule.Constant(1000, 0)
+	s.Limit = 300
+	r, err := load.Run(t.Context(), load.Plan{Driver: d, Schedule: s, Workers: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// One worker goes through the three channels in turn.
-func TestChannelsInTurn(t *testing.T) {
+// The driver passes takt's suite, against a server in this process.
+func TestRealGRPC(t *testing.T) {
+	addr, _ := serve(t, health.HealthCheckResponse_SERVING)
+	exampletest.Example{
+		Name: "gRPC, health check", Where: addr, Down: exampletest.Nobody(t),
+		Open: func(args []string) (*takt.Driver, error) { return open(args, 1) },
+	}.Test(t)
+}
+
+// Workers share the channels.
+func TestChannels(t *testing.T) {
 	addr, calls := serve(t, health.HealthCheckResponse_SERVING)
-	if r := run(t, addr); r.TotalRequests != 300 || r.Errors != 0 || r.Omitted != 0 {
-		t.Errorf("%d requests, %d errors, %d omitted: %v", r.TotalRequests, r.Errors, r.Omitted, r.Report.Errors)
-	}
-	for from, n := range calls.of {
-		if n != 100 {
-			t.Errorf("%d calls came from %s, want 100", n, from)
-		}
+	if r := run(t, addr, 3); r.Counts.OK != 300 {
+		t.Errorf("%+v: %v", r.Counts, r.Errors)
 	}
 	if len(calls.of) != 3 {
-		t.Errorf("%d connections, want 3", len(calls.of))
+		t.Errorf("%d connections, want 3: %v", len(calls.of), calls.of)
 	}
 }
 
 func TestAnswerIsChecked(t *testing.T) {
 	addr, _ := serve(t, health.HealthCheckResponse_NOT_SERVING)
-	r := run(t, addr)
-	if r.Errors != 300 || len(r.Report.Errors) != 1 || r.Report.Errors[0].Class != "the server is NOT_SERVING" {
-		t.Errorf("%d errors: %v", r.Errors, r.Report.Errors)
+	r := run(t, addr, 1)
+	if r.Counts.Failed != 300 || len(r.Errors) != 1 || r.Errors[0].Class != "not_serving" {
+		t.Errorf("%+v: %v", r.Counts, r.Errors)
 	}
 }
 
 func TestNoChannels(t *testing.T) {
-	if _, err := dial("127.0.0.1:1", 0); err == nil {
+	if _, err := open([]string{"127.0.0.1:1"}, 0); err == nil {
 		t.Error("no channels were made")
 	}
 }
 
-// As its users run it: wrk3's example could not have its flags beside the
-// library's.
+// As its users run it.
 func TestProgram(t *testing.T) {
 	addr, _ := serve(t, health.HealthCheckResponse_SERVING)
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(os.Args[0], "--host", host, "--port", port, "--c=2", "--concurrency=4", "--throughput=500", "--duration=200ms")
+	cmd := exec.Command(os.Args[0], "--channels=2", "-c", "4", "--rate=500/s", "-n", "100", "--quiet", "--output", "json=-", addr)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), "\ntotal requests:  100\nerrors:  0\nomitted requests:  0\n") {
+	if err != nil || !strings.Contains(string(out), `"ok": 100,`) && !strings.Contains(string(out), `"ok":100,`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

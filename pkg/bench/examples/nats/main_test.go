@@ -1,0 +1,17 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The driver passes takt's suite against the real server.
+func TestRealNATS(t *testing.T) {
+	exampletest.Example{
+		Name: "NATS, request and answer", Where: exampletest.Server(t, "TAKT_NATS"), Down: "nats://" + exampletest.Nobody(t), Bytes: true,
+		Open: func(args []string) (*takt.Driver, error) { return open(args, "", 100, time.Second) },
+	}.Test(t)
+}

@@ -1,0 +1,60 @@
+// Command postgres loads a PostgreSQL server with a prepared statement:
+//
+//	go build -o postgres . && takt ./postgres --rate 20k/s -z 10s -c 20 postgres://user@127.0.0.1:5432/db
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/taktload/takt/pkg/bench"
+	"github.com/taktload/takt/pkg/load"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func main() {
+	sql := flag.String("sql", "select $1::bigint", "the statement; $1, which it must have, is the number of the operation")
+	bench.Main(func(args []string) (*takt.Driver, error) { return open(args, *sql) })
+}
+
+func open(args []string, sql string) (*takt.Driver, error) {
+	if len(args) != 1 {
+		return nil, errors.New("give the URL of the database, such as postgres://user@127.0.0.1:5432/db")
+	}
+	o, err := pgx.ParseConfig(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return load.Workers(func(int) (load.Func, func() error, error) {
+		c, err := pgx.ConnectConfig(context.Background(), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, err = c.Prepare(context.Background(), sql, sql) // pgx prepares it again on a new connection
+		return func(ctx context.Context, op *takt.Op, r *takt.Result) error {
+			if c.IsClosed() { // by a fault of the operation before this one
+				again, err := pgx.ConnectConfig(ctx, o)
+				if err != nil {
+					return err
+				}
+				c = again
+			}
+			rows, err := c.Query(ctx, sql, int64(op.Seq))
+			for err == nil && rows.Next() {
+				for _, v := range rows.RawValues() {
+					r.BytesReceived += int64(len(v))
+				}
+			}
+			var refused *pgconn.PgError
+			if err = cmp.Or(err, rows.Err()); errors.As(err, &refused) {
+				return load.Failed(refused.Code, err) // such as 40001, a serialization failure
+			}
+			return err
+		}, func() error { return c.Close(context.Background()) }, err
+	}), nil
+}

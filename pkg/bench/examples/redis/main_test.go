@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The driver passes takt's suite against the real server.
+func TestRealRedis(t *testing.T) {
+	exampletest.Example{
+		Name: "Redis, GET", Where: exampletest.Server(t, "TAKT_REDIS"), Down: "redis://" + exampletest.Nobody(t), Bytes: true,
+		Open: func(args []string) (*takt.Driver, error) { return open(args, false, 1000, 100) },
+	}.Test(t)
+}
