@@ -94,7 +94,10 @@ func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)
 	p.closed = true
 	if p.report = r; !p.begun.IsZero() {
 		close(p.ended)
-		<-p.done // gathering waits for nobody
+		select {
+		case <-p.done:
+		case <-time.After(LastWait): // the machine has no time for a thread of the lowest priority
+		}
 	}
 	for _, l := range p.lines {
 		l.finish()
