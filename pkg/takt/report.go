@@ -42,6 +42,7 @@ type Report struct {
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
 	Outages          []Outage           `json:"outages,omitempty"`        // when the target could not be reached, if the driver sees that
 	Faults           []Fault            `json:"faults,omitempty"`         // commands of --fault, by begin
+	Exports          []Export           `json:"exports,omitempty"`        // what became of the figures of --export
 	Ledger           Ledger             `json:"ledger,omitzero"`          // what the broker says; absent if it was not asked
 	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
@@ -126,6 +127,9 @@ func (c Counts) Plus(o Counts) Counts {
 	}
 }
 
+// Plus is the sum of b and o.
+func (b Bytes) Plus(o Bytes) Bytes { return Bytes{b.Sent + o.Sent, b.Received + o.Received} }
+
 // Rate is the intended and the achieved rate, in operations per second of the measured
 // window.
 type Rate struct {
@@ -175,6 +179,7 @@ type Interval struct {
 	Failed         uint64            `json:"failed"`
 	Dropped        uint64            `json:"dropped"`
 	Errors         map[string]uint64 `json:"errors,omitempty"` // failed operations by class, without those of the warm-up
+	Bytes          Bytes             `json:"bytes,omitzero"`   // without those of the warm-up; absent from an older takt
 	InFlightMax    int               `json:"in_flight_max"`
 	ResponseP50    float64           `json:"response_p50_us"`
 	ResponseP99    float64           `json:"response_p99_us"`

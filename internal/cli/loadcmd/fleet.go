@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/value"
@@ -50,7 +51,7 @@ func (l *load) given(name string) bool {
 }
 
 // afar makes the run on the machines of the fleet.
-func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, number int, args []string) (*takt.Report, *journal, error) {
+func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int, args []string) (*takt.Report, *journal, error) {
 	l.brokeOff = nil
 	var journal *journal
 	var told *engine.Told
@@ -68,9 +69,10 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, num
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
 			faults.begin(start)
+			pump.Begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
-			watch = l.watch(ctx, out, nil, mine, marks{nil, faults})
+			watch = l.watch(ctx, out, pump, nil, mine, marks{nil, faults})
 			second = l.guarded(ctx, watch.interval, mine)
 			mineHead := head
 			mineHead.Variables = maps.Clone(head.Variables) // a journal adds to them
