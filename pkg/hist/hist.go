@@ -160,3 +160,6 @@ func Decode(s string) (*Histogram, error) {
 func notEncoded(err error) error {
 	return fmt.Errorf("cannot decode the histogram: %w; is it V2 compressed base64?", err)
 }
+
+// Top is the highest value of the bucket whose lowest value is given, as Decoder.Each and Bucket have it.
+func Top(value time.Duration) time.Duration { return valueAt(index(uint64(value))+1) - 1 }

@@ -42,6 +42,7 @@ type Report struct {
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
 	Outages          []Outage           `json:"outages,omitempty"`        // when the target could not be reached, if the driver sees that
 	Faults           []Fault            `json:"faults,omitempty"`         // commands of --fault, by begin
+	Exports          []Export           `json:"exports,omitempty"`        // what became of the figures of --export
 	Ledger           Ledger             `json:"ledger,omitzero"`          // what the broker says; absent if it was not asked
 	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`

@@ -1,0 +1,89 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// gatherer makes the batches of a run, in the Pump's own goroutine.
+type gatherer struct {
+	*Pump
+	decoder hist.Decoder
+	used    time.Duration // CPU time before the run
+	at      float64       // end of the newest interval, in seconds since the start
+	total   Figures
+}
+
+func newGatherer(p *Pump) *gatherer {
+	g := &gatherer{Pump: p}
+	if p.cpu != nil {
+		g.used = p.cpu()
+	}
+	return g
+}
+
+func (g *gatherer) gather() {
+	for iv := range g.seconds {
+		g.put(g.batch(&iv))
+	}
+	if g.report != nil {
+		g.put(g.last(g.report))
+	}
+}
+
+func (g *gatherer) put(b *Batch) {
+	for _, l := range g.lines {
+		l.put(b)
+	}
+}
+
+// instant is a time of the run by the wall clock.
+func (g *gatherer) instant(seconds float64) time.Time {
+	return g.begun.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// batch is that of an interval.
+func (g *gatherer) batch(iv *takt.Interval) *Batch {
+	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors}
+	last.Response, _ = Decode(&g.decoder, iv.HDR) // the engine has just encoded it
+	last.Service, _ = Decode(&g.decoder, iv.ServiceHDR)
+	g.total = g.total.plus(last)
+	b := &Batch{
+		Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.instant(iv.T), Warmup: iv.Warmup,
+		Last: last, Total: g.total,
+		InFlight: iv.InFlightMax, ScheduleLagP99: time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)), Unread: iv.Lag,
+	}
+	if g.cpu != nil {
+		used := g.cpu() - g.used
+		b.CPU = &used
+	}
+	g.at = iv.T
+	return b
+}
+
+// last is the batch of the end of a run.
+func (g *gatherer) last(r *takt.Report) *Batch {
+	b := &Batch{Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.instant(g.at), Over: true, Total: g.total, Verdict: r.Verdict}
+	b.Total.Unfinished = r.Counts.Unfinished + r.WarmupCounts.Unfinished
+	b.Total.Bytes = &takt.Bytes{Sent: r.Bytes.Sent, Received: r.Bytes.Received}
+	if r.Generator.CPUS > 0 {
+		used := time.Duration(r.Generator.CPUS * float64(time.Second))
+		b.CPU = &used
+	}
+	return b
+}
+
+// plus is the sum of f and o, in memory of its own.
+func (f Figures) plus(o Figures) Figures {
+	f.Scheduled += o.Scheduled
+	f.OK += o.OK
+	f.Failed += o.Failed
+	f.Dropped += o.Dropped
+	if len(o.Errors) > 0 {
+		f.Errors = takt.PlusErrors(takt.PlusErrors(nil, f.Errors), o.Errors)
+	}
+	f.Response, f.Service = f.Response.Plus(o.Response), f.Service.Plus(o.Service)
+	return f
+}

@@ -1,0 +1,101 @@
+package post
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/metrics"
+)
+
+const (
+	mostAnswer = 64 << 10        // bytes that are read of an answer, to use its connection again
+	mostShown  = 200             // bytes of an answer that an error shows
+	idle       = 2 * time.Minute // of a connection
+)
+
+// Client sends bodies to one URL, over one connection. It follows no redirects and uses no proxy: the user
+// named the machine.
+type Client struct {
+	url    string
+	header http.Header
+	http   *http.Client
+}
+
+// New makes a client. The password of the URL becomes a header, as the header may set others.
+func New(url string, header http.Header) *Client {
+	return &Client{url, header, &http.Client{
+		Transport:     &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, IdleConnTimeout: idle, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Send posts a body. The errors are those of a metrics.Exporter: a refusal for an answer that a repetition
+// would not change.
+func (c *Client) Send(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return metrics.Refuse(err)
+	}
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
+	answer, err := c.http.Do(req)
+	if err != nil {
+		return plain(err)
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status counts
+	return judge(answer, text)
+}
+
+// plain is an error of http.Client without the URL, which may have secrets.
+func plain(err error) error {
+	if u, ok := err.(interface{ Unwrap() error }); ok {
+		return u.Unwrap()
+	}
+	return err
+}
+
+// judge is the error of an answer.
+func judge(answer *http.Response, text []byte) error {
+	code := answer.StatusCode
+	if code/100 == 2 {
+		return nil
+	}
+	err := fmt.Errorf("the receiver answered %s%s", answer.Status, quoted(text))
+	switch {
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
+		return metrics.Later(err, asked(answer.Header.Get("Retry-After")))
+	}
+	return metrics.Refuse(err)
+}
+
+// asked is the pause that a receiver asks for in seconds; 0: it asks for none.
+func asked(text string) time.Duration {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
+
+// quoted is the begin of an answer's text, for an error.
+func quoted(text []byte) string {
+	words := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "?")), " ")
+	if words == "" {
+		return ""
+	}
+	if len(words) > mostShown {
+		words = words[:mostShown] + "…"
+	}
+	return ": " + words
+}
+
+// Close ends the connection.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -1,0 +1,146 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/screen"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	secondsRoom = 64               // intervals that wait for the Pump itself
+	queueRoom   = 60               // batches that wait for a receiver: a minute
+	exportTime  = 5 * time.Second  // of one attempt
+	firstRest   = time.Second      // after the first failure of a batch; twice as long after each other
+	mostRest    = 5 * time.Second  // between two attempts
+	mostAsked   = 30 * time.Second // pause that a receiver may ask for
+	closeTime   = time.Second      // for an exporter to end
+	patience    = time.Second / 2  // before the end of a run says that it waits
+)
+
+// LastWait is the longest time for which the end of a run waits for receivers.
+const LastWait = 3 * time.Second
+
+// Opened is a destination with its exporter.
+type Opened struct {
+	Shown string
+	Exporter
+}
+
+// Pump passes the intervals of one run to exporters. A nil Pump does nothing.
+type Pump struct {
+	run     Run
+	cpu     func() time.Duration
+	lines   []*line
+	over    sync.WaitGroup // of the lines
+	begun   time.Time      // start of the run; zero: it has not begun
+	seconds chan takt.Interval
+	report  *takt.Report  // of the run; nil: it was not made. Set before seconds is closed
+	done    chan struct{} // closed when all batches are in the queues
+}
+
+// Start makes a Pump; nil if nobody wants figures. cpu is the CPU time of the generator so far; nil: it is
+// not known. tell gets the first fault of each destination.
+func Start(run Run, to []Opened, cpu func() time.Duration, tell func(text string)) *Pump {
+	if len(to) == 0 {
+		return nil
+	}
+	p := &Pump{run: run, cpu: cpu, seconds: make(chan takt.Interval, secondsRoom), done: make(chan struct{})}
+	for _, o := range to {
+		l := newLine(o, tell)
+		p.lines = append(p.lines, l)
+		p.over.Go(l.deliver)
+	}
+	return p
+}
+
+// Begin says when the run began. Call it before the first Interval.
+func (p *Pump) Begin(at time.Time) {
+	if p == nil || !p.begun.IsZero() {
+		return
+	}
+	p.begun = at
+	g := newGatherer(p)
+	go func() {
+		defer close(p.done)
+		screen.Yield()
+		g.gather()
+	}()
+}
+
+// Interval passes on an interval of the run. It never waits.
+func (p *Pump) Interval(iv takt.Interval) {
+	if p == nil || p.begun.IsZero() {
+		return
+	}
+	select {
+	case p.seconds <- iv:
+	default: // the machine has had no time for a minute
+	}
+}
+
+// End sends the last batch, waits for receivers up to LastWait or until hurry is closed, and returns what
+// became of the batches. wait gets the destinations if the end has to wait for them. r is nil if the run
+// was not made.
+func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)) []takt.Export {
+	if p == nil {
+		return nil
+	}
+	if p.report = r; !p.begun.IsZero() {
+		close(p.seconds)
+		<-p.done // gathering waits for nobody
+	}
+	for _, l := range p.lines {
+		l.finish()
+	}
+	p.await(hurry, wait)
+	var list []takt.Export
+	for _, l := range p.lines {
+		list = append(list, l.result())
+	}
+	return list
+}
+
+// await waits for the lines, and stops those that need too long.
+func (p *Pump) await(hurry <-chan struct{}, wait func(to []string)) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.over.Wait()
+	}()
+	most := time.After(LastWait)
+	select {
+	case <-ended:
+		return
+	case <-hurry:
+		wait = nil
+	case <-time.After(patience):
+	}
+	if wait != nil {
+		wait(p.open())
+	}
+	select {
+	case <-ended:
+		return
+	case <-hurry:
+	case <-most:
+	}
+	for _, l := range p.lines {
+		l.cancel()
+	}
+	select { // an exporter that ignores its context costs a goroutine, not the report
+	case <-ended:
+	case <-time.After(closeTime):
+	}
+}
+
+// open lists the destinations that wait for a receiver.
+func (p *Pump) open() (to []string) {
+	for _, l := range p.lines {
+		if l.waits() {
+			to = append(to, l.Shown)
+		}
+	}
+	return to
+}
