@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/metrics/otlp"
+	"github.com/taktload/takt/internal/metrics/remotewrite"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -21,7 +23,10 @@ type Kind struct {
 
 // Kinds is the table.
 func Kinds() []Kind {
-	return []Kind{}
+	return []Kind{
+		{"otlp", "URL", otlp.Parse},
+		{"remote-write", "URL", remotewrite.Parse},
+	}
 }
 
 // Parse reads KIND=WHERE.
