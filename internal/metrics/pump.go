@@ -38,6 +38,7 @@ type Pump struct {
 	seconds chan takt.Interval
 	report  *takt.Report  // of the run; nil: it was not made. Set before seconds is closed
 	done    chan struct{} // closed when all batches are in the queues
+	closed  bool          // End was called
 }
 
 // Start makes a Pump; nil if nobody wants figures. cpu is the CPU time of the generator so far; nil: it is
@@ -84,9 +85,10 @@ func (p *Pump) Interval(iv takt.Interval) {
 // became of the batches. wait gets the destinations if the end has to wait for them. r is nil if the run
 // was not made.
 func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)) []takt.Export {
-	if p == nil {
+	if p == nil || p.closed {
 		return nil
 	}
+	p.closed = true
 	if p.report = r; !p.begun.IsZero() {
 		close(p.seconds)
 		<-p.done // gathering waits for nobody
@@ -100,6 +102,13 @@ func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)
 		list = append(list, l.result())
 	}
 	return list
+}
+
+// Close ends the Pump of a run that was not made. After End it does nothing.
+func (p *Pump) Close() {
+	hurry := make(chan struct{})
+	close(hurry)
+	p.End(nil, hurry, nil)
 }
 
 // await waits for the lines, and stops those that need too long.

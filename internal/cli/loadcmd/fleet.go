@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -47,7 +48,7 @@ func (l *load) given(name string) bool {
 }
 
 // afar makes the run on the machines of the fleet.
-func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, args []string) (*takt.Report, error) {
+func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, args []string) (*takt.Report, error) {
 	l.brokeOff = nil
 	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	defer func() { watch.ended() }()
@@ -63,9 +64,10 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
 			faults.begin(start)
+			pump.Begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
-			watch = l.watch(ctx, out, nil, mine, marks{nil, faults})
+			watch = l.watch(ctx, out, pump, nil, mine, marks{nil, faults})
 			second = l.guarded(ctx, watch.interval, mine)
 		},
 		Second: func(s live.Snapshot) {

@@ -23,6 +23,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -39,6 +40,7 @@ type load struct {
 	aborts       []string
 	faultTexts   []string
 	labelFlags   labelFlags
+	exports      []metrics.Destination
 	store        kept.Storing
 
 	progress string
@@ -117,6 +119,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.store.AddLimit(fs)
 	value.Declare(fs, value.GroupAssertions, l.addAbortFlag)
 	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
+	value.Declare(fs, value.GroupOutput, l.addExportFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addFaultFlag)
 	value.Declare(fs, value.GroupStorage, l.addKeepFlags)
@@ -194,18 +197,24 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer out.Discard()
+	pump, err := l.openPump(&head)
+	if err != nil {
+		return err
+	}
+	defer pump.Close()
 	var report *takt.Report
 	var journal *journal
 	if l.env.Fleet != nil {
-		report, err = l.afar(ctx, out, head, args)
+		report, err = l.afar(ctx, out, pump, head, args)
 	} else {
-		report, journal, err = l.here(ctx, out, head, number)
+		report, journal, err = l.here(ctx, out, pump, head, number)
 	}
 	if err != nil {
 		return err
 	}
 	l.driverFault(report)
 	l.noteEnd(ctx, report)
+	l.endExports(pump, report)
 	l.contrast(ctx, report)
 	l.requirements.Judge(report)
 	if l.env.Side != nil {
@@ -221,7 +230,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 }
 
 // here makes the run in this process.
-func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, number int) (*takt.Report, *journal, error) {
+func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int) (*takt.Report, *journal, error) {
 	l.startAt = time.Time(l.engine.StartAt)
 	look := l.look(ctx)
 	source, err := l.source(ctx)
@@ -235,7 +244,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	}
 	known := l.liveHead(head.ID, source.End(), d)
 	faults := l.newInjector()
-	watch := l.watch(ctx, out, words, known, marks{d.Outage, faults})
+	watch := l.watch(ctx, out, pump, words, known, marks{d.Outage, faults})
 	defer watch.ended()
 	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
@@ -252,7 +261,10 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 	if l.env.Side != nil {
 		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
-	plan.OnStart = faults.begin
+	plan.OnStart = func(at time.Time) {
+		faults.begin(at)
+		pump.Begin(at)
+	}
 	report, err := l.make(ctx, plan)
 	injected := faults.end()
 	watch.ended()

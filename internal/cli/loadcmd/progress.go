@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -102,9 +103,9 @@ func (m marks) newest(hide func(string) string) *takt.Outage {
 	return &o
 }
 
-// watch returns what to do once a second: write live outputs and show the progress, which is
+// watch returns what to do once a second: write live outputs, export figures and show the progress, which is
 // nothing, a line a second, the full view, or a predecessor's words.
-func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, head live.Head, m marks) watcher {
+func (l *load) watch(ctx context.Context, out core.Outputs, pump *metrics.Pump, words *narration, head live.Head, m marks) watcher {
 	w := watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	if words == nil || !words.shown {
 		w = l.picture(ctx, head)
@@ -117,6 +118,7 @@ func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, he
 	shown, over := w.interval, w.ended
 	w.interval = func(iv takt.Interval) {
 		out.Interval(iv)
+		pump.Interval(iv)
 		if words != nil {
 			words.interval(iv)
 		}

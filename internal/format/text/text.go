@@ -24,7 +24,7 @@ func Report(w io.Writer, r *takt.Report, color bool) error {
 	p := &page.Page{Color: color}
 	for _, section := range []func(*page.Page, *takt.Report){
 		opening, Subject, totals, percentiles, comparisonText, stepsText, contrast, shares, parts,
-		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, server, outages, failures, targets, shardLines, footer, warnings, conclusion,
+		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, server, outages, failures, targets, shardLines, exports, footer, warnings, conclusion,
 	} {
 		section(p, r)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/metrics/graphite"
+	"github.com/taktload/takt/internal/metrics/influx"
+	"github.com/taktload/takt/internal/metrics/openmetrics"
 	"github.com/taktload/takt/internal/metrics/otlp"
 	"github.com/taktload/takt/internal/metrics/remotewrite"
 	"github.com/taktload/takt/internal/value"
@@ -24,8 +27,11 @@ type Kind struct {
 // Kinds is the table.
 func Kinds() []Kind {
 	return []Kind{
-		{"otlp", "URL", otlp.Parse},
-		{"remote-write", "URL", remotewrite.Parse},
+		{"openmetrics", openmetrics.Where, openmetrics.Parse},
+		{"remote-write", remotewrite.Where, remotewrite.Parse},
+		{"otlp", otlp.Where, otlp.Parse},
+		{"graphite", graphite.Where, graphite.Parse},
+		{"influx", influx.Where, influx.Parse},
 	}
 }
 
@@ -43,6 +49,15 @@ func Parse(text string) (metrics.Destination, error) {
 		}
 	}
 	return metrics.Destination{}, fmt.Errorf("%.20q is unknown; use %s", name, strings.Join(names(), ", "))
+}
+
+// Usage lists the kinds for help: openmetrics=FILE, graphite=HOST:PORT.
+func Usage() string {
+	var list []string
+	for _, k := range Kinds() {
+		list = append(list, k.Name+"="+k.Where)
+	}
+	return strings.Join(list, ", ")
 }
 
 func names() (list []string) {

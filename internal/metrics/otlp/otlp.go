@@ -10,6 +10,9 @@ import (
 	"github.com/taktload/takt/internal/metrics/post"
 )
 
+// Where is what follows otlp=. Without a path, takt sends to /v1/metrics.
+const Where = "URL"
+
 // path is that of a collector, for a URL without one.
 const path = "/v1/metrics"
 

@@ -14,6 +14,9 @@ import (
 	"github.com/taktload/takt/internal/metrics/post"
 )
 
+// Where is what follows remote-write=. Without a path, takt sends to /api/v1/write.
+const Where = "URL"
+
 // path is that of Prometheus, for a URL without one.
 const path = "/api/v1/write"
 

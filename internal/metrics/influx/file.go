@@ -1,0 +1,35 @@
+package influx
+
+import (
+	"context"
+	"os"
+
+	"github.com/taktload/takt/internal/metrics"
+)
+
+// file gets the lines at its end. Telegraf and others follow such files.
+type file struct{ *os.File }
+
+func openFile(path string) (metrics.Exporter, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &file{f}, nil
+}
+
+// Export implements metrics.Exporter. What a full disk accepted of the lines is removed again: a reader
+// could believe the begin of a number.
+func (f *file) Export(_ context.Context, b *metrics.Batch) error {
+	n, err := f.Write(lines(b))
+	if err == nil || n == 0 {
+		return err
+	}
+	if info, bad := f.Stat(); bad == nil && info.Mode().IsRegular() {
+		_ = f.Truncate(info.Size() - int64(n)) // the error of the lines counts
+	}
+	return err
+}
+
+// Close implements metrics.Exporter.
+func (f *file) Close(context.Context) error { return f.File.Close() }
