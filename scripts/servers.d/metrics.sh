@@ -6,37 +6,24 @@
 # the collector: FOLDER/metrics.json, a line of OTLP as JSON for each request.
 
 fetch_prometheus() { unpack prometheus usr/bin/prometheus; }
-# start_prometheus: it accepts remote writes, and scrapes the targets of FOLDER/targets.json, which a
-# test may write.
+# start_prometheus: it accepts remote writes, and scrapes the port after its own each second.
 start_prometheus() {
 	fresh_run
-	free_port >"$run/port"
+	local port; port=$(free_port)
 	cat >"$run/prometheus.yml" <<-EOF
 		global:
 		  scrape_interval: 1s
 		  scrape_timeout: 1s
 		scrape_configs:
 		- job_name: takt
-		  honor_labels: true
-		  file_sd_configs:
-		  - files: ["$run/targets.json"]
-		    refresh_interval: 1s
+		  static_configs:
+		  - targets: ["127.0.0.1:$((port + 1))"]
 	EOF
-	launch_prometheus
-	echo "http://127.0.0.1:$(cat "$run/port") $run"
-}
-launch_prometheus() {
-	local port; port=$(cat "$run/port")
 	launch "$port" "$(unpacked usr/bin/prometheus)" --config.file="$run/prometheus.yml" --storage.tsdb.path="$run/data" \
 		--web.listen-address="127.0.0.1:$port" --web.enable-remote-write-receiver --enable-feature=native-histograms --log.level=warn
+	echo "http://127.0.0.1:$port $run"
 }
 stop_prometheus() { stop; }
-restart_prometheus() {
-	[ -f "$run/prometheus.yml" ] || die "prometheus was not started; start it with: scripts/servers start prometheus"
-	if running; then kill -9 "$(cat "$run/pid")"; fi
-	while running; do sleep 0.05; done
-	launch_prometheus
-}
 
 fetch_carbon() {
 	need python3 python3
