@@ -16,6 +16,7 @@ const (
 	mostRest    = 5 * time.Second  // between two attempts
 	mostAsked   = 30 * time.Second // pause that a receiver may ask for
 	closeTime   = time.Second      // for an exporter to end
+	hurryTime   = time.Second / 10 // for receivers that answer, after a second signal
 	patience    = time.Second / 2  // before the end of a run says that it waits
 )
 
@@ -118,22 +119,20 @@ func (p *Pump) await(hurry <-chan struct{}, wait func(to []string)) {
 		defer close(ended)
 		p.over.Wait()
 	}()
-	most := time.After(LastWait)
-	select {
-	case <-ended:
-		return
-	case <-hurry:
-		wait = nil
-	case <-time.After(patience):
-	}
-	if wait != nil {
-		wait(p.open())
-	}
-	select {
-	case <-ended:
-		return
-	case <-hurry:
-	case <-most:
+	limit, note := time.After(LastWait), time.After(patience)
+	for over := false; !over; {
+		select {
+		case <-ended:
+			return
+		case <-note:
+			if wait != nil {
+				wait(p.open())
+			}
+		case <-hurry:
+			hurry, note, limit = nil, nil, time.After(hurryTime)
+		case <-limit:
+			over = true
+		}
 	}
 	for _, l := range p.lines {
 		l.cancel()

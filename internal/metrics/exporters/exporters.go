@@ -28,10 +28,10 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"openmetrics", openmetrics.Where, openmetrics.Parse},
-		{"remote-write", remotewrite.Where, remotewrite.Parse},
-		{"otlp", otlp.Where, otlp.Parse},
 		{"graphite", graphite.Where, graphite.Parse},
 		{"influx", influx.Where, influx.Parse},
+		{"otlp", otlp.Where, otlp.Parse},
+		{"remote-write", remotewrite.Where, remotewrite.Parse},
 	}
 }
 

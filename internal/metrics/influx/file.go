@@ -3,6 +3,7 @@ package influx
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/taktload/takt/internal/metrics"
 )
@@ -11,7 +12,8 @@ import (
 type file struct{ *os.File }
 
 func openFile(path string) (metrics.Exporter, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	// A pipe that is opened for writing only waits for a reader.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +22,9 @@ func openFile(path string) (metrics.Exporter, error) {
 
 // Export implements metrics.Exporter. What a full disk accepted of the lines is removed again: a reader
 // could believe the begin of a number.
-func (f *file) Export(_ context.Context, b *metrics.Batch) error {
+func (f *file) Export(ctx context.Context, b *metrics.Batch) error {
+	_ = f.SetWriteDeadline(time.Time{})                                                // a regular file has none
+	defer context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })() // of a pipe that nobody reads
 	n, err := f.Write(lines(b))
 	if err == nil || n == 0 {
 		return err
