@@ -42,13 +42,17 @@ func request(b *metrics.Batch) (m protobuf.Message) {
 	return m
 }
 
-// resource is takt itself. The instance is a run: receivers such as Prometheus add only this attribute to
-// the labels of series.
+// resource is takt itself. The instance is a run, or one shard of it: receivers such as Prometheus add
+// only this attribute to the labels of series.
 func resource(r *metrics.Run) []metrics.Label {
+	instance := r.ID
+	if r.Shard != "" {
+		instance += "/" + r.Shard
+	}
 	return []metrics.Label{
 		{Name: "service.name", Value: "takt"},
 		{Name: "service.version", Value: r.Version},
-		{Name: "service.instance.id", Value: r.ID},
+		{Name: "service.instance.id", Value: instance},
 	}
 }
 

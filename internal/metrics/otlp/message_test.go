@@ -5,33 +5,13 @@ import (
 	"testing"
 	"time"
 
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	wire "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/pkg/hist"
-	"github.com/taktload/takt/pkg/takt"
+	"github.com/taktload/takt/internal/metrics/metricstest"
 )
-
-var started = time.Date(2026, 11, 28, 2, 0, 0, 0, time.UTC)
-
-// batch is an interval with n response times of 1 ms, 2 ms, …
-func batch(t *testing.T, n int) *metrics.Batch {
-	t.Helper()
-	h := hist.New()
-	for i := range n {
-		h.Record(time.Duration(i+1) * time.Millisecond)
-	}
-	response, err := metrics.Decode(new(hist.Decoder), h.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	figures := metrics.Figures{Scheduled: uint64(n) + 3, OK: uint64(n), Failed: 2, Errors: map[string]uint64{"status-500": 2}, Response: response}
-	return &metrics.Batch{
-		Run:     &metrics.Run{ID: "R1", Kind: "http", Target: "http://a.test/\xff", Labels: map[string]string{"revision": "abc"}, Version: "1.2"},
-		Started: started, From: started, To: started.Add(time.Second), Last: figures, Total: figures, InFlight: 7, ScheduleLagP99: time.Millisecond,
-	}
-}
 
 // read decodes a request with OpenTelemetry's own types. The service's request has the same field as
 // MetricsData, and would need gRPC.
@@ -55,31 +35,36 @@ func read(t *testing.T, b *metrics.Batch) (*wire.ResourceMetrics, map[string]*wi
 	return all, byName
 }
 
+func attributesOf(list []*common.KeyValue) map[string]string {
+	all := map[string]string{}
+	for _, a := range list {
+		all[a.Key] = a.Value.GetStringValue()
+	}
+	return all
+}
+
 func TestRequestIsOfTheProtocol(t *testing.T) {
-	b := batch(t, 1000)
+	b := metricstest.Batches(t, "1/2")[0]
 	all, got := read(t, b)
-	if s := all.ScopeMetrics[0].Scope; s.Name != "takt" || s.Version != "1.2" {
+	if s := all.ScopeMetrics[0].Scope; s.Name != "takt" || s.Version != b.Run.Version {
 		t.Errorf("scope %v", s)
 	}
-	resource := map[string]string{}
-	for _, a := range all.Resource.Attributes {
-		resource[a.Key] = a.Value.GetStringValue()
-	}
-	if resource["service.name"] != "takt" || resource["service.version"] != "1.2" || resource["service.instance.id"] != "R1" {
+	if resource := attributesOf(all.Resource.Attributes); resource["service.name"] != "takt" || resource["service.version"] != b.Run.Version || resource["service.instance.id"] != b.Run.ID+"/1/2" {
 		t.Errorf("resource %v", resource)
 	}
 
 	scheduled := got["takt.operations_scheduled"].GetSum()
 	if p := scheduled.DataPoints[0]; scheduled.AggregationTemporality != wire.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE ||
-		!scheduled.IsMonotonic || p.GetAsDouble() != 1003 || p.StartTimeUnixNano != uint64(started.UnixNano()) || p.TimeUnixNano != uint64(b.To.UnixNano()) {
+		!scheduled.IsMonotonic || p.GetAsDouble() != 1002 || p.StartTimeUnixNano != uint64(b.Started.UnixNano()) || p.TimeUnixNano != uint64(b.To.UnixNano()) {
 		t.Errorf("scheduled operations: %v", scheduled)
 	}
 	outcomes := map[string]float64{}
 	for _, p := range got["takt.operations"].GetSum().DataPoints {
-		if p.Attributes[0].Key != "run" || p.Attributes[0].Value.GetStringValue() != "R1" || p.Attributes[1].Key != "outcome" {
-			t.Errorf("attributes %v", p.Attributes)
+		if a := attributesOf(p.Attributes); len(a) != 3 || a["run"] != b.Run.ID || a["shard"] != "1/2" {
+			t.Errorf("attributes %v", a)
+		} else {
+			outcomes[a["outcome"]] = p.GetAsDouble()
 		}
-		outcomes[p.Attributes[1].Value.GetStringValue()] = p.GetAsDouble()
 	}
 	if outcomes["ok"] != 1000 || outcomes["failed"] != 2 || outcomes["dropped"] != 0 {
 		t.Errorf("outcomes %v", outcomes)
@@ -87,13 +72,14 @@ func TestRequestIsOfTheProtocol(t *testing.T) {
 	if g := got["takt.in_flight"].GetGauge(); g.DataPoints[0].GetAsDouble() != 7 {
 		t.Errorf("in flight: %v", g)
 	}
-	if m := got["takt.run_info"]; m.GetGauge().DataPoints[0].GetAsDouble() != 1 {
-		t.Errorf("info: %v", m)
+	p := got["takt.run_info"].GetGauge().DataPoints[0]
+	if a := attributesOf(p.Attributes); p.GetAsDouble() != 1 || a["kind"] != "http" || a["label_hostile"] != metricstest.Hostile || a["label_a.b"] != "1" || a["label_a_b"] != "2" {
+		t.Errorf("info: %v", a)
 	}
 }
 
 func TestHistogramHasTheReportsPercentiles(t *testing.T) {
-	b := batch(t, 1000)
+	b := metricstest.Batches(t, "")[1] // 2000 operations of 1 ms, and 4 of 20 ms
 	_, got := read(t, b)
 	m := got["takt.response"]
 	h := m.GetExponentialHistogram()
@@ -101,12 +87,12 @@ func TestHistogramHasTheReportsPercentiles(t *testing.T) {
 		t.Fatalf("response times: %v", m)
 	}
 	p := h.DataPoints[0]
-	if p.Count != 1000 || math.Abs(p.GetSum()-500.5) > 0.5 || p.ZeroCount != 0 || math.Abs(p.GetMax()-1) > 0.001 {
+	if p.Count != 2004 || math.Abs(p.GetSum()-2.08) > 0.002 || p.ZeroCount != 0 || math.Abs(p.GetMax()-0.02) > 0.0001 {
 		t.Errorf("count %d, sum %v, zeros %d, max %v", p.Count, p.GetSum(), p.ZeroCount, p.GetMax())
 	}
 	base := math.Exp2(math.Exp2(-float64(p.Scale)))
-	for _, q := range []float64{0.5, 0.9, 0.99, 1} {
-		rank, below, i := uint64(q*1000), uint64(0), -1
+	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
+		rank, below, i := uint64(math.Ceil(q*2004)), uint64(0), -1
 		for below < rank {
 			i++
 			below += p.Positive.BucketCounts[i]
@@ -120,8 +106,7 @@ func TestHistogramHasTheReportsPercentiles(t *testing.T) {
 
 // A receiver refuses two values for one instant, and the last batch ends with the newest interval.
 func TestLastBatchHasAnInstantOfItsOwn(t *testing.T) {
-	b := batch(t, 10)
-	b.Over, b.Verdict, b.Total.Unfinished = true, takt.Valid, 1
+	b := metricstest.Batches(t, "")[2]
 	_, got := read(t, b)
 	if p := got["takt.valid"].GetGauge().DataPoints[0]; p.GetAsDouble() != 1 || p.TimeUnixNano != uint64(b.To.Add(time.Millisecond).UnixNano()) {
 		t.Errorf("valid: %v", p)

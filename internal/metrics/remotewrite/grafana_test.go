@@ -6,10 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/pkg/takt"
+	"github.com/taktload/takt/internal/metrics/metricstest"
 )
 
 // The dashboard of docs/grafana asks for series and labels that takt has.
@@ -77,14 +75,8 @@ func walk(v any, do func(text string)) {
 // known are the names and labels of all series of a run.
 func known(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
-	b := *batch(t)
-	unread, cpu := int64(1), time.Second
-	b.Unread, b.CPU, b.Run.Shard = &unread, &cpu, "1/2"
-	b.Total.Errors, b.Total.Service, b.Total.Bytes = map[string]uint64{"timeout": 1}, b.Total.Response, &takt.Bytes{}
-	over := b
-	over.Over = true
 	names, labels = map[string]bool{}, map[string]bool{}
-	for _, one := range []*metrics.Batch{&b, &over} {
+	for _, one := range metricstest.Batches(t, "1/2") {
 		for _, s := range all(one) {
 			for _, l := range s.labels {
 				labels[l.Name] = true

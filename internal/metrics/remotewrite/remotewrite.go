@@ -82,24 +82,13 @@ func all(b *metrics.Batch) (list []series) {
 var suffix = map[metrics.Type]string{metrics.Counter: "_total", metrics.Info: "_info"}
 
 func labels(f metrics.Family, identity []metrics.Label, p metrics.Point) []metrics.Label {
-	list := []metrics.Label{{Name: "__name__", Value: f.Name + suffix[f.Type]}}
+	list := p.Labels
 	if f.Type != metrics.Info {
-		list = append(list, identity...)
+		list = slices.Concat(identity, list)
 	}
-	list = append(list, p.Labels...)
-	for i := range list {
-		list[i].Name = strings.Map(plain, list[i].Name)
-	}
-	slices.SortStableFunc(list, func(a, b metrics.Label) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(list, func(a, b metrics.Label) bool { return a.Name == b.Name })
-}
-
-// plain replaces what names of labels may not have.
-func plain(r rune) rune {
-	if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-		return r
-	}
-	return '_'
+	list = append(metrics.Plain(list), metrics.Label{Name: "__name__", Value: f.Name + suffix[f.Type]})
+	slices.SortFunc(list, func(a, b metrics.Label) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // gone are the series of before that list lacks, with the value that ends a series.

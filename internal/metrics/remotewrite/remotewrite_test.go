@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,8 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/pkg/hist"
-	"github.com/taktload/takt/pkg/takt"
+	"github.com/taktload/takt/internal/metrics/metricstest"
 )
 
 // receiver records what an exporter sends, and answers with status.
@@ -106,25 +104,9 @@ func start(t *testing.T) (*receiver, metrics.Exporter) {
 	return r, e
 }
 
-func batch(t *testing.T) *metrics.Batch {
-	t.Helper()
-	h := hist.New()
-	h.Record(time.Millisecond)
-	response, err := metrics.Decode(new(hist.Decoder), h.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin := time.UnixMilli(1_700_000_000_000)
-	f := metrics.Figures{Scheduled: 1, OK: 1, Response: response}
-	return &metrics.Batch{
-		Run:     &metrics.Run{ID: "R1", Kind: "http", Target: "http://\xff/", Labels: map[string]string{"a-b": "1", "a.b": "2"}, Version: "1.2"},
-		Started: begin, From: begin, To: begin.Add(time.Second), Last: f, Total: f, InFlight: 2,
-	}
-}
-
 func TestExport(t *testing.T) {
 	r, e := start(t)
-	if err := e.Export(t.Context(), batch(t)); err != nil {
+	if err := e.Export(t.Context(), metricstest.Batches(t, "")[0]); err != nil {
 		t.Fatal(err)
 	}
 	if r.path != path || r.header.Get("Content-Encoding") != "snappy" || r.header.Get("Content-Type") != "application/x-protobuf" ||
@@ -132,14 +114,14 @@ func TestExport(t *testing.T) {
 		t.Errorf("%s with %v", r.path, r.header)
 	}
 	got := r.series()
-	if v := got["__name__=takt_operations_total outcome=ok run=R1"].value; v != 1 {
+	if v := got["__name__=takt_operations_total outcome=ok run=01KB"].value; v != 1000 {
 		t.Errorf("%v operations were ok: %v", v, got)
 	}
-	if h := got["__name__=takt_response_seconds run=R1"]; h.histogram == nil {
+	if h := got["__name__=takt_response_seconds run=01KB"]; h.histogram == nil {
 		t.Errorf("no histogram of response times: %v", got)
 	}
-	// Prometheus refuses a request with a label twice, with a name such as a-b, and with a text that is not UTF-8.
-	if _, ok := got["__name__=takt_run_info kind=http label_a_b=1 run=R1 takt_version=1.2 target=http://\uFFFD/"]; !ok {
+	// Prometheus refuses a request with a label twice, with a name such as a.b, or without a value.
+	if _, ok := got["__name__=takt_run_info kind=http label_9=x\\ label_a_b=1 label_a_b_2=2 label_hostile="+metricstest.Hostile+" label_revision=abc run=01KB takt_version=1.2.3 target=http://127.0.0.1:8080/"]; !ok {
 		t.Errorf("no such info: %v", got)
 	}
 }
@@ -147,28 +129,27 @@ func TestExport(t *testing.T) {
 // Gauges of a second end with the run; what the run counted stays.
 func TestSeriesEnd(t *testing.T) {
 	r, e := start(t)
-	b := batch(t)
+	batches := metricstest.Batches(t, "")
+	b, last := batches[1], batches[2]
 	if err := e.Export(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	last := *b
-	last.Over, last.Verdict = true, takt.Valid
 	r.status = 503
-	if err := e.Export(t.Context(), &last); err == nil {
+	if err := e.Export(t.Context(), last); err == nil {
 		t.Fatal("no error")
 	}
 	r.status = 204
-	if err := e.Export(t.Context(), &last); err != nil { // again: the series end once more
+	if err := e.Export(t.Context(), last); err != nil { // again: the series end once more
 		t.Fatal(err)
 	}
 	got := r.series()
-	if v, ok := got["__name__=takt_in_flight run=R1"]; !ok || math.Float64bits(v.value) != math.Float64bits(stale) {
+	if v, ok := got["__name__=takt_in_flight run=01KB"]; !ok || math.Float64bits(v.value) != math.Float64bits(stale) {
 		t.Errorf("in flight at the end: %v", v)
 	}
-	if v := got["__name__=takt_operations_total outcome=ok run=R1"].value; v != 1 {
+	if v := got["__name__=takt_operations_total outcome=ok run=01KB"].value; v != 2000 {
 		t.Errorf("%v operations at the end", v)
 	}
-	if v := got["__name__=takt_valid run=R1"].value; v != 1 {
+	if v := got["__name__=takt_valid run=01KB"].value; v != 1 {
 		t.Errorf("valid: %v", v)
 	}
 	if at := last.Instant().Sub(b.Instant()); at <= 0 {
