@@ -61,6 +61,8 @@ func (c *checker) interval(field string, iv takt.Interval) {
 	if iv.Lag != nil && (*iv.Lag < 0 || *iv.Lag > maxCount) {
 		c.fault("%s.lag is %d, which cannot be", field, *iv.Lag)
 	}
+	c.within(field+".bytes.sent", float64(iv.Bytes.Sent), maxCount)
+	c.within(field+".bytes.received", float64(iv.Bytes.Received), maxCount)
 	c.within(field+".in_flight_max", float64(iv.InFlightMax), maxCount)
 	c.within(field+".schedule_lag_p99_us", iv.ScheduleLagP99, maxMicros)
 	h, err := c.reader.readInterval(iv.ServiceHDR)

@@ -46,7 +46,7 @@ func (g *gatherer) instant(seconds float64) time.Time {
 
 // batch is that of an interval.
 func (g *gatherer) batch(iv *takt.Interval) *Batch {
-	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors}
+	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors, Bytes: &iv.Bytes}
 	last.Response, _ = Decode(&g.decoder, iv.HDR) // the engine has just encoded it
 	last.Service, _ = Decode(&g.decoder, iv.ServiceHDR)
 	g.total = g.total.plus(last)
@@ -81,9 +81,18 @@ func (f Figures) plus(o Figures) Figures {
 	f.OK += o.OK
 	f.Failed += o.Failed
 	f.Dropped += o.Dropped
+	f.Bytes = plusBytes(f.Bytes, o.Bytes)
 	if len(o.Errors) > 0 {
 		f.Errors = takt.PlusErrors(takt.PlusErrors(nil, f.Errors), o.Errors)
 	}
 	f.Response, f.Service = f.Response.Plus(o.Response), f.Service.Plus(o.Service)
 	return f
+}
+
+func plusBytes(a, b *takt.Bytes) *takt.Bytes {
+	if a == nil {
+		return b
+	}
+	sum := a.Plus(*b)
+	return &sum
 }

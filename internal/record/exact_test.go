@@ -277,7 +277,7 @@ func TestReceived(t *testing.T) {
 	if rep.Counts != (takt.Counts{Scheduled: 10, OK: 3, Failed: 1, Unfinished: 6}) || rep.WarmupCounts != (takt.Counts{Scheduled: 2, OK: 2}) {
 		t.Errorf("%+v, warm-up %+v", rep.Counts, rep.WarmupCounts)
 	}
-	if rep.Rate.Achieved != 1.5 || rep.Rate.Intended != nil || rep.Bytes.Received != 130 || rep.Status["5"] != 3 || len(rep.Errors) != 1 || iv.OK != 5 || iv.Failed != 1 {
+	if rep.Rate.Achieved != 1.5 || rep.Rate.Intended != nil || rep.Bytes.Received != 130 || rep.Status["5"] != 3 || len(rep.Errors) != 1 || iv.OK != 5 || iv.Failed != 1 || iv.Bytes != rep.Bytes {
 		t.Errorf("%v/s, %+v, status %v, errors %+v, interval %+v", rep.Rate.Achieved, rep.Bytes, rep.Status, rep.Errors, iv)
 	}
 	more := New(Config{Window: time.Second})
@@ -380,7 +380,7 @@ func TestMergeIntervals(t *testing.T) {
 			response.Record(d)
 			service.Record(d / 2)
 		}
-		return takt.Interval{T: float64(n), Scheduled: uint64(n), OK: uint64(2 * n), Failed: uint64(3 * n), Dropped: uint64(4 * n), InFlightMax: 5 * n, ScheduleLagP99: float64(6 * n), HDR: response.Encode(), ServiceHDR: service.Encode()}
+		return takt.Interval{T: float64(n), Scheduled: uint64(n), OK: uint64(2 * n), Failed: uint64(3 * n), Dropped: uint64(4 * n), Bytes: takt.Bytes{Sent: int64(7 * n), Received: int64(8 * n)}, InFlightMax: 5 * n, ScheduleLagP99: float64(6 * n), HDR: response.Encode(), ServiceHDR: service.Encode()}
 	}
 	a, b := interval(1, 1, 100), interval(2, 101, 200)
 	a.Warmup, a.InFlightMax = true, 50
@@ -392,7 +392,7 @@ func TestMergeIntervals(t *testing.T) {
 		t.Errorf("response %v, service %v, %v, %v", response.Figures(), service.Figures(), err, err2)
 	}
 	got.HDR, got.ServiceHDR = "", ""
-	want := takt.Interval{T: 2, Scheduled: 3, OK: 6, Failed: 9, Dropped: 12, InFlightMax: 50, ScheduleLagP99: 12, ResponseP50: 0.1, ResponseP99: 0.198, ResponseMax: 0.2}
+	want := takt.Interval{T: 2, Scheduled: 3, OK: 6, Failed: 9, Dropped: 12, Bytes: takt.Bytes{Sent: 21, Received: 24}, InFlightMax: 50, ScheduleLagP99: 12, ResponseP50: 0.1, ResponseP99: 0.198, ResponseMax: 0.2}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -84,6 +84,7 @@ func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
 		Failed:      a.Failed + b.Failed,
 		Dropped:     a.Dropped + b.Dropped,
 		Errors:      takt.PlusErrors(takt.PlusErrors(nil, a.Errors), b.Errors), // outputs may still hold a
+		Bytes:       a.Bytes.Plus(b.Bytes),
 		InFlightMax: max(a.InFlightMax, b.InFlightMax),
 		Lag:         b.Lag,
 		// There is no lag histogram per interval, so the worse p99 is used.

@@ -267,6 +267,7 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		OK:             s.Counts.OK,
 		Failed:         s.Counts.Failed,
 		Dropped:        s.Counts.Dropped,
+		Bytes:          s.Bytes,
 		ResponseP50:    hist.Micros(response.Quantile(0.5)),
 		ResponseP99:    hist.Micros(response.Quantile(0.99)),
 		ResponseMax:    hist.Micros(response.Max()),

@@ -342,6 +342,7 @@ func (s *set) merge(o *set, rest func()) {
 func (s *set) mergeLive(o *set, rest func()) {
 	s.Counts = s.Counts.Plus(o.Counts).Plus(o.Warm)
 	s.Counts.OK += o.Received
+	s.Bytes = s.Bytes.Plus(o.Bytes)
 	for _, c := range o.classes {
 		s.addClass(&takt.ErrorClass{Class: c.Class, Count: c.Count})
 	}

@@ -127,6 +127,9 @@ func (c Counts) Plus(o Counts) Counts {
 	}
 }
 
+// Plus is the sum of b and o.
+func (b Bytes) Plus(o Bytes) Bytes { return Bytes{b.Sent + o.Sent, b.Received + o.Received} }
+
 // Rate is the intended and the achieved rate, in operations per second of the measured
 // window.
 type Rate struct {
@@ -176,6 +179,7 @@ type Interval struct {
 	Failed         uint64            `json:"failed"`
 	Dropped        uint64            `json:"dropped"`
 	Errors         map[string]uint64 `json:"errors,omitempty"` // failed operations by class, without those of the warm-up
+	Bytes          Bytes             `json:"bytes,omitzero"`   // without those of the warm-up; absent from an older takt
 	InFlightMax    int               `json:"in_flight_max"`
 	ResponseP50    float64           `json:"response_p50_us"`
 	ResponseP99    float64           `json:"response_p99_us"`

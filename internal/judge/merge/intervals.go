@@ -20,6 +20,7 @@ func plus(sum *takt.Interval, iv *takt.Interval) {
 	sum.Failed += iv.Failed
 	sum.Dropped += iv.Dropped
 	sum.Errors = takt.PlusErrors(sum.Errors, iv.Errors)
+	sum.Bytes = sum.Bytes.Plus(iv.Bytes)
 	if iv.Lag != nil && (sum.Lag == nil || *sum.Lag < *iv.Lag) { // shards read the same topic
 		sum.Lag = iv.Lag
 	}

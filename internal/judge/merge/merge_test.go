@@ -212,7 +212,7 @@ func coarser(t *testing.T, r *takt.Report) *takt.Report {
 			response, service := mergeTwo(t, a.HDR, b.HDR), mergeTwo(t, a.ServiceHDR, b.ServiceHDR)
 			a = takt.Interval{
 				T: b.T, Warmup: a.Warmup && b.Warmup, Scheduled: a.Scheduled + b.Scheduled,
-				OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Dropped: a.Dropped + b.Dropped, InFlightMax: max(a.InFlightMax, b.InFlightMax),
+				OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Dropped: a.Dropped + b.Dropped, Bytes: a.Bytes.Plus(b.Bytes), InFlightMax: max(a.InFlightMax, b.InFlightMax),
 				ResponseP50: hist.Micros(response.Quantile(0.5)), ResponseP99: hist.Micros(response.Quantile(0.99)), ResponseMax: hist.Micros(response.Max()),
 				HDR: response.Encode(), ServiceHDR: service.Encode(),
 			}

@@ -134,6 +134,10 @@ func lines(prefix string, b *metrics.Batch, stamp int64) (out []byte) {
 	add("ok", float64(b.Last.OK))
 	add("failed", float64(b.Last.Failed))
 	add("dropped", float64(b.Last.Dropped))
+	if n := b.Last.Bytes; n != nil {
+		add("sent_bytes", float64(n.Sent))
+		add("received_bytes", float64(n.Received))
+	}
 	for _, class := range slices.Sorted(maps.Keys(b.Last.Errors)) {
 		add("errors."+part(class), float64(b.Last.Errors[class]))
 	}

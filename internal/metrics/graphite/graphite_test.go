@@ -66,7 +66,7 @@ func TestExport(t *testing.T) {
 	}
 	const prefix = "load.check_out_x.shard-2_3."
 	want := []string{
-		"scheduled 1002", "ok 1000", "failed 2", "dropped 0", "errors.5xx 2",
+		"scheduled 1002", "ok 1000", "failed 2", "dropped 0", "sent_bytes 1000", "received_bytes 20000", "errors.5xx 2",
 		"response_ms.p50 1.000447", "response_ms.p90 1.000447", "response_ms.p99 1.000447", "response_ms.p99_9 20.004863", "response_ms.max 20.004863",
 		"service_ms.p50 1.000447", "service_ms.p90 1.000447", "service_ms.p99 1.000447", "service_ms.p99_9 20.004863", "service_ms.max 20.004863",
 		"schedule_lag_ms.p99 0.05", "in_flight 7", "unread 3",

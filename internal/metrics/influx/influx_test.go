@@ -35,10 +35,10 @@ func open(t *testing.T, where string) metrics.Exporter {
 const tags = `,run=01KB,shard=2/3,kind=http,target=http://127.0.0.1:8080/,takt_version=1.2.3,label_9=x,label_a.b=1,label_a_b=2,label_hostile=a"b\c\ d\,e\=f\ g{h}\ \ #\ EOF,label_revision=abc`
 
 var want = []string{
-	"takt" + tags + " scheduled=1002i,ok=1000i,failed=2i,dropped=0i,response_p50=0.001000447,response_p90=0.001000447,response_p99=0.001000447,response_p99_9=0.020004863,response_max=0.020004863,service_p50=0.001000447,service_p90=0.001000447,service_p99=0.001000447,service_p99_9=0.020004863,service_max=0.020004863,schedule_lag_p99=0.00005,in_flight=7i,unread=3i,cpu=0.25,warmup=true 1795831201000000000\n" +
+	"takt" + tags + " scheduled=1002i,ok=1000i,failed=2i,dropped=0i,sent_bytes=1000i,received_bytes=20000i,response_p50=0.001000447,response_p90=0.001000447,response_p99=0.001000447,response_p99_9=0.020004863,response_max=0.020004863,service_p50=0.001000447,service_p90=0.001000447,service_p99=0.001000447,service_p99_9=0.020004863,service_max=0.020004863,schedule_lag_p99=0.00005,in_flight=7i,unread=3i,cpu=0.25,warmup=true 1795831201000000000\n" +
 		"takt_errors" + tags + ",class=5xx count=2i 1795831201000000000\n",
 	"",
-	"takt_run" + tags + " scheduled=2004i,ok=2000i,failed=4i,dropped=0i,unfinished=5i,sent_bytes=100i,received_bytes=2000i,cpu=0.25,valid=true 1795831201900000000\n",
+	"takt_run" + tags + " scheduled=2004i,ok=2000i,failed=4i,dropped=0i,sent_bytes=2000i,received_bytes=40000i,unfinished=5i,cpu=0.25,valid=true 1795831201900000000\n",
 }
 
 // The lines are those of the protocol, whatever the labels contain.

@@ -51,10 +51,6 @@ func end(b *metrics.Batch, tags string, stamp int64) []byte {
 	l := begin(nil, "takt_run", tags)
 	l.counts(&b.Total)
 	l.int("unfinished", int64(b.Total.Unfinished))
-	if n := b.Total.Bytes; n != nil {
-		l.int("sent_bytes", n.Sent)
-		l.int("received_bytes", n.Received)
-	}
 	if b.CPU != nil {
 		l.float("cpu", b.CPU.Seconds())
 	}
@@ -78,6 +74,10 @@ func (l *line) counts(f *metrics.Figures) {
 	l.int("ok", int64(f.OK))
 	l.int("failed", int64(f.Failed))
 	l.int("dropped", int64(f.Dropped))
+	if f.Bytes != nil {
+		l.int("sent_bytes", f.Bytes.Sent)
+		l.int("received_bytes", f.Bytes.Received)
+	}
 }
 
 // field begins a field, whose name needs no escapes.

@@ -11,7 +11,7 @@ import (
 )
 
 // Hostile is a label that no format may take for its own syntax.
-const Hostile = "a\"b\\c\nd,e=f g{h}\x00 # EOF"
+const Hostile = "a\"b\\c\nd,e=f g{h}\x7f # EOF"
 
 // Start is the start of the run of Batches.
 var Start = time.Date(2026, 11, 28, 2, 0, 0, 0, time.UTC)
@@ -34,7 +34,7 @@ func Batches(t *testing.T, shard string) []*metrics.Batch {
 	two.From, two.To, two.Warmup = one.To, Start.Add(1900*time.Millisecond), false
 	two.Total = figures(t, 2000, 4, time.Millisecond, 20*time.Millisecond)
 	end := &metrics.Batch{Run: run, Started: Start, From: two.To, To: two.To, Over: true, Total: two.Total, CPU: &used, Verdict: takt.Valid}
-	end.Total.Unfinished, end.Total.Bytes = 5, &takt.Bytes{Sent: 100, Received: 2000}
+	end.Total.Unfinished = 5
 	return []*metrics.Batch{one, &two, end}
 }
 
@@ -48,5 +48,5 @@ func figures(t *testing.T, n, failed uint64, fast, slow time.Duration) metrics.F
 	if err != nil {
 		t.Fatal(err)
 	}
-	return metrics.Figures{Scheduled: n + failed, OK: n, Failed: failed, Errors: map[string]uint64{"5xx": failed}, Response: h, Service: h}
+	return metrics.Figures{Scheduled: n + failed, OK: n, Failed: failed, Errors: map[string]uint64{"5xx": failed}, Bytes: &takt.Bytes{Sent: int64(n), Received: int64(20 * n)}, Response: h, Service: h}
 }
