@@ -37,7 +37,11 @@ type exporter struct{ client *post.Client }
 
 // Export implements metrics.Exporter.
 func (e exporter) Export(ctx context.Context, b *metrics.Batch) error {
-	return e.client.Send(ctx, request(b))
+	answer, err := e.client.Ask(ctx, request(b))
+	if err != nil {
+		return err
+	}
+	return rejected(answer)
 }
 
 // Close implements metrics.Exporter.
