@@ -38,6 +38,8 @@ type Load struct {
 
 	// Defaults sets other defaults of the engine.
 	Defaults func(o *engine.Options)
+	// Identify is called with the id of each run, before Open.
+	Identify func(run string)
 	// Unused names flags of all load commands that the protocol has no use for, and says why
 	// they are refused; "": they are not. Help does not list these flags.
 	Unused func() (flags []string, why string)
@@ -116,7 +118,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast}
+				return Load{Options: o, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify}
 			},
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -41,6 +42,18 @@ func rowColumns() []rowColumn {
 		{"send-delay", func(b []byte, o *operation) []byte { return appendSeconds(b, o.delay) }},
 		{"class", func(b []byte, o *operation) []byte { return appendWord(b, o.Class) }},
 	}
+}
+
+// traceColumn has the trace ids of a run whose requests contain them.
+func traceColumn(run string) rowColumn {
+	var traces payload.Traces
+	traces.Begin(run)
+	return rowColumn{"trace-id", func(b []byte, o *operation) []byte {
+		if o.Sent == takt.NotSent {
+			return b
+		}
+		return traces.Append(b, o.Seq)
+	}}
 }
 
 // appendSeconds writes all nanoseconds, so that columns add up to the last digit. hey's four
@@ -82,8 +95,11 @@ type samplesWriter struct {
 }
 
 // openSamples writes the head at once, so that a full disk is noticed before the run.
-func openSamples(w io.Writer, _ takt.Report) (Writer, error) {
+func openSamples(w io.Writer, head takt.Report) (Writer, error) {
 	s := &samplesWriter{w: w, columns: rowColumns()}
+	if head.Variables[payload.VariableTraces] == true {
+		s.columns = append(s.columns, traceColumn(head.ID))
+	}
 	var names []string
 	for _, c := range s.columns {
 		names = append(names, c.name)

@@ -28,6 +28,7 @@ func kinds() []kind {
 		{"randString", []string{`{{randString 16}}`}, makeRandString},
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
+		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
 		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`}, makeFeed},
 	}
 }

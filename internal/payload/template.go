@@ -20,6 +20,8 @@ type Env struct {
 	// Values are names of values that are known only when an operation begins: {{NAME}} is a
 	// placeholder for Template.Fill.
 	Values []string
+	// Traces are the trace ids of the run; nil: there are none, and {{traceparent}} is a fault.
+	Traces *Traces
 	files  map[feeder]*Lines // read so far
 }
 

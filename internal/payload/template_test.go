@@ -24,7 +24,7 @@ func files(seed uint64) *Env {
 		"empty.txt": {},
 		"long.txt":  {Data: bytes.Repeat([]byte("x"), 1<<20)},
 	}
-	return &Env{Seed: seed, Open: func(path string) (io.ReadCloser, error) { return dir.Open(path) }}
+	return &Env{Seed: seed, Traces: new(Traces), Open: func(path string) (io.ReadCloser, error) { return dir.Open(path) }}
 }
 
 func parse(t testing.TB, text string) *Template {
@@ -91,7 +91,7 @@ func TestClock(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	const (
-		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} ` +
+		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} ` +
 			`{{file "ids.txt"}} {{file "users.csv" 2}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`

@@ -238,6 +238,9 @@ func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		return nil, nil, l.broken(ctx, err)
 	}
 	words := l.narration()
+	if l.driver.Identify != nil {
+		l.driver.Identify(head.ID)
+	}
 	d, err := l.open(ctx)
 	if err != nil {
 		return nil, nil, l.unopened(err)

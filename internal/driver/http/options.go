@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -79,11 +80,12 @@ type Options struct {
 	ContrastFor time.Duration // of the closed loop after the run; 0: none
 	Stdin       io.Reader     // of -D - and --targets -; nil: empty
 
-	url        *url.URL // of the argument; nil: the targets say where
-	target     string   // of a request to url: path and query, with placeholders
-	seed       uint64   // of placeholders with random values
-	conns      int      // of the contrast
-	inFlight   int      // most operations in flight
+	url        *url.URL       // of the argument; nil: the targets say where
+	target     string         // of a request to url: path and query, with placeholders
+	seed       uint64         // of placeholders with random values
+	traces     payload.Traces // of the run
+	conns      int            // of the contrast
+	inFlight   int            // most operations in flight
 	warmup     time.Duration
 	givenUsers int         // -c, with a scenario
 	users      int         // of a scenario without a rate; 0: there is a rate
@@ -229,6 +231,9 @@ func (o *Options) Shape(e *engine.Options) {
 	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
 	e.Drain.SetFallback(o.Timeout)
 }
+
+// Identify names the next run.
+func (o *Options) Identify(run string) { o.traces.Begin(run) }
 
 // Secrets implements takt.Secretive: credentials as they are given and as they go
 // over the wire, which a server may echo.

@@ -147,7 +147,7 @@ type templated struct {
 
 // newTemplated parses what may have placeholders.
 func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
-	env := &payload.Env{Seed: o.seed}
+	env := &payload.Env{Seed: o.seed, Traces: &o.traces}
 	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
 		p, err := env.Parse(where, text)
 		if err == nil {
@@ -278,11 +278,15 @@ func (t *templated) describe(v map[string]any) {
 		delete(v, "body_bytes")
 		v["body"] = string(t.text.Body)
 	}
-	if t.isRandom() {
+	if t.any((*payload.Template).Random) {
 		v["seed"] = t.seed
+	}
+	if t.any((*payload.Template).Traces) {
+		v[payload.VariableTraces] = true
 	}
 }
 
-func (t *templated) isRandom() bool {
-	return slices.ContainsFunc(append(slices.Clone(t.header), t.target, t.body), func(p *payload.Template) bool { return p != nil && p.Random() })
+// any reports whether a template has a property.
+func (t *templated) any(has func(*payload.Template) bool) bool {
+	return slices.ContainsFunc(append(slices.Clone(t.header), t.target, t.body), func(p *payload.Template) bool { return p != nil && has(p) })
 }

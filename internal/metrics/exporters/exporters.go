@@ -10,6 +10,8 @@ import (
 	"github.com/taktload/takt/internal/metrics/graphite"
 	"github.com/taktload/takt/internal/metrics/influx"
 	"github.com/taktload/takt/internal/metrics/openmetrics"
+	"github.com/taktload/takt/internal/metrics/otlp"
+	"github.com/taktload/takt/internal/metrics/remotewrite"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,6 +30,8 @@ func Kinds() []Kind {
 		{"openmetrics", openmetrics.Where, openmetrics.Parse},
 		{"graphite", graphite.Where, graphite.Parse},
 		{"influx", influx.Where, influx.Parse},
+		{"otlp", otlp.Where, otlp.Parse},
+		{"remote-write", remotewrite.Where, remotewrite.Parse},
 	}
 }
 

@@ -38,20 +38,26 @@ func New(url string, header http.Header) *Client {
 // Send posts a body. The errors are those of a metrics.Exporter: a refusal for an answer that a repetition
 // would not change.
 func (c *Client) Send(ctx context.Context, body []byte) error {
+	_, err := c.Ask(ctx, body)
+	return err
+}
+
+// Ask is Send, and returns the begin of the answer.
+func (c *Client) Ask(ctx context.Context, body []byte) (text []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return metrics.Refuse(err)
+		return nil, metrics.Refuse(err)
 	}
 	for name, values := range c.header {
 		req.Header[name] = values
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return plain(err)
+		return nil, plain(err)
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status counts
-	return judge(answer, text)
+	text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status counts
+	return text, judge(answer, text)
 }
 
 // plain is an error of http.Client without the URL, which may have secrets.
