@@ -10,8 +10,9 @@ func Completed(r *takt.Report) (perS float64, ok bool) {
 	const rounding = 1e-3 // of T, in seconds
 	var ended uint64
 	var seconds, before float64
+	end := r.WarmupS + r.DurationS
 	for _, iv := range r.Intervals {
-		if !iv.Warmup && iv.T <= r.WarmupS+r.DurationS+rounding {
+		if !iv.Warmup && iv.T <= end+rounding {
 			ended += iv.OK + iv.Failed
 			seconds += iv.T - before
 		}
@@ -19,6 +20,9 @@ func Completed(r *takt.Report) (perS float64, ok bool) {
 	}
 	if seconds == 0 {
 		return 0, false
+	}
+	if before < end { // the run was over when its last operation was: nothing more was due
+		seconds += end - before
 	}
 	return float64(ended) / seconds, true
 }

@@ -16,6 +16,7 @@ func TestCompleted(t *testing.T) {
 	}{
 		{1, 3, list, 1500 / 3.0005},
 		{1, 2.5, list, 1010 / 2.0}, // the third interval ends in the drain
+		{1, 3, []takt.Interval{{T: 1, Warmup: true}, {T: 2, OK: 20}, {T: 3.5, OK: 22}}, 42 / 3.0}, // the last one ended, and nothing more was due
 		{1, 0.5, list, -1},
 		{1, 3, nil, -1},
 		{1, 3, list[:1], -1},
