@@ -11,7 +11,7 @@ import (
 type gatherer struct {
 	*Pump
 	decoder hist.Decoder
-	used    time.Duration // CPU time before the run
+	used    time.Duration // CPU time before the run; 0: not known
 	at      float64       // end of the newest interval, in seconds since the start
 	total   Figures
 }
@@ -24,9 +24,15 @@ func newGatherer(p *Pump) *gatherer {
 	return g
 }
 
+// gather makes a batch of each interval, and one of the report.
 func (g *gatherer) gather() {
-	for iv := range g.seconds {
-		g.put(g.batch(&iv))
+	for ended := g.ended; ended != nil || len(g.seconds) > 0; {
+		select {
+		case iv := <-g.seconds:
+			g.put(g.batch(&iv))
+		case <-ended:
+			ended = nil
+		}
 	}
 	if g.report != nil {
 		g.put(g.last(g.report))
@@ -55,7 +61,7 @@ func (g *gatherer) batch(iv *takt.Interval) *Batch {
 		Last: last, Total: g.total,
 		InFlight: iv.InFlightMax, ScheduleLagP99: time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)), Unread: iv.Lag,
 	}
-	if g.cpu != nil {
+	if g.used > 0 {
 		used := g.cpu() - g.used
 		b.CPU = &used
 	}

@@ -16,6 +16,7 @@ type line struct {
 	ctx    context.Context // of all attempts
 	cancel context.CancelFunc
 	wake   chan struct{} // a batch waits, or no other will come
+	over   chan struct{} // closed when no other batch will come
 
 	mu    sync.Mutex
 	queue []*Batch // oldest first
@@ -27,7 +28,7 @@ type line struct {
 }
 
 func newLine(o Opened, tell func(string)) *line {
-	l := &line{Opened: o, tell: tell, wake: make(chan struct{}, 1)}
+	l := &line{Opened: o, tell: tell, wake: make(chan struct{}, 1), over: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -50,6 +51,7 @@ func (l *line) finish() {
 	l.mu.Lock()
 	l.last = true
 	l.mu.Unlock()
+	close(l.over)
 	l.signal()
 }
 
@@ -148,10 +150,16 @@ func (l *line) full() bool {
 	return len(l.queue) == queueRoom
 }
 
-// rest waits before the next attempt, and reports whether there is one.
+// rest waits before the next attempt, and reports whether there is one. At the end of the run there is
+// no time for long rests.
 func (l *line) rest(d time.Duration) bool {
 	select {
 	case <-time.After(d):
+		return true
+	case <-l.over:
+	}
+	select {
+	case <-time.After(min(d, lastRest)):
 		return true
 	case <-l.ctx.Done():
 		return false

@@ -14,6 +14,7 @@ const (
 	exportTime  = 5 * time.Second  // of one attempt
 	firstRest   = time.Second      // after the first failure of a batch; twice as long after each other
 	mostRest    = 5 * time.Second  // between two attempts
+	lastRest    = time.Second / 2  // the same at the end of the run
 	mostAsked   = 30 * time.Second // pause that a receiver may ask for
 	closeTime   = time.Second      // for an exporter to end
 	hurryTime   = time.Second / 10 // for receivers that answer, after a second signal
@@ -37,7 +38,8 @@ type Pump struct {
 	over    sync.WaitGroup // of the lines
 	begun   time.Time      // start of the run; zero: it has not begun
 	seconds chan takt.Interval
-	report  *takt.Report  // of the run; nil: it was not made. Set before seconds is closed
+	report  *takt.Report  // of the run; nil: it was not made. Set before ended is closed
+	ended   chan struct{} // closed when no other interval counts
 	done    chan struct{} // closed when all batches are in the queues
 	closed  bool          // End was called
 }
@@ -48,7 +50,7 @@ func Start(run Run, to []Opened, cpu func() time.Duration, tell func(text string
 	if len(to) == 0 {
 		return nil
 	}
-	p := &Pump{run: run, cpu: cpu, seconds: make(chan takt.Interval, secondsRoom), done: make(chan struct{})}
+	p := &Pump{run: run, cpu: cpu, seconds: make(chan takt.Interval, secondsRoom), ended: make(chan struct{}), done: make(chan struct{})}
 	for _, o := range to {
 		l := newLine(o, tell)
 		p.lines = append(p.lines, l)
@@ -91,8 +93,11 @@ func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)
 	}
 	p.closed = true
 	if p.report = r; !p.begun.IsZero() {
-		close(p.seconds)
-		<-p.done // gathering waits for nobody
+		close(p.ended)
+		select {
+		case <-p.done:
+		case <-time.After(LastWait): // the machine has no time for a thread of the lowest priority
+		}
 	}
 	for _, l := range p.lines {
 		l.finish()

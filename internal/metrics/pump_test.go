@@ -105,6 +105,7 @@ func TestPump(t *testing.T) {
 		if took != 0 || len(s.waits)+len(s.told) > 0 || !slices.Equal(list, []takt.Export{{To: "a", Sent: 6}, {To: "b", Sent: 6}}) {
 			t.Fatalf("%v after %v, %v, %v", list, took, s.waits, s.told)
 		}
+		s.Interval(interval(6)) // too late
 		for _, r := range []*receiver{a, b} {
 			if r.closed != 1 || len(r.got) != 6 {
 				t.Fatalf("%d batches, closed %d times", len(r.got), r.closed)
@@ -201,6 +202,25 @@ func TestBackAfterLoss(t *testing.T) {
 		}
 		if !slices.IsSortedFunc(a.got, func(x, y *Batch) int { return x.To.Compare(y.To) }) {
 			t.Error("the batches are not in order")
+		}
+	})
+}
+
+// A receiver that comes back while the end waits for it gets everything.
+func TestBackAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := time.Now().Add(22 * time.Second)
+		a := &receiver{export: func(context.Context, *Batch) error {
+			if time.Now().Before(back) {
+				return errors.New("refused")
+			}
+			return nil
+		}}
+		s := begin(a)
+		s.seconds(t, 1, 20)
+		list, took := s.end(nil)
+		if took < 2*time.Second || took > 2*time.Second+lastRest || list[0].Sent != 21 || list[0].Lost != 0 {
+			t.Errorf("%v after %v", list, took)
 		}
 	})
 }

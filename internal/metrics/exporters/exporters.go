@@ -73,8 +73,11 @@ type flag struct{ list *[]metrics.Destination }
 // Flag is the repeatable flag --export. It does not print itself: a value may have a password.
 func Flag(list *[]metrics.Destination) value.Flag { return flag{list} }
 
-// Set implements pflag.Value.
+// Set implements pflag.Value. An empty text replaces the settings of the environment by none.
 func (f flag) Set(text string) error {
+	if text == "" {
+		return nil
+	}
 	d, err := Parse(text)
 	if err == nil {
 		*f.list = append(*f.list, d)

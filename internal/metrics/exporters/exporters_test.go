@@ -38,7 +38,7 @@ func TestFlag(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if len(list) != 2 || len(f.Names("nonsense")) != 0 || len(f.Names("graphite=h")) != 1 {
+	if err := f.Set(""); err != nil || len(list) != 2 || len(f.Names("nonsense")) != 0 || len(f.Names("graphite=h")) != 1 {
 		t.Errorf("%d destinations", len(list))
 	}
 }

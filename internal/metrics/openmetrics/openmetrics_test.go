@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Both formats of all batches are those of testdata. scripts and people can give the files to other
-// parsers: prometheus_client of Python reads them strictly.
+// Both formats of all batches are those of testdata. Other parsers accept these files: the strict ones of
+// prometheus_client (Python), and expfmt, with which node_exporter reads.
 func TestText(t *testing.T) {
 	for _, d := range []struct {
 		dialect
