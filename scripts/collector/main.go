@@ -27,7 +27,7 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "collector", Description: "OTLP to a file", Version: "0.161.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
-			ResolverSettings: confmap.ResolverSettings{ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
+			ResolverSettings: confmap.ResolverSettings{DefaultScheme: "file", ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
 		},
 	})
 	if err := command.Execute(); err != nil {
