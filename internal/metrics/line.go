@@ -172,7 +172,7 @@ func (l *line) note(err error) {
 	first := l.err == nil
 	l.err = err
 	l.mu.Unlock()
-	if first && l.tell != nil {
+	if first && l.tell != nil && l.ctx.Err() == nil { // at the end of the run its report says it
 		l.tell(l.Shown + ": " + err.Error())
 	}
 }
