@@ -69,14 +69,15 @@ type fleetRun struct {
 	gatherer *process
 	shards   []*process
 	report   string
+	exported string // file of --export
 }
 
 func startFleet(t *testing.T, n int, duration string, flags ...string) *fleetRun {
 	dir := t.TempDir()
-	f := &fleetRun{server: targettest.Serve(t, target.Options{}), report: filepath.Join(dir, "whole.json")}
+	f := &fleetRun{server: targettest.Serve(t, target.Options{}), report: filepath.Join(dir, "whole.json"), exported: filepath.Join(dir, "takt.prom")}
 	address := freeAddress(t)
 	args := append([]string{"fleet", "--shards", fmt.Sprint(n), "--listen", address}, flags...)
-	f.gatherer = start(t, dir, append(args, "--", "http", "--rate", "800/s", "-z", duration, "--no-store", "-o", "json="+f.report, f.server.URL())...)
+	f.gatherer = start(t, dir, append(args, "--", "http", "--rate", "800/s", "-z", duration, "--no-store", "-o", "json="+f.report, "--export", "openmetrics="+f.exported, f.server.URL())...)
 	for range n {
 		f.shards = append(f.shards, start(t, dir, "shard", "--fleet", address))
 	}
@@ -126,6 +127,11 @@ func TestFleet(t *testing.T) {
 	}
 	if command := strings.Join(r.Command, " "); !strings.HasPrefix(command, "takt fleet --shards 8 -- http --rate 800/s ") {
 		t.Errorf("the command is %s", command)
+	}
+	// The gatherer exports the whole, and the shards nothing.
+	text, err := os.ReadFile(f.exported)
+	if want := `takt_operations_total{run="` + r.ID + `",outcome="ok"} 1600` + "\n"; err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "shard=") || len(r.Exports) != 1 || r.Exports[0].Lost > 0 {
+		t.Errorf("%v, %+v, exported:\n%s", err, r.Exports, text)
 	}
 }
 

@@ -62,11 +62,20 @@ func (l *line) signal() {
 	}
 }
 
-// deliver sends all batches.
+// deliver sends all batches: during the run on a thread of the lowest priority, which a busy machine may
+// give no time, and after the run with the usual one, since the end of the run waits for them.
 func (l *line) deliver() {
 	defer l.end()
-	screen.Yield()
-	for b := l.next(); b != nil; b = l.next() {
+	run := make(chan struct{})
+	go func() {
+		defer close(run)
+		screen.Yield()
+		for b := l.next(false); b != nil; b = l.next(false) {
+			l.send(b)
+		}
+	}()
+	<-run
+	for b := l.next(true); b != nil; b = l.next(true) {
 		l.send(b)
 	}
 }
@@ -83,11 +92,12 @@ func (l *line) end() {
 	l.ended = true
 }
 
-// next waits for a batch; nil: no other will come, or the run waits no longer.
-func (l *line) next() *Batch {
+// next waits for a batch; nil: no other will come, or the run waits no longer. During the run it is also
+// nil once the run is over.
+func (l *line) next(afterRun bool) *Batch {
 	for l.ctx.Err() == nil {
 		l.mu.Lock()
-		if len(l.queue) > 0 {
+		if len(l.queue) > 0 && (afterRun || !l.last) {
 			b := l.queue[0]
 			l.queue[0] = nil
 			l.queue = l.queue[1:]
@@ -172,7 +182,7 @@ func (l *line) note(err error) {
 	first := l.err == nil
 	l.err = err
 	l.mu.Unlock()
-	if first && l.tell != nil {
+	if first && l.tell != nil && l.ctx.Err() == nil { // at the end of the run its report says it
 		l.tell(l.Shown + ": " + err.Error())
 	}
 }

@@ -106,7 +106,7 @@ func Reserved(name string) bool {
 		return true // takt's short flags
 	}
 	switch name {
-	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "repeat",
+	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "export", "repeat",
 		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol", "quiet":
 		return true
 	}

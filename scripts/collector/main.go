@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
 func factories() (otelcol.Factories, error) {
@@ -19,6 +20,7 @@ func factories() (otelcol.Factories, error) {
 	return otelcol.Factories{
 		Receivers: map[component.Type]receiver.Factory{in.Type(): in},
 		Exporters: map[component.Type]exporter.Factory{out.Type(): out},
+		Telemetry: otelconftelemetry.NewFactory(),
 	}, nil
 }
 
@@ -27,7 +29,7 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "collector", Description: "OTLP to a file", Version: "0.161.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
-			ResolverSettings: confmap.ResolverSettings{ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
+			ResolverSettings: confmap.ResolverSettings{DefaultScheme: "file", ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
 		},
 	})
 	if err := command.Execute(); err != nil {

@@ -46,7 +46,7 @@ func (l *load) openPump(head *takt.Report) (*metrics.Pump, error) {
 		cpu = nil // other processes send the load
 	}
 	return metrics.Start(run, opened, cpu, func(text string) {
-		fmt.Fprintf(l.env.Stderr, "takt: warning: --export %s; takt tries again during the run\n", l.hide(text))
+		fmt.Fprintf(l.env.Stderr, "takt: warning: --export %s; the run goes on, and its report says what was lost\n", l.hide(text))
 	}), nil
 }
 

@@ -122,34 +122,13 @@ func seconds(d time.Duration) string {
 	return text
 }
 
-// labelText is the text between the braces. A name that occurs twice, because labels differ only in what
-// no name may have, gets a number.
+// labelText is the text between the braces.
 func labelText(labels []metrics.Label) string {
 	var parts []string
-	used := map[string]int{}
-	for _, l := range labels {
-		name := LabelName(l.Name)
-		if used[name]++; used[name] > 1 {
-			name += "_" + strconv.Itoa(used[name])
-			used[name]++
-		}
-		parts = append(parts, name+`="`+escape(l.Value)+`"`)
+	for _, l := range metrics.Plain(labels) {
+		parts = append(parts, l.Name+`="`+escape(l.Value)+`"`)
 	}
 	return strings.Join(parts, ",")
-}
-
-// LabelName is a name of letters, digits and _ that does not begin with a digit or with two _.
-func LabelName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, name)
-	if name == "" || name[0] >= '0' && name[0] <= '9' || strings.HasPrefix(name, "__") {
-		name = "x" + name
-	}
-	return name
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
