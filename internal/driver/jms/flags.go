@@ -47,7 +47,7 @@ func (o *Options) addPlainFlag(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addManagementFlag(fs *pflag.FlagSet) {
-	fs.Var(value.Target(&o.Management), "management", "compare the counts with those of RabbitMQ's management at `URL`, such as http://HOST:15672; waits up to 20 s for them")
+	fs.Var(value.Target(&o.Management), "management", "compare the counts with those of RabbitMQ's management at `URL`, such as http://HOST:15672; waits up to 28 s for them")
 }
 
 func (o *Options) addConsumerURLFlags(fs *pflag.FlagSet) {

@@ -111,13 +111,12 @@ const (
 	countedTime  = time.Second           // time after which missing messages are given up
 )
 
-// Counters that lag are read until they contain whatever happened before the first reading: what a
-// queue reports at an interval, and the management collects at the same interval, is there after
-// freshBeats collections.
+// Counters that lag are read until they contain whatever happened before the first reading. RabbitMQ
+// 3.10 showed messages up to 16 s after they were sent, and the age of its node changes every 5 s.
 const (
-	freshBeats = 3
+	freshBeats = 5
 	lagEvery   = 200 * time.Millisecond // time between two readings
-	lagTime    = 20 * time.Second       // time after which the counters are given up
+	lagTime    = 28 * time.Second       // time after which the counters are given up
 )
 
 // waiting is the wait for counters that contain what happened before.

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// RabbitMQ is the management of a broker of RabbitMQ, which answers over HTTP. Its counters are up
-// to two times collect_statistics_interval old (5 s unless configured): queues and channels report
-// once in this time, and the management collects the reports once in this time.
+// RabbitMQ is the management of a broker of RabbitMQ, which answers over HTTP. Its counters lag:
+// queues and channels report once in collect_statistics_interval (5 s unless configured), and the
+// management collects the reports, and shows samples, every 5 s. The age of the node, Reading.Uptime,
+// changes every 5 s, whatever is configured (3.10).
 type RabbitMQ struct {
 	at             url.URL // without user and password
 	user, password string
@@ -95,7 +96,10 @@ func (m *RabbitMQ) Read(ctx context.Context, queues []string) (*Reading, error) 
 	if err := m.get(ctx, &overview, "overview"); err != nil {
 		return nil, err
 	}
-	if overview.Without || overview.Rates == "none" || overview.Node == "" {
+	if overview.Node == "" { // what users see who may only manage their own queues
+		return nil, fmt.Errorf("the management does not tell the user %q about its node; the user needs the tag monitoring", m.user)
+	}
+	if overview.Without || overview.Rates == "none" {
 		return nil, errors.New("the broker does not count the messages of its queues; set management.rates_mode = basic, and management_agent.disable_metrics_collector = false")
 	}
 	r := &Reading{Addr: m.at.Host, Node: overview.Cluster, Queues: map[string]Queue{}, Lags: true}
