@@ -3,7 +3,9 @@ package merge
 import (
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -122,5 +124,24 @@ func TestExtraOfSome(t *testing.T) {
 	}
 	if _, ok := second["extra"]; ok {
 		t.Error("a part has an empty section")
+	}
+}
+
+// The steps of a scenario are those of all shards, and no part repeats them.
+func TestStepsOfAll(t *testing.T) {
+	of := func(ok uint64) func(r *takt.Report) {
+		f := steps.New("login")
+		f.OK = ok
+		f.Response.Record(time.Second)
+		return func(r *takt.Report) { r.Extra = map[string]any{steps.Key: steps.Rows([]steps.Figures{f})} }
+	}
+	got := wholeExtra(shardsWith(of(2), of(3)))
+	if row := got[steps.Key].([]any)[0].(map[string]any); row["ok"] != 5.0 || row["response_max_us"] == nil {
+		t.Errorf("%v", row)
+	}
+	for _, part := range got["parts"].([]any) {
+		if extra := part.(map[string]any)["extra"]; extra != nil {
+			t.Errorf("a part has %v", extra)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // The driver passes takt's suite against the real server.
 func TestRealRedis(t *testing.T) {
 	exampletest.Example{
-		Name: "Redis, GET", Where: exampletest.Server(t, "TAKT_REDIS"), Down: "redis://" + exampletest.Nobody(t), Bytes: true,
+		Name: "Redis, GET", Where: exampletest.Server(t, "TAKT_REDIS"), Down: "redis://" + exampletest.Nobody(t),
 		Open: func(args []string) (*takt.Driver, error) { return open(args, false, 1000, 100) },
 	}.Test(t)
 }
