@@ -108,8 +108,6 @@ func Reserved(name string) bool {
 	switch name {
 	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "export", "repeat",
 		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol", "quiet":
-	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "repeat",
-		"fault", "export", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol", "quiet":
 		return true
 	}
 	return flagsOf(ptr(engine.Defaults())).Lookup(name) != nil
