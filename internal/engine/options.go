@@ -33,7 +33,7 @@ type Options struct {
 	CPUs        int           // cores to use; 0: all
 	Engine      string        // auto, loop or worker; "": auto
 	Loops       int           // threads of the loop mode; 0: one less than there are cores
-	Pacing      string        // default, precise or economy, of the loop mode; "": default
+	Pacing      string        // default, precise or economy, of the loop and async modes; "": default
 	MaxLag      time.Duration // schedule lag that the loop and async modes may take; 0: as Pacing says
 	Recorded    bool          // operations bring their instants along; instead of a rate
 }
