@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/metrics/metricstest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -100,32 +101,12 @@ func (r receiver) scraped(t *testing.T, run *takt.Report) time.Time {
 // dashboard sends the queries of docs/grafana. takt's gauges end with the run, so queries are asked for the
 // time of the newest scrape, or for the end.
 func (r receiver) dashboard(t *testing.T, run *takt.Report, times ...time.Time) {
-	text, err := os.ReadFile("../../docs/grafana/prometheus.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard any
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
 	var list []string
-	var find func(v any)
-	find = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, inner := range v {
-				find(inner)
-			}
-		case map[string]any:
-			if expr, ok := v["expr"].(string); ok {
-				list = append(list, strings.NewReplacer("$run", run.ID, "$window", "4s").Replace(expr))
-			}
-			for _, inner := range v {
-				find(inner)
-			}
+	metricstest.Objects(t, "../../docs/grafana/prometheus.json", func(o map[string]any) {
+		if expr, ok := o["expr"].(string); ok {
+			list = append(list, strings.NewReplacer("$run", run.ID, "$window", "4s").Replace(expr))
 		}
-	}
-	find(dashboard)
+	})
 	if len(list) < 20 {
 		t.Fatalf("the dashboard has only the queries %v", list)
 	}

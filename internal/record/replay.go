@@ -58,7 +58,7 @@ func (s *set) restoreHistograms(texts []string) error {
 		if text == "" {
 			continue
 		}
-		if phase := i - (len(into) - len(s.phases)); phase >= 0 {
+		if phase := i - placePhases; phase >= 0 {
 			into[i] = s.phase(phase)
 		}
 		if into[i] == nil { // histogram of a warm-up, but the head has none

@@ -66,17 +66,17 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	lag.Record(time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)))
 	s := Second{At: at, Scheduled: scheduled, InFlightMax: iv.InFlightMax, Window: math.MaxInt64}
 	into := &s.Counted
-	into.Histograms = make([]string, len((&set{}).histograms())+len(c.Phases))
+	into.Histograms = make([]string, placePhases+len(c.Phases))
 	if iv.Warmup && c.Warmup > 0 {
 		into.Warm = n
-		into.Histograms[5], into.Histograms[6], into.Histograms[7] = iv.HDR, iv.ServiceHDR, lag.Encode()
+		into.Histograms[placeWarm], into.Histograms[placeWarmService], into.Histograms[placeWarmLag] = iv.HDR, iv.ServiceHDR, lag.Encode()
 		return s
 	}
 	into.Counts = n
 	if receives {
 		into.Counts.OK, into.Received = 0, iv.OK
 	}
-	into.Histograms[0], into.Histograms[2], into.Histograms[4] = iv.HDR, iv.ServiceHDR, lag.Encode()
+	into.Histograms[placeOK], into.Histograms[placeService], into.Histograms[placeLag] = iv.HDR, iv.ServiceHDR, lag.Encode()
 	if c.Window < 0 || at <= c.Window {
 		into.Achieved, into.LastDone = n.Sent, at
 	}

@@ -83,6 +83,19 @@ func newSet(cfg *Config) *set {
 	return s
 }
 
+// The places in histograms; those of the phases follow.
+const (
+	placeOK = iota
+	placeOther
+	placeService
+	placeDelay
+	placeLag
+	placeWarm
+	placeWarmService
+	placeWarmLag
+	placePhases
+)
+
 func (s *set) histograms() []*hist.Histogram {
 	return append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,9 +73,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, pump, nil, mine, marks{nil, faults})
 			second = l.guarded(ctx, watch.interval, mine)
-			mineHead := head
-			mineHead.Variables = maps.Clone(head.Variables) // a journal adds to them
-			if journal = l.journal(mineHead, number); journal != nil {
+			if journal = l.journal(head, number); journal != nil {
 				told = l.tellJournal(journal, mine, start)
 			}
 		},

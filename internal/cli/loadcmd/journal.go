@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,7 @@ func (l *load) journal(head takt.Report, number int) *journal {
 	if err != nil {
 		return nil
 	}
+	head.Variables = maps.Clone(head.Variables) // complete adds to them
 	return &journal{
 		waits: waits, store: address,
 		complete: func(r *takt.Report) {

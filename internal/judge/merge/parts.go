@@ -154,9 +154,8 @@ func (all errorSums) list() []takt.ErrorClass {
 }
 
 // wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards, and the
-// steps of a scenario. Numbers
-// stay with their shard, under "parts", because only the driver knows whether they are sums, means
-// or maxima.
+// steps of a scenario. Numbers stay with their shard, under "parts", because only the driver knows
+// whether they are sums, means or maxima.
 func wholeExtra(list []shard) map[string]any {
 	extra := map[string]any{"shards": list[0].n}
 	for name, v := range list[0].Extra {

@@ -73,12 +73,7 @@ func parseURL(where string) (metrics.Destination, error) {
 	}
 	query.Set("precision", "ns")
 	to.RawQuery, to.Fragment = query.Encode(), ""
-	return metrics.Destination{
-		Shown: a.Shown, Secrets: a.Secrets, Names: a.Names(),
-		Open: func(metrics.Run) (metrics.Exporter, error) {
-			return &sender{post.New(to.String(), header)}, nil
-		},
-	}, nil
+	return a.Destination(func(metrics.Run) metrics.Exporter { return &sender{post.New(to.String(), header)} }), nil
 }
 
 // sender posts lines to InfluxDB.
@@ -86,9 +81,3 @@ type sender struct{ *post.Client }
 
 // Export implements metrics.Exporter.
 func (s *sender) Export(ctx context.Context, b *metrics.Batch) error { return s.Send(ctx, lines(b)) }
-
-// Close implements metrics.Exporter.
-func (s *sender) Close(context.Context) error {
-	s.Client.Close()
-	return nil
-}

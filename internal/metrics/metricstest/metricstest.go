@@ -2,6 +2,8 @@
 package metricstest
 
 import (
+	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
@@ -15,6 +17,34 @@ const Hostile = "a\"b\\c\nd,e=f g{h}\x7f # EOF"
 
 // Start is the start of the run of Batches.
 var Start = time.Date(2026, 11, 28, 2, 0, 0, 0, time.UTC)
+
+// Objects calls do for all objects in a JSON file, such as the panels and queries of a dashboard.
+func Objects(t *testing.T, path string, do func(object map[string]any)) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case map[string]any:
+			do(v)
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(all)
+}
 
 // Batches are those of a run of two seconds and its end.
 func Batches(t *testing.T, shard string) []*metrics.Batch {

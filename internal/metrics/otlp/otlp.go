@@ -22,30 +22,21 @@ func Parse(where string) (metrics.Destination, error) {
 	if err != nil {
 		return metrics.Destination{}, err
 	}
-	return metrics.Destination{
-		Shown: a.Shown, Secrets: a.Secrets, Names: a.Names(),
-		Open: func(run metrics.Run) (metrics.Exporter, error) {
-			return exporter{post.New(a.At(path), http.Header{
-				"Content-Type": {"application/x-protobuf"},
-				"User-Agent":   {"takt/" + run.Version},
-			})}, nil
-		},
-	}, nil
+	return a.Destination(func(run metrics.Run) metrics.Exporter {
+		return exporter{post.New(a.At(path), http.Header{
+			"Content-Type": {"application/x-protobuf"},
+			"User-Agent":   {"takt/" + run.Version},
+		})}
+	}), nil
 }
 
-type exporter struct{ client *post.Client }
+type exporter struct{ *post.Client }
 
 // Export implements metrics.Exporter.
 func (e exporter) Export(ctx context.Context, b *metrics.Batch) error {
-	answer, err := e.client.Ask(ctx, request(b))
+	answer, err := e.Ask(ctx, request(b))
 	if err != nil {
 		return err
 	}
 	return rejected(answer)
-}
-
-// Close implements metrics.Exporter.
-func (e exporter) Close(context.Context) error {
-	e.client.Close()
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -75,7 +76,11 @@ func (a *Address) hide(text string) {
 	}
 }
 
-// Names says which machine the URL names.
-func (a *Address) Names() []value.Name {
-	return []value.Name{{Kind: value.Loads, Text: a.Scheme + "://" + a.Host}}
+// Destination is the receiver at the URL. exporter makes the exporter of one run.
+func (a *Address) Destination(exporter func(run metrics.Run) metrics.Exporter) metrics.Destination {
+	return metrics.Destination{
+		Shown: a.Shown, Secrets: a.Secrets,
+		Names: []value.Name{{Kind: value.Loads, Text: a.Scheme + "://" + a.Host}},
+		Open:  func(run metrics.Run) (metrics.Exporter, error) { return exporter(run), nil },
+	}
 }

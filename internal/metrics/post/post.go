@@ -103,5 +103,8 @@ func quoted(text []byte) string {
 	return ": " + words
 }
 
-// Close ends the connection.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close ends the connection, as metrics.Exporter has it.
+func (c *Client) Close(context.Context) error {
+	c.http.CloseIdleConnections()
+	return nil
+}

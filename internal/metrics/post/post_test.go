@@ -25,7 +25,7 @@ func TestSend(t *testing.T) {
 	}))
 	defer s.Close()
 	c := New(s.URL, nil)
-	defer c.Close()
+	defer c.Close(t.Context())
 	for _, test := range []struct {
 		status       int
 		header, body string

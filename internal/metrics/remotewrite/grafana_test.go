@@ -1,8 +1,6 @@
 package remotewrite
 
 import (
-	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,14 +10,6 @@ import (
 
 // The dashboard of docs/grafana asks for series and labels that takt has.
 func TestDashboardHasSeriesOfTakt(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/grafana/prometheus.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard any
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
 	names, labels := known(t)
 	labels["le"] = true // of the buckets that a scrape gets
 	series, group, matcher, legend := regexp.MustCompile(`takt_[a-z_]+`), regexp.MustCompile(`(?:by|on|group_left) \(([a-z_, ]+)\)`),
@@ -46,29 +36,15 @@ func TestDashboardHasSeriesOfTakt(t *testing.T) {
 			}
 		}
 	}
-	walk(dashboard, ask)
+	metricstest.Objects(t, "../../../docs/grafana/prometheus.json", func(o map[string]any) {
+		for _, name := range []string{"expr", "legendFormat", "query", "titleFormat", "textFormat"} {
+			if text, ok := o[name].(string); ok {
+				ask(text)
+			}
+		}
+	})
 	if found < 80 {
 		t.Errorf("the test found %d uses of series and labels", found)
-	}
-}
-
-// walk calls do for the texts of queries and legends in v.
-func walk(v any, do func(text string)) {
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			walk(inner, do)
-		}
-	case map[string]any:
-		for name, inner := range v {
-			if text, ok := inner.(string); ok {
-				switch name {
-				case "expr", "legendFormat", "query", "titleFormat", "textFormat":
-					do(text)
-				}
-			}
-			walk(inner, do)
-		}
 	}
 }
 

@@ -26,22 +26,19 @@ func Parse(where string) (metrics.Destination, error) {
 	if err != nil {
 		return metrics.Destination{}, err
 	}
-	return metrics.Destination{
-		Shown: a.Shown, Secrets: a.Secrets, Names: a.Names(),
-		Open: func(run metrics.Run) (metrics.Exporter, error) {
-			return &exporter{client: post.New(a.At(path), http.Header{
-				"Content-Type":                      {"application/x-protobuf"},
-				"Content-Encoding":                  {"snappy"},
-				"X-Prometheus-Remote-Write-Version": {"0.1.0"}, // as version 1.0 of the protocol wants
-				"User-Agent":                        {"takt/" + run.Version},
-			})}, nil
-		},
-	}, nil
+	return a.Destination(func(run metrics.Run) metrics.Exporter {
+		return &exporter{Client: post.New(a.At(path), http.Header{
+			"Content-Type":                      {"application/x-protobuf"},
+			"Content-Encoding":                  {"snappy"},
+			"X-Prometheus-Remote-Write-Version": {"0.1.0"}, // as version 1.0 of the protocol wants
+			"User-Agent":                        {"takt/" + run.Version},
+		})}
+	}), nil
 }
 
 type exporter struct {
-	client *post.Client
-	live   []series // those of the newest batch that the receiver got
+	*post.Client
+	live []series // those of the newest batch that the receiver got
 }
 
 // Export implements metrics.Exporter. A series without a value in b ends: without a mark, Prometheus
@@ -50,16 +47,10 @@ func (e *exporter) Export(ctx context.Context, b *metrics.Batch) error {
 	list := all(b)
 	ends := gone(e.live, list)
 	body := s2.EncodeSnappy(nil, request(append(ends, list...), b.Instant().UnixMilli()))
-	if err := e.client.Send(ctx, body); err != nil {
+	if err := e.Send(ctx, body); err != nil {
 		return err
 	}
 	e.live = list
-	return nil
-}
-
-// Close implements metrics.Exporter.
-func (e *exporter) Close(context.Context) error {
-	e.client.Close()
 	return nil
 }
 

@@ -2,22 +2,15 @@ package elastic
 
 import (
 	"encoding/json"
-	"os"
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/taktload/takt/internal/metrics/metricstest"
 )
 
 // The dashboard of docs/grafana asks for fields that the index has, with a type that the use needs.
 func TestDashboardHasFieldsOfTheMapping(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/grafana/elasticsearch.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard any
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
 	fields := map[string]string{}
 	flatten(fields, "", mapping())
 	numbers := []string{"long", "double"}
@@ -33,44 +26,32 @@ func TestDashboardHasFieldsOfTheMapping(t *testing.T) {
 		}
 	}
 	word := regexp.MustCompile(`([a-z_.]+):`)
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, inner := range v {
-				walk(inner)
-			}
-		case map[string]any:
-			if field, ok := v["field"].(string); ok {
-				use, _ := v["type"].(string)
+	metricstest.Objects(t, "../../../docs/grafana/elasticsearch.json", func(v map[string]any) {
+		if field, ok := v["field"].(string); ok {
+			use, _ := v["type"].(string)
+			ask(use, field)
+		}
+		for _, use := range []string{"timeField", "textField", "tagsField"} {
+			if field, ok := v[use].(string); ok {
 				ask(use, field)
 			}
-			for _, use := range []string{"timeField", "textField", "tagsField"} {
-				if field, ok := v[use].(string); ok {
-					ask(use, field)
-				}
-			}
-			if include, ok := v["include"].(map[string]any); ok {
-				for _, name := range include["names"].([]any) {
-					ask("", name.(string))
-				}
-			}
-			if query, ok := v["query"].(string); ok {
-				terms := struct{ Find, Field string }{}
-				if json.Unmarshal([]byte(query), &terms) == nil && terms.Find != "" {
-					ask(terms.Find, terms.Field)
-				} else {
-					for _, m := range word.FindAllStringSubmatch(query, -1) {
-						ask("terms", m[1])
-					}
-				}
-			}
-			for _, inner := range v {
-				walk(inner)
+		}
+		if include, ok := v["include"].(map[string]any); ok {
+			for _, name := range include["names"].([]any) {
+				ask("", name.(string))
 			}
 		}
-	}
-	walk(dashboard)
+		if query, ok := v["query"].(string); ok {
+			terms := struct{ Find, Field string }{}
+			if json.Unmarshal([]byte(query), &terms) == nil && terms.Find != "" {
+				ask(terms.Find, terms.Field)
+			} else {
+				for _, m := range word.FindAllStringSubmatch(query, -1) {
+					ask("terms", m[1])
+				}
+			}
+		}
+	})
 	if found < 50 {
 		t.Errorf("the test found %d uses of fields", found)
 	}

@@ -89,7 +89,7 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Runs, error) {
 }
 
 const (
-	// collectPart is the part of --linger by which records may start late. Their batch waits for
+	// A record may start as much later than it is due as this part of --linger. Its batch waits for
 	// --linger from the first record's due instant, so only a batch that fills earlier is sent later
 	// for it.
 	collectPart = 20
