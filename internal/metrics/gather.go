@@ -13,11 +13,12 @@ type gatherer struct {
 	decoder hist.Decoder
 	used    time.Duration // CPU time before the run; 0: not known
 	at      float64       // end of the newest interval, in seconds since the start
+	to      time.Time     // To of its batch
 	total   Figures
 }
 
 func newGatherer(p *Pump) *gatherer {
-	g := &gatherer{Pump: p}
+	g := &gatherer{Pump: p, to: p.begun}
 	if p.cpu != nil {
 		g.used = p.cpu()
 	}
@@ -50,6 +51,16 @@ func (g *gatherer) instant(seconds float64) time.Time {
 	return g.begun.Add(time.Duration(seconds * float64(time.Second)))
 }
 
+// end is To of the batch of an interval: at least a millisecond after that of the one before. The last
+// interval of a run may be shorter, and receivers have one value of a series for each millisecond.
+func (g *gatherer) end(seconds float64) time.Time {
+	least := g.to.Add(time.Millisecond)
+	if g.to = g.instant(seconds); g.to.Before(least) {
+		g.to = least
+	}
+	return g.to
+}
+
 // batch is that of an interval.
 func (g *gatherer) batch(iv *takt.Interval) *Batch {
 	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors, Bytes: &iv.Bytes}
@@ -57,7 +68,7 @@ func (g *gatherer) batch(iv *takt.Interval) *Batch {
 	last.Service, _ = Decode(&g.decoder, iv.ServiceHDR)
 	g.total = g.total.plus(last)
 	b := &Batch{
-		Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.instant(iv.T), Warmup: iv.Warmup,
+		Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.end(iv.T), Warmup: iv.Warmup,
 		Last: last, Total: g.total,
 		InFlight: iv.InFlightMax, ScheduleLagP99: time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)), Unread: iv.Lag,
 	}
@@ -71,7 +82,7 @@ func (g *gatherer) batch(iv *takt.Interval) *Batch {
 
 // last is the batch of the end of a run.
 func (g *gatherer) last(r *takt.Report) *Batch {
-	b := &Batch{Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.instant(g.at), Over: true, Total: g.total, Verdict: r.Verdict}
+	b := &Batch{Run: &g.run, Started: g.begun, From: g.to, To: g.to, Over: true, Total: g.total, Verdict: r.Verdict}
 	b.Total.Unfinished = r.Counts.Unfinished + r.WarmupCounts.Unfinished
 	b.Total.Bytes = &takt.Bytes{Sent: r.Bytes.Sent, Received: r.Bytes.Received}
 	if r.Generator.CPUS > 0 {
