@@ -47,6 +47,7 @@ type async struct {
 	// after it.
 	fullUntil time.Duration
 	backlog   record.Backlog
+	places    []record.Backlog // of each place of clients that queue, see takt.Turn
 	last      record.Slot // slot after the operation whose end made room
 	held      takt.Op     // operation that the client refuses with ErrBusy
 	holds     bool
@@ -64,6 +65,7 @@ type slot struct {
 	seq             uint64
 	due, free, sent time.Duration // sent: notSent while a client that queues has not begun it
 	ready           time.Duration // see record.Event
+	place           int           // see takt.Turn
 	before          record.Slot
 }
 
@@ -335,7 +337,7 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	s := &a.slots[i]
 	s.generation++
 	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
-	s.ready, s.before = a.ready, a.last
+	s.ready, s.before, s.place = a.ready, a.last, 0
 	if a.queues {
 		s.sent = notSent
 	}
@@ -412,7 +414,7 @@ func (a *async) Began(token uint64, t takt.Turn) {
 	if s == nil {
 		return
 	}
-	s.sent = now
+	s.sent, s.place = now, t.Place
 	if t.Free.IsZero() {
 		return
 	}
@@ -439,6 +441,18 @@ func (a *async) Drop(token uint64) {
 	a.wakes.Add(1)
 	a.unpark()
 	a.settle()
+}
+
+// backlogOf is the backlog of the operations that wait with the one in s. Those of a place wait only for
+// each other, so a late one delays all behind it, however many places are free.
+func (a *async) backlogOf(s *slot) *record.Backlog {
+	if s.place <= 0 {
+		return &a.backlog
+	}
+	for len(a.places) < s.place {
+		a.places = append(a.places, record.Backlog{Size: 1})
+	}
+	return &a.places[s.place-1]
 }
 
 func (a *async) release(i uint32) {
@@ -471,7 +485,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		}
 		e.Done = a.arrival(r, a.begun, e.Sent, read)
 		a.release(uint32(token))
-		if a.backlog.Note(e); a.busy == a.max {
+		if a.backlogOf(s).Note(e); a.busy == a.max {
 			a.fullUntil = e.Done
 		}
 		a.last = e.After()

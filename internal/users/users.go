@@ -234,6 +234,7 @@ func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
 		c.sink.Drop(op.Token)
 		return
 	}
+	u.turn.Place = s.index + 1
 	c.sink.Began(op.Token, u.turn)
 	sent := time.Now()
 	if r.Class == "" {

@@ -171,7 +171,7 @@ func TestOperationsSay(t *testing.T) {
 			o.Lag.RecordN(0, 891)
 			o.Behind.Add(time.Second, 1)
 			r.Counts.Scheduled, r.Counts.OK = 900, 900
-		}, "generator_backlog", "it froze, and 10 of 900 operations were sent more than 1ms late; 1 of them waited", true, true},
+		}, "generator_backlog", "it was slow or froze, and 10 of 900 operations were sent more than 1ms late; 1 of them waited", true, true},
 		"held": {func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Held = 50, Held{3, 1} }, "generator_held",
 			"50.0 % of the rate were achieved, and while operations waited for a connection the generator held the connections for 75 % of the time", true, true},
 		"some at a limit": {func(_ *Operations, r *takt.Report) {

@@ -58,7 +58,7 @@ func (o *Operations) late(r *takt.Report) {
 	}
 	// A few late operations, with a few behind them, are many together.
 	if n := o.Behind.Above(l.Bound); n > 0 && many(n+l.Late, due) {
-		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; "+remedy,
+		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it was slow or froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; "+remedy,
 			n+l.Late, due, figure.Duration(l.Bound), n)
 	}
 	if l.Doubtful() {

@@ -96,6 +96,7 @@ type Turn struct {
 	Free    time.Time     // end of the wait; zero: it did not wait
 	Service time.Duration // service time of the operation that it waited for
 	Read    time.Time     // when the answer to that operation had been read
+	Place   int           // number, from 1, of the connection or queue whose operations run one after another; 0: not told
 }
 
 // Sink receives events from outside the engine's own goroutines. Any goroutine may call its
