@@ -44,6 +44,20 @@ func Is(word string) bool {
 	return strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") || filepath.IsAbs(word)
 }
 
+// Find reports why path is not a file that can be started.
+func Find(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("there is no program %s: %w; build it, or correct its path", path, errors.Unwrap(err))
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; give the program in it", path)
+	case !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s cannot be started: the file is not executable; build the program, or correct its path", path)
+	}
+	return nil
+}
+
 // Program is a program that greeted takt.
 type Program struct {
 	Path  string
@@ -65,10 +79,8 @@ func Ask(ctx context.Context, path string) (*Program, error) {
 }
 
 func ask(ctx context.Context, path string, l limits) (*Program, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", path, errors.Unwrap(err))
-	} else if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; give the program in it", path)
+	if err := Find(path); err != nil {
+		return nil, err
 	}
 	p := &Program{Path: path, limits: l}
 	c, err := p.open(ctx, nil)

@@ -213,7 +213,7 @@ func TestStrangers(t *testing.T) {
 		})
 	}
 	for path, want := range map[string]string{
-		filepath.Join(t.TempDir(), "none"): "cannot start",
+		filepath.Join(t.TempDir(), "none"): "there is no program",
 		t.TempDir():                        "is a folder",
 	} {
 		if _, err := Ask(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {

@@ -114,6 +114,10 @@ func TestCommands(t *testing.T) {
 		{[]string{"config", me, "--rate", "50/s"}, "duration = 10s", []int{0}},
 		{[]string{me, "--help"}, "      --delay duration  of nothing (default 1s)", []int{0}},
 		{[]string{"config", me}, "requests = 200", []int{0}},
+		{[]string{"verify", "--base", "./missing", "--head", me, "--", "--rate", "50/s"}, "--base: there is no program ./missing: no such file or directory; build it, or correct its path", []int{2}},
+		{[]string{"verify", "--pairs", "8", "--base", me, "--head", "http://a/", "--", "--rate", "50/s"}, "--head: http://a/ is not the path of a program", []int{2}},
+		{[]string{"verify", "--base", "a", "--head", "b", "--metric", "p50", "--max-pairs", "7", "--", me, "--rate", "500/s", "-z", "20ms", "--no-store"}, "runs of base and head in turn", []int{0, 4, 5, 6}},
+		{[]string{"capacity", "--slo", "p50<60s", "--", "./missing"}, "there is no program ./missing: no such file or directory; build it, or correct its path", []int{2}},
 		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
 	} {
 		code, out, said := takter(t, true, c.args...)
