@@ -89,8 +89,8 @@ func ask(ctx context.Context, path string, l limits) (*Program, error) {
 	}
 	c.close()
 	for _, f := range p.Hello.Flags {
-		if Reserved(f.Name) {
-			return nil, fmt.Errorf("%s has a flag --%s, as takt has; give it another name in the program", path, f.Name)
+		if err := Clash(f.Name); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return p, nil

@@ -203,7 +203,7 @@ func TestStrangers(t *testing.T) {
 		"other JSON":      "said something else than takt had asked for",
 		"silent":          "it said nothing for 300ms, and takt ended it",
 		"another version": "it speaks version 9 of the protocol, and this takt version 1; build both with the same version of takt",
-		"reserved":        "has a flag --rate, as takt has; give it another name in the program",
+		"reserved":        ": the program has a flag --rate, and so has takt; give it another name",
 		"nothing":         "ended without an answer (exit status 0)",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -321,5 +321,23 @@ func TestLastWords(t *testing.T) {
 		if got := s.last(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// The name of a flag that takt needs is refused with the reason.
+func TestClash(t *testing.T) {
+	for name, want := range map[string]string{
+		"c":        "the program has a flag -c, and -c is takt's --connections; give it a name of two letters or more",
+		"o":        "the program has a flag -o, and -o is takt's --output; give it a name of two letters or more",
+		"x":        "the program has a flag -x, and takt keeps names of one letter for itself; give it a name of two letters or more",
+		"duration": "the program has a flag --duration, and so has takt; give it another name",
+		"store":    "the program has a flag --store, and so has takt; give it another name",
+	} {
+		if err := Clash(name); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := Clash("wait"); err != nil {
+		t.Error(err)
 	}
 }

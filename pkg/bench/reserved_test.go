@@ -13,14 +13,17 @@ import (
 	"github.com/taktload/takt/internal/program"
 )
 
-// Every flag of Main is reserved: a program's own flag of the same name would panic.
+// Every flag of Main is reserved: a program's own flag of the same name would panic. None is hidden.
 func TestMainsFlagsAreReserved(t *testing.T) {
 	own := flag.NewFlagSet("x", flag.ContinueOnError)
 	own.SetOutput(io.Discard)
 	m := mainProgram{flags: own, name: "x", stdout: os.Stdout, stderr: os.Stderr}
 	m.define(&mainSettings{engine: engine.Defaults()}).VisitAll(func(f *pflag.Flag) {
-		if !program.Reserved(f.Name) {
+		if program.Clash(f.Name) == nil {
 			t.Errorf("--%s is not reserved", f.Name)
+		}
+		if f.Hidden {
+			t.Errorf("--%s is accepted, and --help-all does not show it", f.Name)
 		}
 	})
 }
