@@ -126,7 +126,7 @@ func (p *Program) Run(ctx context.Context, plan engine.Plan, l Load, stderr io.W
 		return nil, err
 	}
 	defer c.close()
-	l.Engine, l.Rows = words(plan.Options), plan.OnSamples != nil
+	l.Engine, l.Rows, l.Journal = words(plan.Options), plan.OnSamples != nil, plan.Journal != nil
 	c.say(request{Run: &l})
 	r, err := c.next(ctx, readyTime, plan.Abort)
 	switch {
@@ -165,6 +165,7 @@ func (p *Program) start(ctx context.Context, plan engine.Plan) (time.Time, error
 // follow passes on what the program says during the run, and returns its report.
 func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.Duration) (*takt.Report, error) {
 	stopping, abort := ctx.Done(), plan.Abort
+	log := &log{c: c, plan: &plan}
 	patience := time.NewTimer(early + c.p.limits.silence)
 	defer patience.Stop()
 	for {
@@ -182,6 +183,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 				if plan.OnInterval != nil {
 					plan.OnInterval(r.Second.Interval)
 				}
+			case log.keeps(r):
 			case r.Rows != nil && plan.OnSamples != nil:
 				plan.OnSamples(r.Rows.Phases, r.Rows.Samples)
 			case r.Failed != "":
@@ -203,6 +205,34 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			return nil, fmt.Errorf("%s hangs: it said nothing for %v, though a second of a run is a line; takt ended it%s", c.p.Path, c.p.limits.silence, c.lastWords())
 		}
 	}
+}
+
+// log is the journal of a run as the program tells it.
+type log struct {
+	c     *conversation
+	plan  *engine.Plan
+	begun bool
+}
+
+// keeps passes a record on to the journal, and reports whether r was one that comes now.
+func (l *log) keeps(r reply) bool {
+	j := l.plan.Journal
+	switch {
+	case j == nil:
+		return false
+	case r.Beginning != nil && !l.begun:
+		l.begun = true
+		r.Beginning.Report.Kind, r.Beginning.Told = l.plan.Kind, false
+		j.Begin(*r.Beginning)
+		return true
+	case r.Counted != nil && l.begun:
+		j.Second(*r.Counted)
+		if j.WantsAll() { // the next second may be on its way already; then the one after it has all
+			l.c.say(request{All: true})
+		}
+		return true
+	}
+	return false
 }
 
 // report reads a report, which must be one of the run that takt asked for.

@@ -90,6 +90,10 @@ func behave(behaviour string) {
 		ready()
 		fmt.Println("a line of a log")
 		hang()
+	case "unasked":
+		ready()
+		fmt.Println(`{"counted":{}}`)
+		hang()
 	case "hangs":
 		ready()
 		hang()
@@ -230,6 +234,7 @@ func TestBrokenPrograms(t *testing.T) {
 		"no report":     "ended before its report (exit status 0)",
 		"dies":          "its last words: panic: invariant",
 		"garbage later": `it said "a line of a log", which is not a line of takt's protocol`,
+		"unasked":       "said something else than takt had asked for",
 		"hangs":         "hangs: it said nothing for 1s",
 		"long line":     "it said a line of more than 1 MB",
 		"lies":          "cannot be true: of 7 operations 9 were ok",

@@ -47,6 +47,8 @@ type Load struct {
 	Flags  []string `json:"flags,omitempty"` // flags of the program's own, as --name=value
 	Args   []string `json:"args,omitempty"`
 	Rows   bool     `json:"rows,omitempty"` // takt wants a row for each operation
+
+	Journal bool `json:"journal,omitempty"` // takt wants the journal of the run
 }
 
 // request is a line from takt.
@@ -54,6 +56,7 @@ type request struct {
 	Check *Load      `json:"check,omitempty"`
 	Run   *Load      `json:"run,omitempty"`
 	Start *time.Time `json:"start,omitempty"` // when the schedule begins
+	All   bool       `json:"all,omitempty"`   // the next second of the journal is to have all before it
 	Stop  bool       `json:"stop,omitempty"`  // as the first signal
 	Abort bool       `json:"abort,omitempty"` // as the second signal
 }
@@ -68,6 +71,9 @@ type reply struct {
 	Rows    *rows           `json:"rows,omitempty"`
 	Report  json.RawMessage `json:"report,omitempty"`
 	Failed  string          `json:"failed,omitempty"` // why there is no report
+
+	Beginning *engine.Beginning `json:"beginning,omitempty"` // of the journal
+	Counted   *engine.Second    `json:"counted,omitempty"`   // a second of the journal
 }
 
 // rows are operations that have ended.

@@ -254,10 +254,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		OnInterval: l.guarded(ctx, watch.interval, known), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
 	}
-	var journal *journal
-	if l.driver.Run == nil {
-		journal = l.journal(head, number)
-	}
+	journal := l.journal(head, number)
 	if journal != nil {
 		plan.Journal = journal
 	}
