@@ -266,6 +266,9 @@ type conversation struct {
 	broken  error         // why replies ended; valid once replies is closed
 }
 
+// advice is for the author of a program that takt cannot run.
+const advice = "takt runs programs that call bench.Main, and not bench.BenchmarkCmd, as docs/library.md shows"
+
 // open starts the program and reads its greeting. stderr may be nil.
 func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, error) {
 	theirIn, in, err := os.Pipe()
@@ -287,7 +290,7 @@ func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, er
 	if err != nil {
 		in.Close()
 		out.Close()
-		return nil, fmt.Errorf("%w; takt runs programs that call bench.Main", err)
+		return nil, fmt.Errorf("%w; %s", err, advice)
 	}
 	go c.read()
 	r, err := c.next(ctx, p.limits.greet, nil)
@@ -302,7 +305,7 @@ func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, er
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%s is not a benchmark for takt: %w; takt runs programs that call bench.Main", p.Path, err)
+		return nil, fmt.Errorf("%s is not a benchmark for takt: %w; %s", p.Path, err, advice)
 	}
 	p.Hello = *r.Hello
 	return c, nil
@@ -369,9 +372,9 @@ func (c *conversation) ended(when string) error {
 	}
 	select {
 	case <-c.child.Done():
-		return fmt.Errorf("%s ended %s (%s)%s", c.p.Path, when, c.child.State(), c.lastWords())
+		return fmt.Errorf("the program ended %s (%s)%s", when, c.child.State(), c.lastWords())
 	case <-time.After(endTime):
-		return fmt.Errorf("%s closed its standard output %s", c.p.Path, when)
+		return fmt.Errorf("the program closed its standard output %s", when)
 	}
 }
 

@@ -208,7 +208,7 @@ func TestStrangers(t *testing.T) {
 		"silent":          "it said nothing for 300ms, and takt ended it",
 		"another version": "it speaks version 9 of the protocol, and this takt version 1; build both with the same version of takt",
 		"reserved":        ": the program has a flag --rate, and so has takt; give it another name",
-		"nothing":         "ended without an answer (exit status 0)",
+		"nothing":         "is not a benchmark for takt: the program ended without an answer (exit status 0); takt runs programs that call bench.Main, and not bench.BenchmarkCmd",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			if _, err := asked(t, behaviour); err == nil || !strings.Contains(err.Error(), want) {
