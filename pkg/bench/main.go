@@ -103,7 +103,7 @@ func (m *mainProgram) set(flags []string) error {
 	for _, word := range flags {
 		name, text, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if err := m.flags.Set(name, text); err != nil {
-			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, wanted(m.flags.Lookup(name), err)))
+			faults = append(faults, bad("--"+name, name, text, wanted(m.flags.Lookup(name), err)))
 		}
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; there is nothing to parse

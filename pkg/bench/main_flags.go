@@ -101,7 +101,7 @@ func (m *mainProgram) environment(fs *pflag.FlagSet) error {
 			if own := m.flags.Lookup(f.Name); own != nil {
 				err = wanted(own, err)
 			}
-			faults = append(faults, fmt.Errorf("bad %s %q: %w", variable, text, err))
+			faults = append(faults, bad(variable, f.Name, text, err))
 		}
 	})
 	for _, text := range value.Misspelt(m.environ, known) {
@@ -111,6 +111,14 @@ func (m *mainProgram) environment(fs *pflag.FlagSet) error {
 		fmt.Fprintf(m.stderr, "%[1]s: warning: %[2]s is not read here; takt ./%[1]s reads the file\n", m.name, variable)
 	}
 	return errors.Join(faults...)
+}
+
+// bad is the fault of a flag that refuses its text. It does not quote secrets.
+func bad(given, name, text string, err error) error {
+	if program.Secret(name) {
+		return fmt.Errorf("bad %s: %w", given, err)
+	}
+	return fmt.Errorf("bad %s %q: %w", given, text, err)
 }
 
 func (s *mainSettings) validate() error {
