@@ -19,7 +19,9 @@ func TestRunInProgress(t *testing.T) {
 	var out lines
 	env := core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: ctx, Programs: func(string) bool { return true },
-		Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "XDG_DATA_HOME": home}[name] },
+		Getenv: func(name string) string {
+			return map[string]string{"XDG_STATE_HOME": home, "XDG_DATA_HOME": home}[name]
+		},
 	}
 	watch, err := new(kept.Storing).NewWatch(env)
 	if err != nil {
