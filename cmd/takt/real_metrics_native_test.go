@@ -56,9 +56,29 @@ func TestRealPrometheus(t *testing.T) {
 			t.Errorf("quantile %v: Prometheus computes %v s of a scrape's buckets, the report has %v s", q, got, want)
 		}
 	})
+	t.Run("documented join", func(t *testing.T) {
+		// The run is scraped and sent, so it has two series of takt_run_info.
+		p.value(t, strings.NewReplacer("takt_response_seconds_bucket", fmt.Sprintf(`takt_response_seconds_bucket{run="%s"}`, r.ID), "[1m]", "[4s]").Replace(documented(t, "(takt_run_info)))")), scraped)
+	})
 	t.Run("dashboard", func(t *testing.T) { p.dashboard(t, r, scraped, ended) })
 	t.Run("STOP", func(t *testing.T) { interrupted(t, p, export, "STOP") })
 	t.Run("KILL", func(t *testing.T) { interrupted(t, p, export, "KILL") })
+}
+
+// documented is the query of docs/metrics.md that ends with these words.
+func documented(t *testing.T, words string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(text), "```") {
+		if query, ok := strings.CutPrefix(strings.TrimSpace(block), "text\n"); ok && strings.HasSuffix(query, words) {
+			return query
+		}
+	}
+	t.Fatalf("docs/metrics.md has no query that ends with %q", words)
+	return ""
 }
 
 // sample is a value of a series.

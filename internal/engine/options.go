@@ -104,19 +104,20 @@ func (o *Options) addWindowFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addGeneratorFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Choice(&o.Engine, engineAuto, engineLoop, engineWorker), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for http and https on Linux")
-	fs.Var(value.Choice(&o.Pacing, pacingDefault, pacingPrecise, pacingEconomy), "pacing", "pacing of the loop, `default|precise|economy`: schedule lag p99 of about 100 µs, almost none with a spinning core, or up to 1 ms with the least CPU")
+	fs.Var(value.Choice(&o.Pacing, pacingDefault, pacingPrecise, pacingEconomy), "pacing", "pacing, `default|precise|economy`: schedule lag p99 of about 100 µs, almost none (the loop spins a core for it), or up to 1 ms with the least CPU")
 	fs.Var(value.Duration(&o.MaxLag), "max-lag", "instead of --pacing, the schedule lag that takt may have, `TIME` such as 250us: more lag costs less CPU")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 
-// LoopFlags are the flags of the loop mode.
-func LoopFlags() []string { return []string{"connections", "engine", "loops", "pacing", "max-lag"} }
+// LoopFlags are the flags about a pool of connections, and the threads that serve it. Clients with
+// connections of their own have no use for them.
+func LoopFlags() []string { return []string{"connections", "engine", "loops"} }
 
 // SendFlags are the flags that say how operations are sent. Who only receives has no use
 // for them.
 func SendFlags() []string {
-	return append(LoopFlags(), "rate", "stages", "arrivals", "seed", "max-in-flight", "overflow", "drain", "shard")
+	return append(LoopFlags(), "pacing", "max-lag", "rate", "stages", "arrivals", "seed", "max-in-flight", "overflow", "drain", "shard")
 }
 
 // Validate reports every fault at once.

@@ -44,6 +44,20 @@ func Is(word string) bool {
 	return strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") || filepath.IsAbs(word)
 }
 
+// Find reports why path is not a file that can be started.
+func Find(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("there is no program %s: %w; build it, or correct its path", path, errors.Unwrap(err))
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; give the program in it", path)
+	case !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s cannot be started: the file is not executable; build the program, or correct its path", path)
+	}
+	return nil
+}
+
 // Program is a program that greeted takt.
 type Program struct {
 	Path  string
@@ -65,10 +79,8 @@ func Ask(ctx context.Context, path string) (*Program, error) {
 }
 
 func ask(ctx context.Context, path string, l limits) (*Program, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", path, errors.Unwrap(err))
-	} else if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; give the program in it", path)
+	if err := Find(path); err != nil {
+		return nil, err
 	}
 	p := &Program{Path: path, limits: l}
 	c, err := p.open(ctx, nil)
@@ -77,8 +89,8 @@ func ask(ctx context.Context, path string, l limits) (*Program, error) {
 	}
 	c.close()
 	for _, f := range p.Hello.Flags {
-		if Reserved(f.Name) {
-			return nil, fmt.Errorf("%s has a flag --%s, as takt has; give it another name in the program", path, f.Name)
+		if err := Clash(f.Name); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return p, nil
@@ -114,7 +126,7 @@ func (p *Program) Run(ctx context.Context, plan engine.Plan, l Load, stderr io.W
 		return nil, err
 	}
 	defer c.close()
-	l.Engine, l.Rows = words(plan.Options), plan.OnSamples != nil
+	l.Engine, l.Rows, l.Journal = words(plan.Options), plan.OnSamples != nil, plan.Journal != nil
 	c.say(request{Run: &l})
 	r, err := c.next(ctx, readyTime, plan.Abort)
 	switch {
@@ -153,6 +165,7 @@ func (p *Program) start(ctx context.Context, plan engine.Plan) (time.Time, error
 // follow passes on what the program says during the run, and returns its report.
 func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.Duration) (*takt.Report, error) {
 	stopping, abort := ctx.Done(), plan.Abort
+	log := &log{c: c, plan: &plan}
 	patience := time.NewTimer(early + c.p.limits.silence)
 	defer patience.Stop()
 	for {
@@ -170,6 +183,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 				if plan.OnInterval != nil {
 					plan.OnInterval(r.Second.Interval)
 				}
+			case log.keeps(r):
 			case r.Rows != nil && plan.OnSamples != nil:
 				plan.OnSamples(r.Rows.Phases, r.Rows.Samples)
 			case r.Failed != "":
@@ -191,6 +205,34 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			return nil, fmt.Errorf("%s hangs: it said nothing for %v, though a second of a run is a line; takt ended it%s", c.p.Path, c.p.limits.silence, c.lastWords())
 		}
 	}
+}
+
+// log is the journal of a run as the program tells it.
+type log struct {
+	c     *conversation
+	plan  *engine.Plan
+	begun bool
+}
+
+// keeps passes a record on to the journal, and reports whether r was one that comes now.
+func (l *log) keeps(r reply) bool {
+	j := l.plan.Journal
+	switch {
+	case j == nil:
+		return false
+	case r.Beginning != nil && !l.begun:
+		l.begun = true
+		r.Beginning.Report.Kind, r.Beginning.Told = l.plan.Kind, false
+		j.Begin(*r.Beginning)
+		return true
+	case r.Counted != nil && l.begun:
+		j.Second(*r.Counted)
+		if j.WantsAll() { // the next second may be on its way already; then the one after it has all
+			l.c.say(request{All: true})
+		}
+		return true
+	}
+	return false
 }
 
 // report reads a report, which must be one of the run that takt asked for.
@@ -224,6 +266,9 @@ type conversation struct {
 	broken  error         // why replies ended; valid once replies is closed
 }
 
+// advice is for the author of a program that takt cannot run.
+const advice = "takt runs programs that call bench.Main, and not bench.BenchmarkCmd, as docs/library.md shows"
+
 // open starts the program and reads its greeting. stderr may be nil.
 func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, error) {
 	theirIn, in, err := os.Pipe()
@@ -245,7 +290,7 @@ func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, er
 	if err != nil {
 		in.Close()
 		out.Close()
-		return nil, fmt.Errorf("%w; takt runs programs that call bench.Main", err)
+		return nil, fmt.Errorf("%w; %s", err, advice)
 	}
 	go c.read()
 	r, err := c.next(ctx, p.limits.greet, nil)
@@ -260,7 +305,7 @@ func (p *Program) open(ctx context.Context, stderr io.Writer) (*conversation, er
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%s is not a benchmark for takt: %w; takt runs programs that call bench.Main", p.Path, err)
+		return nil, fmt.Errorf("%s is not a benchmark for takt: %w; %s", p.Path, err, advice)
 	}
 	p.Hello = *r.Hello
 	return c, nil
@@ -327,9 +372,9 @@ func (c *conversation) ended(when string) error {
 	}
 	select {
 	case <-c.child.Done():
-		return fmt.Errorf("%s ended %s (%s)%s", c.p.Path, when, c.child.State(), c.lastWords())
+		return fmt.Errorf("the program ended %s (%s)%s", when, c.child.State(), c.lastWords())
 	case <-time.After(endTime):
-		return fmt.Errorf("%s closed its standard output %s", c.p.Path, when)
+		return fmt.Errorf("the program closed its standard output %s", when)
 	}
 }
 

@@ -90,6 +90,10 @@ func behave(behaviour string) {
 		ready()
 		fmt.Println("a line of a log")
 		hang()
+	case "unasked":
+		ready()
+		fmt.Println(`{"counted":{}}`)
+		hang()
 	case "hangs":
 		ready()
 		hang()
@@ -203,8 +207,8 @@ func TestStrangers(t *testing.T) {
 		"other JSON":      "said something else than takt had asked for",
 		"silent":          "it said nothing for 300ms, and takt ended it",
 		"another version": "it speaks version 9 of the protocol, and this takt version 1; build both with the same version of takt",
-		"reserved":        "has a flag --rate, as takt has; give it another name in the program",
-		"nothing":         "ended without an answer (exit status 0)",
+		"reserved":        ": the program has a flag --rate, and so has takt; give it another name",
+		"nothing":         "is not a benchmark for takt: the program ended without an answer (exit status 0); takt runs programs that call bench.Main, and not bench.BenchmarkCmd",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			if _, err := asked(t, behaviour); err == nil || !strings.Contains(err.Error(), want) {
@@ -213,7 +217,7 @@ func TestStrangers(t *testing.T) {
 		})
 	}
 	for path, want := range map[string]string{
-		filepath.Join(t.TempDir(), "none"): "cannot start",
+		filepath.Join(t.TempDir(), "none"): "there is no program",
 		t.TempDir():                        "is a folder",
 	} {
 		if _, err := Ask(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
@@ -230,6 +234,7 @@ func TestBrokenPrograms(t *testing.T) {
 		"no report":     "ended before its report (exit status 0)",
 		"dies":          "its last words: panic: invariant",
 		"garbage later": `it said "a line of a log", which is not a line of takt's protocol`,
+		"unasked":       "said something else than takt had asked for",
 		"hangs":         "hangs: it said nothing for 1s",
 		"long line":     "it said a line of more than 1 MB",
 		"lies":          "cannot be true: of 7 operations 9 were ok",
@@ -321,5 +326,23 @@ func TestLastWords(t *testing.T) {
 		if got := s.last(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// The name of a flag that takt needs is refused with the reason.
+func TestClash(t *testing.T) {
+	for name, want := range map[string]string{
+		"c":        "the program has a flag -c, and -c is takt's --connections; give it a name of two letters or more",
+		"o":        "the program has a flag -o, and -o is takt's --output; give it a name of two letters or more",
+		"x":        "the program has a flag -x, and takt keeps names of one letter for itself; give it a name of two letters or more",
+		"duration": "the program has a flag --duration, and so has takt; give it another name",
+		"store":    "the program has a flag --store, and so has takt; give it another name",
+	} {
+		if err := Clash(name); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := Clash("wait"); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
@@ -57,6 +58,8 @@ func Serve(in io.Reader, out io.Writer, p Served) error {
 			case s.start <- *r.Start:
 			default:
 			}
+		case r.All:
+			s.all.Store(true)
 		case r.Stop:
 			stop(errors.New("takt stops the run"))
 		case r.Abort:
@@ -75,6 +78,7 @@ type server struct {
 	start chan time.Time
 	began bool
 	runs  sync.WaitGroup
+	all   atomic.Bool // see request.All
 
 	mu  sync.Mutex // guards out
 	out *json.Encoder
@@ -136,6 +140,9 @@ func (s *server) make(l Load) (*takt.Report, error) {
 			_ = s.say(reply{Second: &live.Snapshot{Interval: iv, Errors: failures}}) // takt notices that the seconds end
 		},
 	}
+	if l.Journal {
+		plan.Journal = journal{s}
+	}
 	if l.Rows {
 		plan.OnSamples = func(phases []string, list []takt.Sample) {
 			_ = s.say(reply{Rows: &rows{phases, list}}) // as above
@@ -162,3 +169,10 @@ func (s *server) meet(ctx context.Context) (time.Time, error) {
 	}
 	return time.Now(), nil
 }
+
+// journal sends the journal of a run to takt, which writes it. It implements engine.Journal.
+type journal struct{ s *server }
+
+func (j journal) Begin(b engine.Beginning)    { _ = j.s.say(reply{Beginning: &b}) } // as seconds
+func (j journal) WantsAll() bool              { return j.s.all.Swap(false) }
+func (j journal) Second(second engine.Second) { _ = j.s.say(reply{Counted: &second}) }

@@ -5,6 +5,8 @@ package program
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,8 @@ type Load struct {
 	Flags  []string `json:"flags,omitempty"` // flags of the program's own, as --name=value
 	Args   []string `json:"args,omitempty"`
 	Rows   bool     `json:"rows,omitempty"` // takt wants a row for each operation
+
+	Journal bool `json:"journal,omitempty"` // takt wants the journal of the run
 }
 
 // request is a line from takt.
@@ -52,6 +56,7 @@ type request struct {
 	Check *Load      `json:"check,omitempty"`
 	Run   *Load      `json:"run,omitempty"`
 	Start *time.Time `json:"start,omitempty"` // when the schedule begins
+	All   bool       `json:"all,omitempty"`   // the next second of the journal is to have all before it
 	Stop  bool       `json:"stop,omitempty"`  // as the first signal
 	Abort bool       `json:"abort,omitempty"` // as the second signal
 }
@@ -66,6 +71,9 @@ type reply struct {
 	Rows    *rows           `json:"rows,omitempty"`
 	Report  json.RawMessage `json:"report,omitempty"`
 	Failed  string          `json:"failed,omitempty"` // why there is no report
+
+	Beginning *engine.Beginning `json:"beginning,omitempty"` // of the journal
+	Counted   *engine.Second    `json:"counted,omitempty"`   // a second of the journal
 }
 
 // rows are operations that have ended.
@@ -99,18 +107,42 @@ func flagsOf(o *engine.Options) *pflag.FlagSet {
 
 func ptr[T any](v T) *T { return &v }
 
-// Reserved reports whether a flag of this name is one of takt's load commands or of bench.Main, so
-// that a program cannot have it.
-func Reserved(name string) bool {
-	if len(name) == 1 {
-		return true // takt's short flags
+// Clash says why a program cannot have a flag of this name; nil: it can.
+func Clash(name string) error {
+	engines := flagsOf(ptr(engine.Defaults()))
+	switch {
+	case len(name) == 1:
+		long := map[string]string{"o": "output", "h": "help"}[name]
+		if f := engines.ShorthandLookup(name); f != nil {
+			long = f.Name
+		}
+		if long != "" {
+			return fmt.Errorf("the program has a flag -%[1]s, and -%[1]s is takt's --%[2]s; give it a name of two letters or more", name, long)
+		}
+		return fmt.Errorf("the program has a flag -%s, and takt keeps names of one letter for itself; give it a name of two letters or more", name)
+	case slices.Contains(Taken(), name) || engines.Lookup(name) != nil:
+		return fmt.Errorf("the program has a flag --%s, and so has takt; give it another name", name)
 	}
-	switch name {
-	case "output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "export", "repeat",
-		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol", "quiet":
-		return true
+	return nil
+}
+
+// Taken are the flags of takt's load commands and of bench.Main that are not those of the engine.
+func Taken() []string {
+	return []string{
+		"output", "assert", "strict", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "export", "repeat",
+		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol",
 	}
-	return flagsOf(ptr(engine.Defaults())).Lookup(name) != nil
+}
+
+// mostFirst is the most flags of a program that --help shows.
+const mostFirst = 10
+
+// First are the names of the flags of a program that --help shows.
+func First(list []Flag) (names []string) {
+	for _, f := range list[:min(len(list), mostFirst)] {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // Secret reports whether the value of a program's flag is probably a secret, which no report contains.

@@ -257,11 +257,11 @@ func runFile(text string) []Name {
 	return file(Reads)(text)
 }
 
-// Sides is a repeatable flag of what Runs takes, of conditions on runs, and of URLs to load.
-func Sides(p *[]string, isCondition func(text string) bool) Flag {
+// Sides is a repeatable flag of what Runs takes, of conditions on runs, and of targets to load.
+func Sides(p *[]string, isTarget, isCondition func(text string) bool) Flag {
 	return runs{list{p, true, func(text string) []Name {
 		switch {
-		case strings.Contains(text, "://"):
+		case isTarget(text):
 			return machines(text)
 		case isCondition(text) && filepath.IsLocal(text):
 			return nil

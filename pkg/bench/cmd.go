@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/stop"
 )
 
@@ -38,6 +39,10 @@ const (
 // plus its number: 130 after SIGINT. A program that needs another behaviour calls
 // Benchmark.Run.
 func BenchmarkCmd(h RequestHandler) {
+	if len(os.Args) == 2 && os.Args[1] == program.Greeting { // otherwise takt would quote the usage
+		fmt.Fprintln(os.Stderr, "the program calls bench.BenchmarkCmd, which takt cannot run")
+		os.Exit(exitUsage)
+	}
 	s, theirs := define(flag.CommandLine), flag.Parsed()
 	if !theirs {
 		flag.Parse()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every Go block of docs/library.md is a program that compiles, or stands word for
+// Every Go block of docs/library.md and README.md is a program that compiles, or stands word for
 // word in the example that has a test of its own.
 func TestDocs(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/library.md")
@@ -17,7 +17,11 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := strings.Split(string(doc), "\n```go\n")[1:]
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := append(strings.Split(string(doc), "\n```go\n")[1:], strings.Split(string(readme), "\n```go\n")[1:]...)
 	for _, rest := range blocks {
 		block, _, _ := strings.Cut(rest, "\n```")
 		switch {

@@ -15,17 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/internal/output"
+	"github.com/taktload/takt/internal/inprocess"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/stop"
-	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/verdict"
-	"github.com/taktload/takt/pkg/load"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -49,7 +44,7 @@ const (
 // Flags that the program defined on flag.CommandLine are read with the others; Main calls flag.Parse
 // itself. Their names must have two letters or more, and not be names of takt's load commands. Without
 // --duration, --stages and -n the load has an end as that of takt http has: 200 operations, or 10 s at
-// a rate.
+// a rate. A flag that is not given has the value of its variable TAKT_NAME, as with takt's commands.
 //
 // takt runs such a program as one of its own loads, with everything that it has:
 //
@@ -63,7 +58,10 @@ const (
 // 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first
 // signal ends the load and drains, the second ends the run at once.
 func Main(open func(args []string) (*takt.Driver, error)) {
-	m := mainProgram{open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), stdout: os.Stdout, stderr: os.Stderr}
+	m := mainProgram{
+		open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, environ: os.Environ(),
+	}
 	if len(os.Args) == 2 && os.Args[1] == program.Greeting {
 		os.Exit(m.serve(os.Stdin))
 	}
@@ -76,6 +74,8 @@ type mainProgram struct {
 	flags          *flag.FlagSet // those of the program
 	name           string
 	stdout, stderr *os.File
+	getenv         func(string) string
+	environ        []string
 }
 
 // serve is a run for takt, on standard input and output. What the program prints goes to standard
@@ -87,13 +87,7 @@ func (m *mainProgram) serve(in io.Reader) int {
 	if err := m.reserved(); err != nil {
 		return m.complain(exitUsage, err)
 	}
-	h := program.Hello{Version: embedded.Version(), Name: embedded.Program()}
-	m.flags.VisitAll(func(f *flag.Flag) {
-		b, ok := f.Value.(interface{ IsBoolFlag() bool })
-		h.Flags = append(h.Flags, program.Flag{
-			Name: f.Name, Usage: f.Usage, Default: f.DefValue, Type: pflag.PFlagFromGoFlag(f).Value.Type(), Bool: ok && b.IsBoolFlag(),
-		})
-	})
+	h := program.Hello{Version: embedded.Version(), Name: embedded.Program(), Flags: m.own()}
 	err := program.Serve(in, out, program.Served{
 		Hello: h, Set: m.set, Open: m.open,
 	})
@@ -109,7 +103,7 @@ func (m *mainProgram) set(flags []string) error {
 	for _, word := range flags {
 		name, text, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if err := m.flags.Set(name, text); err != nil {
-			faults = append(faults, fmt.Errorf("bad --%s %q: %w", name, text, wanted(m.flags.Lookup(name), err)))
+			faults = append(faults, bad("--"+name, name, text, wanted(m.flags.Lookup(name), err)))
 		}
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; there is nothing to parse
@@ -146,11 +140,7 @@ func wanted(f *flag.Flag, err error) error {
 // reserved refuses flags of the program that takt's would hide.
 func (m *mainProgram) reserved() error {
 	var faults []error
-	m.flags.VisitAll(func(f *flag.Flag) {
-		if program.Reserved(f.Name) {
-			faults = append(faults, fmt.Errorf("the program defines a flag -%s, which takt needs; give it another name, of two letters or more", f.Name))
-		}
-	})
+	m.flags.VisitAll(func(f *flag.Flag) { faults = append(faults, program.Clash(f.Name)) })
 	return errors.Join(faults...)
 }
 
@@ -161,28 +151,17 @@ func (m *mainProgram) complain(code int, err error) int {
 	return code
 }
 
-// mainSettings are the flags of Main.
-type mainSettings struct {
-	engine  engine.Options
-	outputs []string
-	asserts []string
-	labels  []string
-	strict  bool
-	quiet   bool
-	given   *pflag.FlagSet // all flags, parsed
-}
-
 // command reads the command line, makes the run, and returns the exit code.
 func (m *mainProgram) command(args []string) int {
-	s := mainSettings{engine: engine.Defaults()}
+	s := mainSettings{engine: engine.Defaults(), progress: "auto"}
 	fs := m.define(&s)
 	s.given = fs
 	err := cmp.Or(m.reserved(), fs.Parse(args))
-	if errors.Is(err, pflag.ErrHelp) {
+	if err == nil && m.help(fs) {
 		return exitOK
 	}
 	if err == nil {
-		err = s.validate()
+		err = errors.Join(m.environment(fs), s.engine.Shard.Resolve(m.getenv, new(engine.RunGroup)), s.validate())
 	}
 	if err != nil {
 		return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
@@ -193,45 +172,6 @@ func (m *mainProgram) command(args []string) int {
 		return m.complain(exitFailed, err)
 	}
 	return m.run(&s, d)
-}
-
-func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
-	fs := pflag.NewFlagSet(m.name, pflag.ContinueOnError)
-	fs.SortFlags = false
-	if m.reserved() == nil {
-		fs.AddGoFlagSet(m.flags)
-	}
-	s.engine.AddFlags(fs)
-	for _, name := range engine.LoopFlags() { // a program has no loop
-		if f := fs.Lookup(name); f != nil {
-			f.Hidden = true
-		}
-	}
-	fs.Lookup("drain").Usage = "wait up to `TIME` for open operations after the end of the schedule" // a program has no --timeout
-	fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
-	fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
-	fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
-	fs.Var(value.List(&s.labels), "label", "`NAME=VALUE` for the report; repeatable")
-	fs.BoolVar(&s.quiet, "quiet", false, "print no line a second")
-	fs.SetOutput(m.stdout)
-	fs.Usage = func() {
-		fmt.Fprintf(m.stdout, "Usage: %s [flags] [ARG...]\n\ntakt ./%s [flags] also stores and compares runs. Flags:\n%s", m.name, m.name, fs.FlagUsagesWrapped(80))
-	}
-	return fs
-}
-
-func (s *mainSettings) validate() error {
-	s.engine.End()
-	if len(s.engine.Validate()) == 0 && s.engine.Closed() && s.engine.Connections == 0 {
-		s.engine.Connections = DefaultConcurrency
-	}
-	faults := s.engine.Validate()
-	for _, l := range s.labels {
-		if name, _, ok := strings.Cut(l, "="); !ok || name == "" {
-			faults = append(faults, fmt.Errorf("bad --label %q; write NAME=VALUE", l))
-		}
-	}
-	return errors.Join(faults...)
 }
 
 // run makes the run, prints it, and returns the exit code.
@@ -248,11 +188,11 @@ func (m *mainProgram) run(s *mainSettings, d *takt.Driver) int {
 		return m.complain(exitUsage, err)
 	}
 	p.Abort = steps.Abort
-	if err := p.Validate(); err != nil {
+	r, err := inprocess.Run(steps.Interrupt, p)
+	switch {
+	case errors.Is(err, engine.ErrNoLoop):
 		return m.complain(exitUsage, err)
-	}
-	r, err := load.Run(steps.Interrupt, p)
-	if r == nil {
+	case r == nil:
 		return m.complain(exitFailed, err)
 	}
 	for _, a := range r.Assertions {
@@ -266,44 +206,6 @@ func (m *mainProgram) run(s *mainSettings, d *takt.Driver) int {
 		return exitSignal + stopped.Number
 	}
 	return m.outcome(s, r)
-}
-
-// plan is the plan that the flags describe.
-func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (load.Plan, error) {
-	spec, err := s.engine.Spec()
-	if err != nil {
-		return load.Plan{}, err
-	}
-	spec.Limit = s.engine.Requests
-	p := load.Plan{
-		Driver: d, Schedule: spec, Workers: s.engine.Connections, MaxInFlight: s.engine.InFlight(), Drop: s.engine.Overflow == "drop",
-		Drain: cmp.Or(s.engine.Drain.Duration(), -1), StartAt: time.Time(s.engine.StartAt), Labels: map[string]string{}, Variables: map[string]any{},
-		Assert: s.asserts, Outputs: s.outputs, Tune: true,
-	}
-	if !slices.ContainsFunc(s.outputs, toStdout) {
-		p.Outputs = append([]string{"text=-"}, s.outputs...)
-	}
-	for _, l := range s.labels {
-		name, text, _ := strings.Cut(l, "=")
-		p.Labels[name] = text
-	}
-	s.given.Visit(func(f *pflag.Flag) {
-		if m.flags.Lookup(f.Name) != nil && !program.Secret(f.Name) {
-			p.Variables[f.Name] = f.Value.String()
-		}
-	})
-	if !s.quiet {
-		p.OnSecond = func(iv takt.Interval) {
-			fmt.Fprintf(m.stderr, "%6.0fs  %d ok  %d failed  p50 %s  p99 %s\n", iv.T, iv.OK, iv.Failed, figure.Micros(iv.ResponseP50), figure.Micros(iv.ResponseP99))
-		}
-	}
-	return p, nil
-}
-
-// toStdout reports whether an output goes to standard output.
-func toStdout(text string) bool {
-	_, path, given := strings.Cut(text, "=")
-	return !given || path == "-"
 }
 
 func (m *mainProgram) outcome(s *mainSettings, r *takt.Report) int {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/program"
 )
 
 // child names the handler with which this test binary is a benchmark instead.
@@ -136,6 +138,14 @@ func TestClosedPipe(t *testing.T) {
 	b, errFile := os.ReadFile(path)
 	if code := cmd.ProcessState.ExitCode(); code != exitFailed || errFile != nil || !json.Valid(b) {
 		t.Errorf("exit code %d (%v), %v: %d bytes", code, err, errFile, len(b))
+	}
+}
+
+// takt starts a program with one word. A program that it cannot run says so.
+func TestBenchmarkCmdIsNotMain(t *testing.T) {
+	t.Parallel()
+	if stdout, stderr, code := start(t, "good", program.Greeting).end(); code != 2 || stdout != "" || stderr != "the program calls bench.BenchmarkCmd, which takt cannot run\n" {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
 

@@ -13,14 +13,17 @@ import (
 	"github.com/taktload/takt/internal/program"
 )
 
-// Every flag of Main is reserved: a program's own flag of the same name would panic.
+// Every flag of Main is reserved: a program's own flag of the same name would panic. None is hidden.
 func TestMainsFlagsAreReserved(t *testing.T) {
 	own := flag.NewFlagSet("x", flag.ContinueOnError)
 	own.SetOutput(io.Discard)
 	m := mainProgram{flags: own, name: "x", stdout: os.Stdout, stderr: os.Stderr}
 	m.define(&mainSettings{engine: engine.Defaults()}).VisitAll(func(f *pflag.Flag) {
-		if !program.Reserved(f.Name) {
+		if program.Clash(f.Name) == nil {
 			t.Errorf("--%s is not reserved", f.Name)
+		}
+		if f.Hidden {
+			t.Errorf("--%s is accepted, and --help-all does not show it", f.Name)
 		}
 	})
 }
@@ -31,12 +34,14 @@ func TestWanted(t *testing.T) {
 	own.Duration("wait", 0, "")
 	own.Int("size", 0, "")
 	own.Float64("part", 0, "")
+	own.Int("token", 0, "")
 	own.Func("odd", "", func(string) error { return errors.New("never") })
 	m := mainProgram{flags: own}
 	for word, want := range map[string]string{
 		"--wait=x":                    `bad --wait "x": give a time such as 1ms`,
 		"--size=1.5":                  `bad --size "1.5": give a whole number`,
 		"--size=99999999999999999999": `bad --size "99999999999999999999": value out of range; give a whole number`,
+		"--token=x":                   `bad --token: give a whole number`,
 		"--part=x":                    `bad --part "x": give a number such as 1.5`,
 		"--odd=x":                     `bad --odd "x": never`,
 	} {

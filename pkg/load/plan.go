@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/inprocess"
 	"github.com/taktload/takt/internal/judge/assert"
-	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -81,15 +81,12 @@ func (p *Plan) Validate() error {
 	return err
 }
 
-// prepared is a plan that can run.
-type prepared struct {
-	options    engine.Options
-	assertions []assert.Assertion
-	outputs    output.List
-}
-
-func (p *Plan) prepare() (prepared, error) {
-	var k prepared
+// prepare is the plan as the run needs it.
+func (p *Plan) prepare() (*inprocess.Plan, error) {
+	k := inprocess.Plan{
+		Driver: p.Driver, Name: p.Name, Labels: p.Labels, Variables: p.Variables, Store: p.Store,
+		OnSecond: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Tune: p.Tune,
+	}
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -108,24 +105,24 @@ func (p *Plan) prepare() (prepared, error) {
 	}
 	for _, text := range p.Assert {
 		list, bad := assert.ParseAssertions(text)
-		k.assertions, faults = append(k.assertions, list...), append(faults, bad...)
+		k.Assertions, faults = append(k.Assertions, list...), append(faults, bad...)
 	}
 	for _, text := range p.Outputs {
-		if err := k.outputs.Set(text); err != nil {
+		if err := k.Outputs.Set(text); err != nil {
 			faults = append(faults, err)
 		}
 	}
-	if err := k.outputs.Validate(); err != nil {
+	if err := k.Outputs.Validate(); err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) > 0 {
-		return k, errors.Join(faults...)
+		return nil, errors.Join(faults...)
 	}
-	k.options = p.options()
-	if err := errors.Join(k.options.Validate()...); err != nil {
-		return k, err
+	k.Options = p.options()
+	if err := errors.Join(k.Options.Validate()...); err != nil {
+		return nil, err
 	}
-	return k, k.options.StartAt.Passed()
+	return &k, k.Options.StartAt.Passed()
 }
 
 // options are those of the engine.

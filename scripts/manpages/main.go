@@ -15,6 +15,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/flaghelp"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -164,7 +165,7 @@ func (m *manual) option(f *pflag.Flag) {
 	if word != "" {
 		word = ` \fI` + text(word) + `\fR`
 	}
-	m.line(".TP\n\\fB%s\\fR%s\n%s", text(name), word, text(usage+core.ShownDefault(f)))
+	m.line(".TP\n\\fB%s\\fR%s\n%s", text(name), word, text(usage+flaghelp.Default(f)))
 }
 
 func (m *manual) environment(c *cobra.Command) {

@@ -83,6 +83,10 @@ func TestCapacityUpToMax(t *testing.T) {
 	if strings.Count(runs, " http ") != 2 || strings.Count(runs, " capacity ") != 1 {
 		t.Errorf("stored are\n%s", runs)
 	}
+	_, runs, errs = a.run(t.Context(), "runs", "kind=capacity", "sustainable>39/s")
+	if _, row, _ := strings.Cut(runs, "\n"); len(strings.Fields(row)) < 5 || strings.Fields(row)[4] != "40/s" {
+		t.Errorf("the rate of the answer is not the one that it found:\n%s%s", runs, errs)
+	}
 	for i, s := range c.Steps {
 		_, out, _ := a.run(t.Context(), "show", s.ReportID, "-o", "json")
 		var step takt.Report

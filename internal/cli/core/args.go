@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/flaghelp"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -62,7 +63,7 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 func helpOf(root *cobra.Command, topic []string) ([]string, error) {
 	cmd, n := FindCommand(root, topic)
 	rest := slices.DeleteFunc(slices.Clone(topic[n:]), func(word string) bool { return word == "-h" || word == "--help" })
-	all := len(rest) == 1 && (rest[0] == "all" || rest[0] == "--"+helpAllFlag)
+	all := len(rest) == 1 && (rest[0] == "all" || rest[0] == "--"+flaghelp.All)
 	if len(rest) > 0 && !all {
 		return nil, Usage(cmd, []error{UnknownCommand(cmd, rest[0])})
 	}
@@ -73,7 +74,7 @@ func helpOf(root *cobra.Command, topic []string) ([]string, error) {
 // helpWords are the words with which cobra shows the help of a command.
 func helpWords(command []string, all bool) []string {
 	if all {
-		command = append(command, "--"+helpAllFlag)
+		command = append(command, "--"+flaghelp.All)
 	}
 	return append(command, "--help")
 }
@@ -183,7 +184,7 @@ func (p *FlagParser) Parse() {
 			p.Positional = append(p.Positional, arg)
 		case arg == "-h" || arg == "--help" || arg == "-help":
 			p.Help = true
-		case arg == "--"+helpAllFlag || arg == "-"+helpAllFlag:
+		case arg == "--"+flaghelp.All || arg == "-"+flaghelp.All:
 			p.Help, p.HelpAll = true, true
 		case strings.HasPrefix(arg, "--"):
 			p.long(arg[2:], "--")

@@ -39,7 +39,7 @@ func (e Env) completeRuns(cmd *cobra.Command, _ []string, begin string) ([]cobra
 	if e.StoredRuns == nil || strings.ContainsAny(begin, "/.") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	store := e.Getenv(envPrefix + "STORE")
+	store := e.Getenv(value.Variable("store"))
 	if f := cmd.Flags().Lookup("store"); f != nil && f.Changed {
 		store = f.Value.String()
 	}

@@ -34,6 +34,10 @@ func IsURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") || http.IsHostPort(word)
 }
 
+// IsTarget reports whether a word is a target rather than a stored run. takt server decides by the same
+// rule which words must be allowed targets.
+func IsTarget(word string) bool { return strings.Contains(word, "://") || http.IsHostPort(word) }
+
 // foreignCommands are commands of other load generators that send HTTP requests.
 func foreignCommands() map[string]string {
 	return map[string]string{"attack": "http", "load": "http", "bench": "http", "run": "http", "cloud": "http"}

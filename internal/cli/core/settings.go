@@ -87,16 +87,13 @@ func IsRepeatable(f *pflag.Flag) bool {
 // settingMark marks the flags that may be in the environment and in a config file.
 const settingMark = "takt-setting"
 
-// The flag that names the config file, and the prefix of takt's variables.
-const (
-	ConfigFlag = "config"
-	envPrefix  = "TAKT_"
-)
+// ConfigFlag is the flag that names the config file.
+const ConfigFlag = "config"
 
 // Configurable lets a command read settings from the environment and a config file.
 func Configurable(cmd *cobra.Command) {
 	value.Declare(cmd.Flags(), value.GroupGeneral, func(fs *pflag.FlagSet) {
-		fs.Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+		fs.Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+value.Variable(ConfigFlag)+", "+value.Variable("rate")+", …")
 	})
 }
 
@@ -142,9 +139,8 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 		if !IsSetting(f) || p.IsGiven(f.Name) {
 			return
 		}
-		name := Variable(f.Name)
-		if v := env.Getenv(name); v != "" {
-			p.put(f, v, Origin{FromEnvironment, name})
+		if text, name := value.InEnvironment(f.Name, env.Getenv); text != "" {
+			p.put(f, text, Origin{FromEnvironment, name})
 			return
 		}
 		for _, s := range file[f.Name] {

@@ -4,42 +4,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
 )
 
-// Variable is the environment variable of a flag: TAKT_MAX_IN_FLIGHT of max-in-flight.
-func Variable(flag string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// warnNearMisses warns of variables that look like misspelt settings. A TAKT_… variable that is
-// not near any setting probably belongs to another program.
+// warnNearMisses warns of variables that look like misspelt settings.
 func (e Env) warnNearMisses(known CommandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := append([]string{Variable(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
+	names := append([]string{value.Variable(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
-			names = append(names, Variable(name))
+			names = append(names, value.Variable(name))
 		}
 	}
-	for _, v := range e.Environ() {
-		name, text, _ := strings.Cut(v, "=")
-		upper := strings.ReplaceAll(strings.ToUpper(name), "-", "_")
-		if text == "" || !strings.HasPrefix(upper, envPrefix) || slices.Contains(names, name) {
-			continue
-		}
-		far := 2
-		if len(upper) <= len(envPrefix)+5 {
-			far = 1 // in short names, two letters are too many: TAKT_HOME is not meant as TAKT_HOST
-		}
-		if near := value.Nearest(upper, names, far); near != "" {
-			fmt.Fprintf(e.Stderr, "takt: warning: %s is not a setting, so takt ignores it; did you mean %s?\n", name, near)
-		}
+	for _, text := range value.Misspelt(e.Environ(), names) {
+		fmt.Fprintf(e.Stderr, "takt: warning: %s\n", text)
 	}
 }
 

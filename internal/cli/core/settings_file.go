@@ -16,7 +16,7 @@ import (
 // config reads the file that --config or TAKT_CONFIG names, and returns its settings for the
 // command, by flag.
 func (p *FlagParser) config(env Env, known CommandFlags, command string) map[string][]Setting {
-	path, from := env.Getenv(Variable(ConfigFlag)), Variable(ConfigFlag)
+	path, from := env.Getenv(value.Variable(ConfigFlag)), value.Variable(ConfigFlag)
 	if f := p.flags.Lookup(ConfigFlag); f.Changed {
 		path, from = f.Value.String(), "--"+ConfigFlag
 	}

@@ -87,7 +87,7 @@ const unknownSpan = 1
 // warn says what is probably a mistake in the load command.
 func (k *manifestCommand) warn(secrets []string) {
 	for _, name := range secrets {
-		k.warnings = append(k.warnings, fmt.Sprintf("this text contains the value of --%s, which may be a secret; better leave the flag out, and set %s for the gatherer and the shards", name, core.Variable(name)))
+		k.warnings = append(k.warnings, fmt.Sprintf("this text contains the value of --%s, which may be a secret; better leave the flag out, and set %s for the gatherer and the shards", name, value.Variable(name)))
 	}
 	for _, word := range k.fleet.Command {
 		if at := loopback.FindString(word); at != "" {

@@ -126,7 +126,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 }
 
 func (l *load) addAbortFlag(fs *pflag.FlagSet) {
-	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
+	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable; the exit code is 1 instead if nothing succeeded, and 6 if the run is invalid")
 }
 
 func (l *load) addProgressFlag(fs *pflag.FlagSet) {
@@ -254,10 +254,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		OnInterval: l.guarded(ctx, watch.interval, known), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
 	}
-	var journal *journal
-	if l.driver.Run == nil {
-		journal = l.journal(head, number)
-	}
+	journal := l.journal(head, number)
 	if journal != nil {
 		plan.Journal = journal
 	}

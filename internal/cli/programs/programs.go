@@ -111,14 +111,9 @@ func row(p *program.Program) driver.Row {
 		Kind:  "bench",
 		New: func(io.Reader) driver.Load {
 			o := &options{program: p}
-			return driver.Load{Options: o, Unused: unused, Run: o.run}
+			return driver.Load{Options: o, Run: o.run}
 		},
 	}
-}
-
-// unused are flags of takt's own protocols.
-func unused() ([]string, string) {
-	return engine.LoopFlags(), "the program performs the operations, in workers or as its driver says"
 }
 
 // options are the flags of a program.
@@ -156,18 +151,7 @@ func (o *options) AddFlags(fs *pflag.FlagSet) {
 			}
 			fs.Var(typed{value.List(&one.values), cmp.Or(f.Type, "value")}, f.Name, usage)
 		}
-	}, o.first()...)
-}
-
-// mostFirst is the most flags of a program that --help shows.
-const mostFirst = 10
-
-// first are the flags of the program that --help shows.
-func (o *options) first() (names []string) {
-	for _, f := range o.program.Hello.Flags[:min(len(o.program.Hello.Flags), mostFirst)] {
-		names = append(names, f.Name)
-	}
-	return names
+	}, program.First(o.program.Hello.Flags)...)
 }
 
 // typed is a repeatable flag with the name that the program's own help has for its values.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +28,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// child makes the test a program without takt.
+const child = "TAKT_PROGRAMS_CHILD"
+
 // TestMain makes the test a program for takt.
 func TestMain(m *testing.M) {
-	if len(os.Args) != 2 || os.Args[1] != program.Greeting {
+	if os.Getenv(child) == "" && (len(os.Args) != 2 || os.Args[1] != program.Greeting) {
 		os.Exit(m.Run())
 	}
 	fail := flag.Bool("fail", false, "fail each second operation")
@@ -98,6 +103,38 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// takt accepts every flag of the program, and the program every flag of takt's that is about the load.
+func TestSameFlags(t *testing.T) {
+	flags := regexp.MustCompile(`(?m)^  (?:-(\w), |    )--([\w.-]+)`)
+	c := exec.Command(self(t), "--help-all")
+	c.Env = append(os.Environ(), child+"=1")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	theirs, ours := map[string]string{}, map[string]string{}
+	for _, m := range flags.FindAllStringSubmatch(string(out), -1) {
+		theirs[m[2]] = m[1]
+	}
+	_, help, _ := takter(t, true, self(t), "--help-all")
+	for _, m := range flags.FindAllStringSubmatch(help, -1) {
+		ours[m[2]] = m[1]
+	}
+	for name, short := range theirs {
+		if got, ok := ours[name]; !ok || got != short {
+			t.Errorf("the program has -%s, --%s, and takt %q, %v", short, name, got, ok)
+		}
+	}
+	for name := range ours {
+		if _, ok := theirs[name]; !ok && !slices.Contains(program.Taken(), name) {
+			t.Errorf("takt has --%s, and the program does not", name)
+		}
+	}
+	if theirs["connections"] != "c" || len(theirs) < 25 {
+		t.Errorf("the program shows %v", theirs)
+	}
+}
+
 // Commands that run loads run programs, too.
 func TestCommands(t *testing.T) {
 	me := self(t)
@@ -111,9 +148,15 @@ func TestCommands(t *testing.T) {
 		{[]string{"verify", "--pairs", "1", "--metric", "p50", "--base", "http://a/", "--head", "http://b/", "--", me, "--rate", "50/s", "-z", "200ms", "--no-store"}, "head against base, 1 pair", []int{5}},
 		{[]string{"verify", "--duet", "--base", me, "--head", me, "--", "--rate", "50/s"}, "use --pairs", []int{2}},
 		{[]string{"config", me, "--rate", "50/s"}, "rate = 50/s", []int{0}},
+		{[]string{me, "-c", "5", "-n", "20", "--no-store", "-o", "json=-", "--progress", "none"}, `"connections": 5`, []int{0}},
+		{[]string{me, "--cpus", "1", "--max-lag", "1ms", "-n", "20", "--no-store", "--progress", "none"}, "[no_loop]", []int{0}},
 		{[]string{"config", me, "--rate", "50/s"}, "duration = 10s", []int{0}},
 		{[]string{me, "--help"}, "      --delay duration  of nothing (default 1s)", []int{0}},
 		{[]string{"config", me}, "requests = 200", []int{0}},
+		{[]string{"verify", "--base", "./missing", "--head", me, "--", "--rate", "50/s"}, "--base: there is no program ./missing: no such file or directory; build it, or correct its path", []int{2}},
+		{[]string{"verify", "--pairs", "8", "--base", me, "--head", "http://a/", "--", "--rate", "50/s"}, "--head: http://a/ is not the path of a program", []int{2}},
+		{[]string{"verify", "--base", "a", "--head", "b", "--metric", "p50", "--max-pairs", "7", "--", me, "--rate", "500/s", "-z", "20ms", "--no-store"}, "runs of base and head in turn", []int{0, 4, 5, 6}},
+		{[]string{"capacity", "--slo", "p50<60s", "--", "./missing"}, "there is no program ./missing: no such file or directory; build it, or correct its path", []int{2}},
 		{[]string{"capacity", "--slo", "p50<60s", "--", "/bin/true"}, "is not a benchmark for takt", []int{2}},
 	} {
 		code, out, said := takter(t, true, c.args...)
@@ -145,8 +188,8 @@ func TestReserved(t *testing.T) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		own := f.Name == "fail" || f.Name == "delay" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
-		if own == program.Reserved(f.Name) {
-			t.Errorf("--%s: reserved is %v", f.Name, program.Reserved(f.Name))
+		if clash := program.Clash(f.Name); own != (clash == nil) {
+			t.Errorf("--%s: %v", f.Name, clash)
 		}
 	})
 }

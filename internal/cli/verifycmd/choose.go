@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
@@ -19,7 +18,7 @@ func (v *verifyCommand) choose(command []string) {
 		v.series.pairs = pairsAuto
 		return
 	}
-	if v.series.pairs != "" || v.duet.on || len(command) == 0 || !v.twoTargets() {
+	if v.series.pairs != "" || v.duet.on || len(command) == 0 || !v.twoTargets(command) {
 		return
 	}
 	if why := v.noDuet(command); why != "" {
@@ -31,14 +30,12 @@ func (v *verifyCommand) choose(command []string) {
 	v.chosen = "a duet: both targets are up, so both get the load in turn within one run; --pairs auto compares whole runs instead"
 }
 
-// twoTargets reports whether the sides are two targets to load.
-func (v *verifyCommand) twoTargets() bool {
-	return v.git.on() || len(v.base) == 1 && len(v.head) == 1 && isTarget(v.base[0]) && isTarget(v.head[0])
+// twoTargets reports whether the sides are two targets to load. What is a target of a program, only the
+// program knows.
+func (v *verifyCommand) twoTargets(command []string) bool {
+	one := len(v.base) == 1 && len(v.head) == 1
+	return v.git.on() || one && (v.inProgram(command) || core.IsTarget(v.base[0]) && core.IsTarget(v.head[0]))
 }
-
-// isTarget reports whether a side is a target rather than a stored run. takt server decides by
-// the same rule which words must be allowed targets.
-func isTarget(side string) bool { return strings.Contains(side, "://") }
 
 // noDuet says why a duet cannot compare the sides with this command; "": it can.
 func (v *verifyCommand) noDuet(command []string) string {

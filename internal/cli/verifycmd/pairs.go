@@ -169,8 +169,12 @@ func pairsWere(n int) string {
 	return fmt.Sprintf("%d pairs were", n)
 }
 
-// announce prints before the first run what takt will do.
+// announce prints before the first run what takt will do. Too few pairs are no fault: somebody may want to
+// see the figures, or to try a command. But nobody should wait for a verdict that cannot come.
 func (s *series) announce(b *block) {
+	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
+		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: warning: the verdict will be inconclusive, whatever the runs show: %v\n", few)
+	}
 	pairs := "exactly"
 	if s.pairs == pairsAuto {
 		pairs = "at most"
@@ -180,9 +184,6 @@ func (s *series) announce(b *block) {
 		replaced = fmt.Sprintf("those with an invalid run are replaced within the budget of %v", b.budget)
 	}
 	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: a warm-up pair, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
-	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
-		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %v\n", few)
-	}
 }
 
 // estimate says how long the series takes if no pair is disturbed.

@@ -76,8 +76,8 @@ func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 }
 
 func (v *verifyCommand) addSideFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Sides(&v.base, kept.IsFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
-	fs.Var(value.Sides(&v.head, kept.IsFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
+	fs.Var(value.Sides(&v.base, core.IsTarget, kept.IsFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target, URL or HOST:PORT; repeatable")
+	fs.Var(value.Sides(&v.head, core.IsTarget, kept.IsFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
 }
 
@@ -97,6 +97,9 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
 	faults = append(faults, v.git.validate(v, args)...)
+	if bad := v.checkSides(args); len(bad) > 0 { // other faults would only follow from these
+		return append(faults, bad...)
+	}
 	v.choose(args)
 	faults = append(faults, v.idle()...)
 	if v.duet.on || v.series.pairs != "" {

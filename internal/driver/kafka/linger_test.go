@@ -129,3 +129,21 @@ func TestLingerInAClosedLoop(t *testing.T) {
 		t.Errorf("%v batches of 50 records", r.Extra["batches"])
 	}
 }
+
+// Records that are due within --max-lag begin together. What finds no room then is dropped, and counted.
+func TestMaxLag(t *testing.T) {
+	lagging := func(change func(e *engine.Options)) *takt.Report {
+		return run(t, producerOf(broker(t)), func(e *engine.Options) {
+			e.Rate, e.Requests, e.MaxLag = engine.MustRate("1k/s"), 400, 40*time.Millisecond
+			change(e)
+		})
+	}
+	// Half of the records are due more than 10 ms before the pacer wakes up, however busy the machine is.
+	if r := lagging(func(*engine.Options) {}); r.Counts.OK != 400 || r.Latency[takt.LatencyScheduleLag].P50 < 10_000 {
+		t.Errorf("schedule lag %+v, counts %+v", r.Latency[takt.LatencyScheduleLag], r.Counts)
+	}
+	r := lagging(func(e *engine.Options) { e.MaxInFlight, e.Overflow = 5, "drop" })
+	if n := r.Counts; n.Scheduled != 400 || n.Scheduled != n.OK+n.Failed+n.Dropped+n.Unfinished || n.Dropped < 100 {
+		t.Errorf("counts %+v", n)
+	}
+}

@@ -33,7 +33,8 @@ func Runs(w io.Writer, list []stored.Run) error {
 	return p.Print(w)
 }
 
-// RunCells are the cells of a run: id, date, kind, rate, p50, p99, errors, verdict, branch and revision.
+// RunCells are the cells of a run: id, date, kind, rate, p50, p99, errors, verdict, branch and revision. The
+// rate of a capacity is the one that was searched, not the mean of all steps.
 func RunCells(r *stored.Run) []string {
 	shown := func(name string, show func(float64) string) string {
 		if v, ok := r.Figures.Get(name); ok {
@@ -41,10 +42,14 @@ func RunCells(r *stored.Run) []string {
 		}
 		return "-"
 	}
+	rate := "rate"
+	if r.Kind == stored.KindCapacity {
+		rate = stored.MetricSustainable
+	}
 	label := func(name string) string { return cmp.Or(page.Clean(r.Labels[name]), "-") }
 	return []string{
 		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
-		shown("rate", page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
+		shown(rate, page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
 		shown("errors", func(v float64) string { return page.Percent(v, 100) }),
 		fitness(r), label("branch"), revision(label("revision")),
 	}

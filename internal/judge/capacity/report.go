@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Kind is Report.Kind of a report of takt capacity.
-const Kind = "capacity"
+const Kind = stored.KindCapacity
 
 // Report builds the report of kind capacity from the runs of the steps, at least one. Counts,
 // bytes and times are sums over all runs. Variables are the first run's without its rate, plus

@@ -16,6 +16,9 @@ type Kind struct {
 	HeyApm    bool     // collate's columns are named and ordered as in hey-apm
 }
 
+// KindCapacity is the kind of an answer of takt capacity.
+const KindCapacity = "capacity"
+
 // every applies to all loads; a kind without metrics of its own uses those of every.
 var every = Kind{
 	Variables: strings.Fields("duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),

@@ -16,6 +16,9 @@ type Metric struct {
 	Higher bool // higher is better
 }
 
+// MetricSustainable is the metric of the answer of takt capacity: the highest rate that meets its SLO.
+const MetricSustainable = "sustainable"
+
 // Unit is the unit of a metric.
 type Unit int
 
@@ -40,7 +43,8 @@ func Metrics() []Metric {
 		{Name: "intended", Unit: PerSecond, Higher: true},
 		{Name: "scheduled"}, {Name: "ok", Higher: true}, {Name: "failed"}, {Name: "dropped"}, {Name: "unfinished"},
 		{Name: "sent_bytes", Unit: Bytes}, {Name: "received_bytes", Unit: Bytes},
-		{Name: "cpu", Unit: Microseconds}, // of the generator, per operation that ended
+		{Name: "cpu", Unit: Microseconds},                        // of the generator, per operation that ended
+		{Name: MetricSustainable, Unit: PerSecond, Higher: true}, // the answer of takt capacity
 	}, serverMetrics()...)
 }
 
@@ -110,6 +114,9 @@ func FiguresOf(r *takt.Report) Figures {
 	add("received_bytes", float64(r.Bytes.Received))
 	if n := c.OK + c.Failed; n > 0 && r.Generator.CPUS > 0 {
 		add("cpu", r.Generator.CPUS*1e6/float64(n))
+	}
+	if v, ok := r.Extra["sustainable_per_s"].(float64); ok && r.Kind == KindCapacity {
+		add(MetricSustainable, v)
 	}
 	for _, m := range serverMetrics() {
 		if v, ok := r.Extra[m.Name].(float64); ok {

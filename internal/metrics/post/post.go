@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/internal/metrics"
 )
 
@@ -53,19 +54,11 @@ func (c *Client) Ask(ctx context.Context, body []byte) (text []byte, err error) 
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return nil, plain(err)
+		return nil, httpfault.Cause(err)
 	}
 	defer answer.Body.Close()
 	text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status counts
 	return text, judge(answer, text)
-}
-
-// plain is an error of http.Client without the URL, which may have secrets.
-func plain(err error) error {
-	if u, ok := err.(interface{ Unwrap() error }); ok {
-		return u.Unwrap()
-	}
-	return err
 }
 
 // judge is the error of an answer.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
@@ -27,7 +27,7 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case isAlien(err):
 		return s.alien()
 	case !errors.As(err, &e):
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: cause(err), Hint: "is it running, and is the URL right?"}
+		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: httpfault.Cause(err), Hint: "is it running, and is the URL right?"}
 	}
 	hint, kind := answered(e)
 	if kind == nil {
@@ -51,15 +51,6 @@ func (s *Store) alien() error {
 // damaged is the error of a document that somebody else has changed.
 func (s *Store) damaged(id string, cause error) error {
 	return &fault.Error{Kind: fault.ErrCorrupt, Store: s.cluster.Where, Cause: fmt.Errorf("run %s: %w", id, cause), Hint: "delete that document from the index"}
-}
-
-// cause leaves out the method and URL that package http puts before it.
-func cause(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
 
 // answered says what an answer with an error means. Blocks are 403, but 429 where the

@@ -202,10 +202,11 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 		err = c.consume(one, take)
 		back := errors.Is(context.Cause(one), errRestart)
 		end(nil)
+		unheard := m.Members.Kill || m.Instance != "" // the group does not hear that the member leaves
 		if back && m.Members.Kill {
 			m.wires[i].cut()
 		}
-		if back && (m.Members.Kill || m.Instance != "") { // before the client says that it leaves: the group does not hear it
+		if back && unheard { // before the client says that it leaves, which would look like partitions that others read
 			m.r.leaveAll(i)
 		}
 		c.Close()
@@ -215,7 +216,9 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 			}
 			return err
 		}
-		m.r.leaveAll(i)
+		if !unheard {
+			m.r.leaveAll(i)
+		}
 		select {
 		case <-time.After(m.Members.Down):
 		case <-ctx.Done():

@@ -120,7 +120,7 @@ func TestNoChannels(t *testing.T) {
 // As its users run it.
 func TestProgram(t *testing.T) {
 	addr, _ := serve(t, health.HealthCheckResponse_SERVING)
-	cmd := exec.Command(os.Args[0], "--channels=2", "-c", "4", "--rate=500/s", "-n", "100", "--quiet", "--output", "json=-", addr)
+	cmd := exec.Command(os.Args[0], "--channels=2", "-c", "4", "--rate=500/s", "-n", "100", "--progress=none", "--output", "json=-", addr)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -1,0 +1,116 @@
+// Package inprocess makes the run of a program that uses takt as a library.
+package inprocess
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/taktload/takt/internal/embedded"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/output"
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Plan is one run. The fields are those of load.Plan.
+type Plan struct {
+	Options    engine.Options
+	Driver     *takt.Driver
+	Name       string
+	Labels     map[string]string
+	Variables  map[string]any
+	Assertions []assert.Assertion
+	Outputs    output.List
+	Store      func(*takt.Report) error
+	OnSecond   func(takt.Interval)
+	OnSamples  func(phases []string, list []takt.Sample)
+	Abort      <-chan struct{}
+	Tune       bool
+	Flags      bool // the program has takt's flags, so warnings may name them
+}
+
+// Run makes the run, and closes the driver. See load.Run for its errors.
+func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
+	defer p.Outputs.Discard()
+	if err := p.Outputs.Open(); err != nil {
+		p.closeUnused()
+		return nil, err
+	}
+	source, err := p.Options.Source()
+	if err != nil {
+		p.closeUnused()
+		return nil, err
+	}
+	r, err := engine.Run(ctx, engine.Plan{
+		Options: p.Options, Kind: "bench", Source: source, Driver: p.Driver, NewWaiter: p.waiter(ctx),
+		OnInterval: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.complete(ctx, r)
+	err = p.Outputs.Write(os.Stdout, r)
+	if p.Store != nil {
+		if failed := p.Store(r); failed != nil {
+			err = errors.Join(err, fmt.Errorf("cannot store the report: %w", failed))
+		}
+	}
+	return r, err
+}
+
+// closeUnused closes a driver that the engine did not get.
+func (p *Plan) closeUnused() {
+	if p.Driver.Close != nil {
+		_ = p.Driver.Close() // the run has an error already
+	}
+}
+
+func (p *Plan) keep() engine.Keep {
+	if p.Tune {
+		return engine.KeepCollector
+	}
+	return engine.KeepAll
+}
+
+// waiter waits for the due instants. The precise waiter sleeps while holding a P: with
+// GOMAXPROCS=1 operations were up to 2 s late.
+func (p *Plan) waiter(ctx context.Context) func(time.Time) pace.Waiter {
+	if w := pace.Of(ctx); w != nil {
+		return w
+	}
+	if p.oneCore(ctx) {
+		return pace.Timer
+	}
+	return nil
+}
+
+func (p *Plan) oneCore(ctx context.Context) bool {
+	return pace.Of(ctx) == nil && !p.Tune && runtime.GOMAXPROCS(0) == 1
+}
+
+// complete adds to the engine's report what only the plan knows.
+func (p *Plan) complete(ctx context.Context, r *takt.Report) {
+	r.ID = engine.NewID(time.Now())
+	r.Tool = takt.Tool{Name: "takt", Version: embedded.Version(), Go: runtime.Version()}
+	r.Command = []string{}
+	r.Labels = maps.Clone(p.Labels)
+	r.Variables = p.Options.Variables()
+	maps.Copy(r.Variables, p.Variables)
+	r.Variables["name"] = cmp.Or(p.Name, embedded.Program())
+	r.Variables["engine"] = r.Generator.Engine
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
+	if !p.Flags {
+		embedded.Reword(r.Warnings)
+	}
+	if p.oneCore(ctx) {
+		r.Warn("one_core", "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: set Tune, or GOMAXPROCS=2")
+	}
+	assert.Judge(r, p.Assertions)
+}
