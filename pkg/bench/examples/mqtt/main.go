@@ -40,7 +40,7 @@ func open(args []string, size int, qos byte) (*takt.Driver, error) {
 			select {
 			case <-t.Done():
 				r.BytesSent = int64(len(body))
-				return t.Error()
+				return load.Lost(t.Error()) // paho has no other error of a message than a lost connection
 			case <-ctx.Done():
 				return ctx.Err()
 			}
