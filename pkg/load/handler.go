@@ -55,9 +55,10 @@ func Workers(open func(worker int) (do Func, done func() error, err error)) *tak
 
 // worker implements takt.Worker.
 type worker struct {
-	open func() (Func, func() error, error)
-	do   Func // nil: the worker is closed
-	done func() error
+	open  func() (Func, func() error, error)
+	ready bool // the worker is open
+	do    Func // stays after the end: drivertest looks for connections before the garbage collector does
+	done  func() error
 }
 
 // begin opens the worker.
@@ -69,13 +70,13 @@ func (w *worker) begin() error {
 	if err != nil {
 		return unopened(err)
 	}
-	w.do, w.done = do, done
+	w.do, w.done, w.ready = do, done, true
 	return nil
 }
 
 // Do implements takt.Worker.
 func (w *worker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
-	if w.do == nil {
+	if !w.ready {
 		if err := w.begin(); err != nil {
 			r.Class, r.Err = ClassOf(err), err
 			return
@@ -91,10 +92,10 @@ func (w *worker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 
 // Close implements takt.Worker.
 func (w *worker) Close() error {
-	done := w.done
-	w.do, w.done = nil, nil
-	if done == nil {
+	closed := !w.ready
+	w.ready = false
+	if closed || w.done == nil {
 		return nil
 	}
-	return done()
+	return w.done()
 }
