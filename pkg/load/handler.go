@@ -8,7 +8,8 @@ import (
 )
 
 // Func performs one operation. op.Seq is its number in the whole schedule, from 0. The function may
-// report the protocol's status and the bytes on the wire in r, which is empty before the call:
+// report the protocol's status and the bytes on the wire in r, which is empty before the call. takt
+// does not see them otherwise; without them the report has 0 bytes:
 //
 //	r.Status, r.BytesSent, r.BytesReceived = 200, 180, 4096
 //
