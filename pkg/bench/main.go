@@ -59,7 +59,8 @@ const (
 //	takt fleet --shards 2 -- ./mybench --rate 1k/s -z 30s
 //
 // Main ends the program. Its exit codes: 0, all is well; 1, the run could not start, no operation
-// succeeded, or an output could not be written; 2, wrong flags or arguments; 3, an assertion failed;
+// succeeded, or an output could not be written; 2, wrong flags or arguments, also an error of open that
+// is a [Usage]; 3, an assertion failed;
 // 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first
 // signal ends the load and drains, the second ends the run at once.
 func Main(open func(args []string) (*takt.Driver, error)) {
@@ -169,14 +170,12 @@ type mainSettings struct {
 	labels  []string
 	strict  bool
 	quiet   bool
-	given   *pflag.FlagSet // all flags, parsed
 }
 
 // command reads the command line, makes the run, and returns the exit code.
 func (m *mainProgram) command(args []string) int {
 	s := mainSettings{engine: engine.Defaults()}
 	fs := m.define(&s)
-	s.given = fs
 	err := cmp.Or(m.reserved(), fs.Parse(args))
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
@@ -185,14 +184,25 @@ func (m *mainProgram) command(args []string) int {
 		err = s.validate()
 	}
 	if err != nil {
-		return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
+		return m.misused(err)
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
 	d, err := m.open(fs.Args())
+	switch {
+	case refused(err):
+		return m.misused(err)
+	case err == nil && d == nil:
+		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
+	}
 	if err != nil {
 		return m.complain(exitFailed, err)
 	}
 	return m.run(&s, d)
+}
+
+// misused complains about the command line.
+func (m *mainProgram) misused(err error) int {
+	return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
 }
 
 func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
@@ -277,7 +287,7 @@ func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (load.Plan, error) {
 	spec.Limit = s.engine.Requests
 	p := load.Plan{
 		Driver: d, Schedule: spec, Workers: s.engine.Connections, MaxInFlight: s.engine.InFlight(), Drop: s.engine.Overflow == "drop",
-		Drain: cmp.Or(s.engine.Drain.Duration(), -1), StartAt: time.Time(s.engine.StartAt), Labels: map[string]string{}, Variables: map[string]any{},
+		Drain: cmp.Or(s.engine.Drain.Duration(), -1), StartAt: time.Time(s.engine.StartAt), Labels: map[string]string{},
 		Assert: s.asserts, Outputs: s.outputs, Tune: true,
 	}
 	if !slices.ContainsFunc(s.outputs, toStdout) {
@@ -287,11 +297,7 @@ func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (load.Plan, error) {
 		name, text, _ := strings.Cut(l, "=")
 		p.Labels[name] = text
 	}
-	s.given.Visit(func(f *pflag.Flag) {
-		if m.flags.Lookup(f.Name) != nil && !program.Secret(f.Name) {
-			p.Variables[f.Name] = f.Value.String()
-		}
-	})
+	p.Variables = variables(m.flags)
 	if !s.quiet {
 		p.OnSecond = func(iv takt.Interval) {
 			fmt.Fprintf(m.stderr, "%6.0fs  %d ok  %d failed  p50 %s  p99 %s\n", iv.T, iv.OK, iv.Failed, figure.Micros(iv.ResponseP50), figure.Micros(iv.ResponseP99))

@@ -25,7 +25,7 @@ func main() {
 
 func open(args []string, subject string, size int, timeout time.Duration) (*takt.Driver, error) {
 	if len(args) != 1 {
-		return nil, errors.New("give the URL of the server, such as nats://127.0.0.1:4222")
+		return nil, bench.Usage(errors.New("give the URL of the server, such as nats://127.0.0.1:4222"))
 	}
 	body := make([]byte, size)
 	return load.Workers(func(int) (load.Func, func() error, error) {

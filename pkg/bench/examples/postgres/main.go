@@ -24,11 +24,11 @@ func main() {
 
 func open(args []string, sql string) (*takt.Driver, error) {
 	if len(args) != 1 {
-		return nil, errors.New("give the URL of the database, such as postgres://user@127.0.0.1:5432/db")
+		return nil, bench.Usage(errors.New("give the URL of the database, such as postgres://user@127.0.0.1:5432/db"))
 	}
 	o, err := pgx.ParseConfig(args[0])
 	if err != nil {
-		return nil, err
+		return nil, bench.Usage(err)
 	}
 	return load.Workers(func(int) (load.Func, func() error, error) {
 		c, err := pgx.ConnectConfig(context.Background(), o)
