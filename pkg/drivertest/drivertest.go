@@ -78,8 +78,8 @@ type failer interface {
 }
 
 // Check checks a driver against what takt expects of all: that it performs operations alone and
-// concurrently, reports each once, classifies failures, obeys its context, takes no late answer for
-// that of another operation, succeeds again after the server was away, and closes all that it opened.
+// concurrently, reports each once, classifies failures, obeys its context, does not mistake a late answer
+// for that of another operation, succeeds again after the server was away, and closes all that it opened.
 func Check(t *testing.T, e Expect) {
 	t.Helper()
 	if e.Open == nil && (e.Server == "" || e.At == nil) {
