@@ -17,7 +17,7 @@ func Reword(list []takt.Warning) {
 
 // inOurWords replaces advice about takt's flags with advice for a program.
 var inOurWords = strings.NewReplacer(
-	"give --rate for what users feel", "give a throughput for what users feel",
+	"give --rate for what users feel", "give the load a rate for what users feel",
 	"spread the run with --shard", "spread the load over several machines",
 )
 

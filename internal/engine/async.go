@@ -48,8 +48,8 @@ type async struct {
 	fullUntil time.Duration
 	backlog   record.Backlog
 	places    []record.Backlog // of each place of clients that queue, see takt.Turn
-	last      record.Slot // slot after the operation whose end made room
-	held      takt.Op     // operation that the client refuses with ErrBusy
+	last      record.Slot      // slot after the operation whose end made room
+	held      takt.Op          // operation that the client refuses with ErrBusy
 	holds     bool
 	room      time.Duration // instant from which the client may have room for held; negative: unknown
 	wakes     atomic.Uint64 // completions and calls of Wake

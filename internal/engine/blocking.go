@@ -366,6 +366,7 @@ func (c *conn) read() (int, error) {
 // request, so the connection is not reused.
 func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	n, progress := c.codec.Parse(c.in[c.lo:c.hi], eof, r)
+	r.BytesReceived += int64(n)
 	c.lo += n
 	switch {
 	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):

@@ -27,6 +27,7 @@ const (
 	ClassFiles          = verdict.ClassFiles
 	ClassPorts          = verdict.ClassPorts
 	ClassMemory         = verdict.ClassMemory
+	ClassWorker         = "worker"  // no worker could be made for the operation
 	ClassNetwork        = "network" // anything else
 )
 

@@ -373,6 +373,7 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 		in = c.unread
 	}
 	n, progress := c.codec.Parse(in, eof, &c.own.res)
+	c.own.res.BytesReceived += int64(n)
 	switch {
 	case progress == takt.More && eof:
 		l.fail(c, io.ErrUnexpectedEOF, false)

@@ -393,9 +393,10 @@ func TestModesAnswers(t *testing.T) {
 	}
 }
 
-// A request that the socket has no room for is sent as there is room.
+// A request that the socket has no room for is sent as there is room. The engine counts the bytes of
+// the answers, for which a codec that does not know them is enough.
 func TestModesLargeRequests(t *testing.T) {
-	const size = 5 << 20
+	const size, answer = 5 << 20, "HTTP/1.1 204 No Content\r\n\r\n"
 	var got atomic.Int64
 	addr := listen(t, func(c net.Conn) {
 		for {
@@ -403,7 +404,7 @@ func TestModesLargeRequests(t *testing.T) {
 			if got.Add(n); err != nil {
 				return
 			}
-			io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+			io.WriteString(c, answer)
 		}
 	})
 	eachMode(t, func(t *testing.T, mode string) {
@@ -411,8 +412,8 @@ func TestModesLargeRequests(t *testing.T) {
 		l := &takt.Loop{Network: "tcp", Addr: addr, ConnectTimeout: time.Second, Timeout: 10 * time.Second,
 			Codec: func(int) takt.Codec { return raw(make([]byte, size)) }}
 		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 6, 2 })
-		if r.Counts.OK != 6 || r.Bytes.Sent != 6*size || got.Load() != 6*size {
-			t.Errorf("%+v, %d bytes sent, %d arrived; %+v", r.Counts, r.Bytes.Sent, got.Load(), r.Errors)
+		if r.Counts.OK != 6 || r.Bytes != (takt.Bytes{Sent: 6 * size, Received: 6 * int64(len(answer))}) || got.Load() != 6*size {
+			t.Errorf("%+v, %+v, %d arrived; %+v", r.Counts, r.Bytes, got.Load(), r.Errors)
 		}
 	})
 }
@@ -443,11 +444,10 @@ func TestModesEarlyAnswer(t *testing.T) {
 type raw []byte
 
 func (c raw) Append(dst []byte, _ *takt.Op) []byte { return append(dst, c...) }
-func (raw) Parse(in []byte, _ bool, r *takt.Result) (int, takt.Progress) {
+func (raw) Parse(in []byte, _ bool, _ *takt.Result) (int, takt.Progress) {
 	if !bytes.HasSuffix(in, []byte("\r\n\r\n")) {
 		return 0, takt.More
 	}
-	r.BytesReceived += int64(len(in))
 	return len(in), takt.Done
 }
 func (raw) Reset() {}

@@ -17,9 +17,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// classWorker is the class of operations for which no worker could be made.
-const classWorker = "worker"
-
 // pool is the worker mode. A pacer sleeps until the next due instant and hands the operation
 // to an idle worker. A worker that finishes takes an operation that is already due itself, so
 // at saturation the pacer is not involved. The pool grows on demand. When it is full,
@@ -280,9 +277,9 @@ func (w *worker) perform() bool {
 	w.res.Reset()
 	if w.drv == nil {
 		if err := w.connect(); err != nil {
-			w.res.Class, w.res.Err = classWorker, err
+			w.res.Class, w.res.Err = ClassWorker, err
 			if own := (interface{ Class() string })(nil); errors.As(err, &own) {
-				w.res.Class = cmp.Or(own.Class(), classWorker) // an empty class would mean success
+				w.res.Class = cmp.Or(own.Class(), ClassWorker) // an empty class would mean success
 			}
 		}
 	}

@@ -2,8 +2,9 @@
 package exampletest
 
 import (
-	"net"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,26 +16,43 @@ import (
 
 // Example is a driver under test.
 type Example struct {
-	Name  string
-	Open  func(args []string) (*takt.Driver, error) // as bench.Main calls it
-	Where string                                    // the argument that names the server
-	Down  string                                    // an address where nobody listens; "": the test has none
-	Bytes bool                                      // the driver reports the bytes on the wire
+	Name    string
+	Open    func(args []string) (*takt.Driver, error) // as bench.Main calls it
+	Where   string                                    // the argument that names the server
+	UDP     bool                                      // a relay over TCP cannot be before the server
+	Timeout time.Duration                             // of the driver; 0: it has none
+	Bytes   bool                                      // the driver reports the bytes on the wire
 }
 
 // Test checks the driver as pkg/drivertest does, and loads the server.
 func (e Example) Test(t *testing.T) {
 	t.Helper()
-	drivertest.Check(t, drivertest.Expect{Bytes: e.Bytes, Open: func(t *testing.T, target drivertest.Target) *takt.Driver {
-		where := map[drivertest.Target]string{drivertest.Good: e.Where, drivertest.Down: e.Down}[target]
-		if where == "" {
-			return nil
+	expect := drivertest.Expect{Bytes: e.Bytes, Timeout: e.Timeout}
+	if e.UDP {
+		expect.Open = func(t *testing.T, target drivertest.Target) *takt.Driver {
+			if target != drivertest.Good {
+				return nil
+			}
+			return e.open(t, e.Where)
 		}
-		return e.open(t, where)
-	}})
+	} else {
+		expect.Server = e.host()
+		expect.At = func(t *testing.T, addr string) *takt.Driver {
+			return e.open(t, strings.Replace(e.Where, e.host(), addr, 1))
+		}
+	}
+	drivertest.Check(t, expect)
 	for _, workers := range []int{1, 20} {
 		e.load(t, workers)
 	}
+}
+
+// host is the host and the port in Where, which may be a URL.
+func (e Example) host() string {
+	if u, err := url.Parse(e.Where); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return e.Where
 }
 
 func (e Example) open(t *testing.T, where string) *takt.Driver {
@@ -72,15 +90,4 @@ func Server(t *testing.T, variable string) string {
 		t.Skipf("%s is not set; make test-wide starts the server", variable)
 	}
 	return where
-}
-
-// Nobody is an address where nobody listens.
-func Nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

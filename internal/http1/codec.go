@@ -60,7 +60,7 @@ func (o Options) WithDefaults() Options {
 //
 // Parse needs whole lines of a head, but any part of a body: the caller's buffer must have
 // room for a line (at most MaxHead bytes), not an answer. All calls for one answer get the
-// same Result; Parse adds to its BytesReceived and Body.
+// same Result; Parse adds to its Body.
 //
 // Parse never reads past the end of an answer. Bytes that it leaves after Done answer no
 // request; the caller should close the connection. An answer that is complete when eof is set
@@ -152,7 +152,6 @@ func (c *Codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 		f = c.end(len(in))
 		n = len(in)
 	}
-	r.BytesReceived += int64(n)
 	if f == starved {
 		return n, takt.More
 	}

@@ -234,7 +234,7 @@ func TestClosedLoop(t *testing.T) {
 				t.Errorf("%d requests, %d omitted, %v", r.TotalRequests, r.Omitted, r.TotalDuration)
 			}
 			w := r.Report.Warnings
-			if len(w) != 1 || w[0].Code != "closed_loop" || strings.Contains(w[0].Message, "--") || r.Report.Rate.Intended != nil {
+			if len(w) != 1 || w[0].Code != "closed_loop" || !strings.HasSuffix(w[0].Message, "; give a throughput for what users feel") || r.Report.Rate.Intended != nil {
 				t.Errorf("warnings %+v", w)
 			}
 		})

@@ -1,7 +1,9 @@
 package bench_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -26,12 +28,33 @@ func TestDocs(t *testing.T) {
 		block, _, _ := strings.Cut(rest, "\n```")
 		switch {
 		case strings.HasPrefix(block, "package main\n"):
-			compile(t, block)
+			path := compile(t, block)
+			if strings.Contains(block, "os.MkdirTemp") {
+				setsUp(t, path)
+			}
 		case !strings.Contains(string(example), block):
 			t.Errorf("neither a program nor part of examples/http:\n%s", block)
 		}
 	}
 	if len(blocks) < 3 {
 		t.Errorf("only %d blocks were found", len(blocks))
+	}
+}
+
+// setsUp runs the program whose set-up creates a folder, and removes it.
+func setsUp(t *testing.T, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	if out := runProgram(t, path, "--files=20", "-n=50", "--rate=1k/s", "--quiet", "--output=json=-"); !strings.Contains(out, `"ok": 50`) || !strings.Contains(out, `"received": 204800`) || !strings.Contains(out, `"files": 20`) {
+		t.Errorf("%s", out)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the set-up left %v (%v)", left, err)
+	}
+	err := exec.Command(path, "--files=0").Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("without files: %v, want exit code 2", err)
 	}
 }

@@ -9,6 +9,10 @@ import "context"
 // also says 0, but its code began with 1.) An error makes the request fail; its text is
 // counted and reported.
 //
+// takt does not know the connections of a handler. A handler that keeps a connection itself must
+// close it after a timeout: otherwise the late answer counts for a later request. Clients such as
+// net/http's do so. The workers of load.Workers, for Main, have connections that takt opens again.
+//
 // A handler that panics ends the program, as usual in Go: after a broken invariant no
 // measurement is valid.
 type RequestHandler interface {

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"strings"
+
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -11,5 +13,8 @@ func (b Benchmark) complete(rep *takt.Report) {
 	delete(v, "connections")
 	delete(v, "max_in_flight")
 	v["concurrency"] = b.Concurrency
+	for i := range rep.Warnings {
+		rep.Warnings[i].Message = strings.ReplaceAll(rep.Warnings[i].Message, "give the load a rate", "give a throughput")
+	}
 	rep.ComparabilityKey = engine.ComparabilityKey(v, rep.Generator.HostClass)
 }

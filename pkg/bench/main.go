@@ -54,7 +54,8 @@ const (
 //	takt fleet --shards 2 -- ./mybench --rate 1k/s -z 30s
 //
 // Main ends the program. Its exit codes: 0, all is well; 1, the run could not start, no operation
-// succeeded, or an output could not be written; 2, wrong flags or arguments; 3, an assertion failed;
+// succeeded, or an output could not be written; 2, wrong flags or arguments, also an error of open that
+// is a [Usage]; 3, an assertion failed;
 // 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first
 // signal ends the load and drains, the second ends the run at once.
 func Main(open func(args []string) (*takt.Driver, error)) {
@@ -155,7 +156,6 @@ func (m *mainProgram) complain(code int, err error) int {
 func (m *mainProgram) command(args []string) int {
 	s := mainSettings{engine: engine.Defaults(), progress: "auto"}
 	fs := m.define(&s)
-	s.given = fs
 	err := cmp.Or(m.reserved(), fs.Parse(args))
 	if err == nil && m.help(fs) {
 		return exitOK
@@ -164,14 +164,25 @@ func (m *mainProgram) command(args []string) int {
 		err = errors.Join(m.environment(fs), s.engine.Shard.Resolve(m.getenv, new(engine.RunGroup)), s.validate())
 	}
 	if err != nil {
-		return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
+		return m.misused(err)
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
 	d, err := m.open(fs.Args())
+	switch {
+	case refused(err):
+		return m.misused(err)
+	case err == nil && d == nil:
+		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
+	}
 	if err != nil {
 		return m.complain(exitFailed, err)
 	}
 	return m.run(&s, d)
+}
+
+// misused complains about the command line.
+func (m *mainProgram) misused(err error) int {
+	return m.complain(exitUsage, fmt.Errorf("%w\nsee '%s --help'", err, m.name))
 }
 
 // run makes the run, prints it, and returns the exit code.

@@ -29,7 +29,6 @@ type mainSettings struct {
 	labels   []string
 	strict   bool
 	progress string
-	given    *pflag.FlagSet // all flags, parsed
 }
 
 // define declares the flags. Each of them is a flag of takt's load commands, with the same meaning, or one of
@@ -140,7 +139,7 @@ func (s *mainSettings) validate() error {
 
 // plan is the plan that the flags describe.
 func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (*inprocess.Plan, error) {
-	p := inprocess.Plan{Options: s.engine, Driver: d, Labels: map[string]string{}, Variables: map[string]any{}, Tune: true, Flags: true}
+	p := inprocess.Plan{Options: s.engine, Driver: d, Labels: map[string]string{}, Tune: true, Flags: true}
 	faults := []error{s.engine.StartAt.Passed()}
 	for _, text := range s.asserts {
 		list, bad := assert.ParseAssertions(text)
@@ -158,11 +157,7 @@ func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (*inprocess.Plan, er
 		name, text, _ := strings.Cut(l, "=")
 		p.Labels[name] = text
 	}
-	s.given.VisitAll(func(f *pflag.Flag) {
-		if f.Changed && m.flags.Lookup(f.Name) != nil && !program.Secret(f.Name) {
-			p.Variables[f.Name] = f.Value.String()
-		}
-	})
+	p.Variables = variables(m.flags)
 	if s.progress != "none" {
 		p.OnSecond = func(iv takt.Interval) {
 			fmt.Fprintf(m.stderr, "%6.0fs  %d ok  %d failed  p50 %s  p99 %s\n", iv.T, iv.OK, iv.Failed, figure.Micros(iv.ResponseP50), figure.Micros(iv.ResponseP99))

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,11 +64,64 @@ func TestB(t *testing.T) {
 	}
 }
 
-// A benchmark without a success has failed.
-func TestBThatFails(t *testing.T) {
-	benchtime(t)
-	r := testing.Benchmark(func(b *testing.B) { bench.B(b, handler(errors.New("no"))(), 1000, 1) })
-	if r.N != 0 {
-		t.Errorf("a benchmark without a success passed: %v", r)
+// inBenchmark makes this test binary one with the benchmarks below.
+const inBenchmark = "TAKT_BENCH_TESTING"
+
+// BenchmarkAtLimit is invalid in each run of more than ten operations.
+func BenchmarkAtLimit(b *testing.B) {
+	if os.Getenv(inBenchmark) == "" {
+		b.Skip("only for TestBJudgesTheLastRun")
+	}
+	bench.B(b, load.Handler(func(_ context.Context, op *takt.Op, _ *takt.Result) error {
+		if op.Seq%2 == 0 {
+			return os.NewSyscallError("socket", syscall.EMFILE)
+		}
+		return nil
+	}), 0, 1)
+}
+
+// BenchmarkFails has no success.
+func BenchmarkFails(b *testing.B) {
+	if os.Getenv(inBenchmark) == "" {
+		b.Skip("only for TestBJudgesTheLastRun")
+	}
+	bench.B(b, handler(errors.New("no"))(), 0, 1) // a closed loop pauses after failures, up to 128 ms
+}
+
+// BenchmarkLateStart fails with its first operation, as a server may that begins to work then.
+func BenchmarkLateStart(b *testing.B) {
+	if os.Getenv(inBenchmark) == "" {
+		b.Skip("only for TestBJudgesTheLastRun")
+	}
+	bench.B(b, load.Handler(func(_ context.Context, op *takt.Op, _ *takt.Result) error {
+		if op.Seq == 0 {
+			return errors.New("not yet")
+		}
+		time.Sleep(time.Millisecond)
+		return nil
+	}), 0, 1)
+}
+
+// go test makes several runs, and B says only of the last one that it is invalid.
+func TestBJudgesTheLastRun(t *testing.T) {
+	for _, c := range []struct {
+		name, benchtime string
+		want            string
+		invalid         int
+		p99             bool
+	}{
+		{"AtLimit", "100ms", "\nPASS\n", 1, true},
+		{"AtLimit", "300x", "\nPASS\n", 1, true},
+		{"AtLimit", "1x", "FAIL", 0, false}, // its only operation fails
+		{"Fails", "8x", "not one operation succeeded: no\n", 0, false},
+		{"LateStart", "200x", "\nPASS\n", 0, true},
+		{"LateStart", "20x", "\nPASS\n", 0, false},
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^Benchmark"+c.name+"$", "-test.benchtime="+c.benchtime)
+		cmd.Env = append(os.Environ(), inBenchmark+"=1")
+		out, _ := cmd.CombinedOutput() // the exit code says what the text says
+		if text := string(out); strings.Count(text, "INVALID RUN") != c.invalid || !strings.Contains(text, c.want) || strings.Contains(text, "p99-ns/op") != c.p99 {
+			t.Errorf("%s for %s: want %q, %d times that it is invalid, and a p99: %v\n%s", c.name, c.benchtime, c.want, c.invalid, c.p99, text)
+		}
 	}
 }

@@ -9,8 +9,17 @@
 //		})
 //	}
 //
+// A protocol over TCP needs only a good server: Check puts a relay before it, which makes the others.
+//
+//	drivertest.Check(t, drivertest.Expect{
+//		Server:  "127.0.0.1:6379",
+//		At:      func(t *testing.T, addr string) *takt.Driver { return connect(addr) },
+//		Timeout: 500 * time.Millisecond,
+//	})
+//
 // Each failure says what the driver does, and what to change. The checks run for about ten seconds.
-// They do not measure, so a slow machine does not fail them.
+// They do not measure, so a slow machine does not fail them. They count the connections of the process,
+// so other tests that open connections do not run in parallel with them.
 package drivertest
 
 import (
@@ -19,7 +28,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/pkg/load"
-	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,35 +36,40 @@ type Target int
 
 // The behaviours.
 const (
-	Good    Target = iota // every operation succeeds
-	Failing               // the server refuses every operation by the protocol's own code
-	Hanging               // the server accepts connections, and answers nothing
-	Down                  // nobody listens
+	Good       Target = iota // every operation succeeds
+	Failing                  // the server refuses every operation by the protocol's own code
+	Hanging                  // the server accepts connections, and answers nothing
+	Down                     // nobody listens
+	Late                     // the server answers every operation, but only after the driver's timeout
+	Restarting               // the server works, ends all connections, refuses them for a while, and works again
 )
 
+var targets = []Target{Good, Failing, Hanging, Down, Late, Restarting}
+
 // String is the name of the behaviour, and of its subtest.
-func (t Target) String() string { return [...]string{"good", "failing", "hanging", "down"}[t] }
+func (t Target) String() string {
+	return [...]string{"good", "failing", "hanging", "down", "late", "restarting"}[t]
+}
 
 // Expect describes a driver to Check.
 type Expect struct {
 	// Open returns a new driver for a server that behaves like target, or nil if the test has no
 	// such server: Check then skips what needs it. The server belongs to the test, which ends it
-	// by t.Cleanup.
+	// by t.Cleanup. Open may be nil if Server and At are set.
 	Open func(t *testing.T, target Target) *takt.Driver
+	// Server is the address of a good server over TCP, and At returns a new driver for the server at
+	// addr. Check uses them where Open has no driver, with a relay before the server that makes each
+	// Target but Failing. The relay is good until the first operation begins.
+	Server string
+	At     func(t *testing.T, addr string) *takt.Driver
+	// Timeout is how long the driver waits for an answer; 0: it has no timeout, and there is no check
+	// with a relay that is Late. A short one makes the check short: it needs five timeouts or more.
+	Timeout time.Duration
 	// Bytes says that the driver reports the bytes on the wire.
 	Bytes bool
 	// Classes are all classes of failures that the driver has; nil: any.
 	Classes []string
 }
-
-// checkRate and the others are the size of a check.
-const (
-	checkRate  = 200.0 // per second
-	operations = 100
-	few        = 10
-	drain      = 500 * time.Millisecond
-	patience   = 20 * time.Second // for what takes no time on a quiet machine
-)
 
 // failer is what the checks need of testing.T.
 type failer interface {
@@ -65,32 +78,55 @@ type failer interface {
 }
 
 // Check checks a driver against what takt expects of all: that it performs operations alone and
-// concurrently, reports each once, classifies failures, obeys its context, and closes all that it
-// opened.
+// concurrently, reports each once, classifies failures, obeys its context, does not mistake a late answer
+// for that of another operation, succeeds again after the server was away, and closes all that it opened.
 func Check(t *testing.T, e Expect) {
 	t.Helper()
-	if e.Open == nil {
-		t.Fatal("Expect.Open is nil; set it to a function that opens the driver")
+	if e.Open == nil && (e.Server == "" || e.At == nil) {
+		t.Fatal("Expect.Open is nil; set it to a function that opens the driver, or set Expect.Server and Expect.At")
 	}
-	for _, target := range []Target{Good, Failing, Hanging, Down} {
+	for _, target := range targets {
 		t.Run(target.String(), func(t *testing.T) {
-			d := e.Open(t, target)
+			d, r := e.open(t, target)
 			if d == nil {
 				t.Skipf("the test has no server that is %s; return a driver for one from Expect.Open", target)
 			}
-			check(t, e, target, d)
+			check(t, e, target, d, r)
 		})
 	}
 	t.Run("concurrent", func(t *testing.T) {
-		if d := e.Open(t, Good); d != nil {
+		d, _ := e.open(t, Good)
+		switch {
+		case d == nil:
+		case d.Worker == nil && d.Async == nil && d.Loop == nil:
+			t.Skip("the driver sends nothing")
+		default:
 			concurrent(t, d)
 		}
 	})
 	t.Run("unused", func(t *testing.T) {
-		if d := e.Open(t, Good); d != nil {
+		if d, _ := e.open(t, Good); d != nil {
 			within(t, "Driver.Close without a run", func() { closeDriver(d) })
 		}
 	})
+}
+
+// open returns a driver for the target, and the relay that is the target, or nil.
+func (e *Expect) open(t *testing.T, target Target) (*takt.Driver, *relay) {
+	t.Helper()
+	if e.Open != nil {
+		if d := e.Open(t, target); d != nil {
+			return d, nil
+		}
+	}
+	switch {
+	case e.Server == "" || e.At == nil, target == Failing, target == Late && e.Timeout == 0:
+		return nil, nil
+	case target == Good:
+		return e.At(t, e.Server), nil
+	}
+	r := relayTo(t, e.Server, target, e.lateness())
+	return e.At(t, r.addr()), r
 }
 
 func closeDriver(d *takt.Driver) {
@@ -99,21 +135,30 @@ func closeDriver(d *takt.Driver) {
 	}
 }
 
-// check makes one run against a server, and finds what the driver leaves behind.
-func check(t failer, e Expect, target Target, d *takt.Driver) {
+// check makes one run against a server, and finds what the driver leaves behind. server is nil if the
+// test has made the server.
+func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
 	t.Helper()
 	w := watch(d)
-	n := uint64(few)
-	if target == Good {
-		n = operations
+	var back recovery
+	if server != nil {
+		w.begun, back.over = server.begin, server.again.Load
+		if d.Loop != nil {
+			server.begin() // the engine performs the operations, and its connections have no handshake
+		}
 	}
-	s := schedule.Constant(checkRate, 0)
-	s.Limit = n
+	p := e.plan(target)
+	p.Driver = w.driver
+	if target == Restarting {
+		w.pause, p.OnSamples = restartPause, back.note
+	}
 	began := time.Now()
 	var r *takt.Report
 	var err error
 	left := marked(func(ctx context.Context) {
-		r, err = load.Run(ctx, load.Plan{Driver: w.driver, Schedule: s, MaxInFlight: 50, Drain: drain})
+		ctx, back.end = context.WithCancel(ctx)
+		defer back.end()
+		r, err = load.Run(ctx, p)
 	})
 	took := time.Since(began)
 	switch {
@@ -126,14 +171,18 @@ func check(t failer, e Expect, target Target, d *takt.Driver) {
 		t.Errorf("the run could not start against a server that accepts connections: %v; return an error of opening only if nobody listens, and let operations fail instead", err)
 		return
 	}
-	if took > patience {
+	if took > patience+max(0, p.Drain) {
 		t.Errorf("the run took %v; operations ignore their context, which ends after the drain: pass ctx on, or set a deadline for each read and write", took.Round(time.Second))
 	}
 	w.judge(t)
 	if err == nil {
-		judge(t, e, target, r, n)
+		judge(t, e, target, r, p.Schedule.Limit)
+	}
+	if target == Restarting {
+		back.judge(t, r)
 	}
 	leak(t, left)
+	w.sockets(t)
 }
 
 // judge finds faults in a report.
@@ -144,6 +193,8 @@ func judge(t failer, e Expect, target Target, r *takt.Report, n uint64) {
 		t.Errorf("of %d operations only %d succeeded (%s); the server is good, so the driver loses or fails them", n, r.Counts.OK, failures(r))
 	case target == Failing && r.Counts.OK > 0:
 		t.Errorf("%d operations succeeded although the server refused all; check the answer's status, and return load.Failed(class, err)", r.Counts.OK)
+	case target == Late && r.Counts.OK > 0:
+		t.Errorf("%d operations succeeded although each answer comes after the timeout; they had the answer to an earlier operation: close the connection after an error, as load.Workers does, or compare a number in the answer", r.Counts.OK)
 	case target == Hanging && r.Counts.OK > 0:
 		t.Errorf("%d operations succeeded although the server answers nothing; report ok only after the answer (a driver without answers sets Driver.OneWay)", r.Counts.OK)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +88,166 @@ func good(t *testing.T, target Target) *takt.Driver {
 }
 
 func TestGoodDriver(t *testing.T) {
-	Check(t, Expect{Open: good, Bytes: true, Classes: []string{"refused_by_server", load.Timeout, "cancelled"}})
+	Check(t, Expect{Bytes: true, Classes: []string{"refused_by_server", load.Timeout, "cancelled"}, Open: func(t *testing.T, target Target) *takt.Driver {
+		if target > Down {
+			return nil
+		}
+		return good(t, target)
+	}})
+}
+
+// conn is a worker that asks the echo server, and keeps its connection whatever happens.
+type conn struct {
+	net.Conn
+	timeout time.Duration
+	leave   bool // it does not close its connection
+}
+
+func (c *conn) ask(ctx context.Context, r *takt.Result) error {
+	_ = c.SetDeadline(time.Now().Add(c.timeout))
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
+	defer stop()
+	b := []byte{'a'}
+	if _, err := c.Write(b); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(c, b); err != nil {
+		return err
+	}
+	r.BytesSent, r.BytesReceived = 1, 1
+	return nil
+}
+
+func (c *conn) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
+	r.Err = c.ask(ctx, r)
+	r.Class = load.ClassOf(r.Err)
+}
+
+func (c *conn) Close() error {
+	if c.leave {
+		return nil
+	}
+	return c.Conn.Close()
+}
+
+const shortTime = 300 * time.Millisecond
+
+// dial returns a driver with its own code for connections.
+func dial(addr string) *takt.Driver {
+	return &takt.Driver{Worker: func(int) (takt.Worker, error) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return &conn{c, shortTime, false}, nil
+	}}
+}
+
+// The relay makes all servers of one that is good.
+func TestGoodDriverWithARelay(t *testing.T) {
+	Check(t, Expect{Bytes: true, Server: serve(t, Good), Timeout: shortTime, At: func(t *testing.T, addr string) *takt.Driver {
+		return load.Workers(func(int) (load.Func, func() error, error) {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				return nil, nil, err
+			}
+			k := &conn{c, shortTime, false}
+			return func(ctx context.Context, _ *takt.Op, r *takt.Result) error { return k.ask(ctx, r) }, k.Close, nil
+		})
+	}})
+}
+
+// faults checks a driver that has one fault.
+func faults(t *testing.T, target Target, driver func(addr string) *takt.Driver, want string) {
+	t.Helper()
+	var h heard
+	e := Expect{Server: serve(t, Good), Timeout: shortTime}
+	if target == Good {
+		check(&h, e, target, driver(e.Server), nil)
+	} else {
+		r := relayTo(t, e.Server, target, e.lateness())
+		check(&h, e, target, driver(r.addr()), r)
+	}
+	if len(h.list) != 1 || !strings.Contains(h.list[0], want) {
+		t.Errorf("want %s\ngot %.2000s", want, strings.Join(h.list, "\n"))
+	}
+}
+
+// A driver that keeps its connection after an error.
+func TestConnectionIsKept(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[Target]string{Late: "close the connection after an error", Restarting: "open the connection again after an error"} {
+		t.Run(target.String(), func(t *testing.T) {
+			t.Parallel()
+			faults(t, target, func(addr string) *takt.Driver { return dial(addr) }, want)
+		})
+	}
+}
+
+// A driver that does not close its connections. No other test has connections meanwhile.
+func TestConnectionsAreLeft(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows the connections of a process")
+	}
+	const want = " are open 3s after the run; close them"
+	t.Run("no done", func(t *testing.T) {
+		faults(t, Good, func(addr string) *takt.Driver {
+			return load.Workers(func(int) (load.Func, func() error, error) {
+				c, err := net.Dial("tcp", addr)
+				k := &conn{c, shortTime, true}
+				return func(ctx context.Context, _ *takt.Op, r *takt.Result) error { return k.ask(ctx, r) }, nil, err
+			})
+		}, want)
+	})
+	t.Run("dials in its first operation", func(t *testing.T) {
+		faults(t, Good, func(addr string) *takt.Driver {
+			return &takt.Driver{Worker: func(int) (takt.Worker, error) { return &lazy{addr: addr}, nil }}
+		}, want)
+	})
+}
+
+// lazy dials in its first operation, and does not close its connection.
+type lazy struct {
+	conn
+	addr string
+}
+
+func (l *lazy) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
+	if l.Conn == nil {
+		c, err := net.Dial("tcp", l.addr)
+		if err != nil {
+			r.Class, r.Err = load.ClassOf(err), err
+			return
+		}
+		l.conn = conn{c, shortTime, true}
+	}
+	l.conn.Do(ctx, op, r)
+}
+
+// What a check says about time is true.
+func TestTimesOfFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		target Target
+		do     load.Func
+		want   string
+	}{
+		"does not return": {Hanging, func(context.Context, *takt.Op, *takt.Result) error { <-t.Context().Done(); return nil }, "were closed within 3s of the end"},
+		"fails at once":   {Good, func(context.Context, *takt.Op, *takt.Result) error { return errors.New("nothing") }, "of 20 workers 0 succeeded (1000 error: nothing)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var h heard
+			if c.target == Hanging {
+				check(&h, Expect{}, c.target, load.Handler(c.do), nil)
+			} else {
+				concurrent(&h, load.Handler(c.do))
+			}
+			if !strings.Contains(strings.Join(h.list, "\n"), c.want) {
+				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.list, "\n"))
+			}
+		})
+	}
 }
 
 // heard collects failures.
@@ -100,6 +260,7 @@ func (h *heard) Errorf(format string, args ...any) {
 
 // Each fault of a driver is found, and the failure says what to do.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	do := func(f load.Func) *takt.Driver { return load.Handler(f) }
 	nothing := errors.New("nothing")
 	for name, c := range map[string]struct {
@@ -142,7 +303,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var h heard
-			check(&h, Expect{Bytes: true, Classes: []string{"refused"}}, c.target, c.driver())
+			check(&h, Expect{Bytes: true, Classes: []string{"refused"}}, c.target, c.driver(), nil)
 			if !strings.Contains(strings.Join(h.list, "\n"), c.want) {
 				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.list, "\n"))
 			}

@@ -3,13 +3,10 @@ package drivertest
 import (
 	"context"
 	"fmt"
-	"runtime/pprof"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/taktload/takt/pkg/load"
@@ -24,20 +21,28 @@ type watched struct {
 	unnamed                atomic.Int64 // failures with an error, and without a class
 	driverClosed           atomic.Int64
 
+	begun func()        // called before the first operation
+	pause time.Duration // after each operation of a worker, so that all workers are busy
+
+	routes *routes
+
 	mu   sync.Mutex
 	open map[uint64]bool // tokens; false: done
+	kept []takt.Worker   // the garbage collector would close a connection that nobody knows
 }
 
 func watch(d *takt.Driver) *watched {
-	w := &watched{open: map[uint64]bool{}}
+	w := &watched{open: map[uint64]bool{}, begun: func() {}, routes: newRoutes()}
 	c := *d
 	if d.Worker != nil {
 		c.Worker = func(i int) (takt.Worker, error) {
+			w.routes.enter(&w.routes.opening)
 			inner, err := d.Worker(i)
 			if err != nil {
 				return nil, err
 			}
-			w.opened.Add(1)
+			w.routes.leave(&w.routes.opening)
+			w.keep(inner)
 			return &watchedWorker{inner, w}, nil
 		}
 	}
@@ -59,10 +64,32 @@ type watchedWorker struct {
 }
 
 func (k *watchedWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
+	k.w.begins()
 	k.Worker.Do(ctx, op, r)
+	k.w.ended(r)
+	time.Sleep(k.w.pause)
+}
+
+// begins notes that an operation begins.
+func (w *watched) begins() {
+	w.routes.enter(&w.routes.first)
+	w.begun()
+}
+
+// ended notes the result of an operation.
+func (w *watched) ended(r *takt.Result) {
+	w.routes.leave(&w.routes.first)
 	if r.Err != nil && r.Class == "" {
-		k.w.unnamed.Add(1)
+		w.unnamed.Add(1)
 	}
+}
+
+// keep counts a worker that was opened.
+func (w *watched) keep(inner takt.Worker) {
+	w.opened.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = append(w.kept, inner)
 }
 
 func (k *watchedWorker) Close() error {
@@ -72,10 +99,12 @@ func (k *watchedWorker) Close() error {
 
 func (w *watched) async(open func(int, takt.Sink) (*takt.AsyncClient, error)) func(int, takt.Sink) (*takt.AsyncClient, error) {
 	return func(i int, sink takt.Sink) (*takt.AsyncClient, error) {
+		w.routes.enter(&w.routes.opening)
 		inner, err := open(i, &watchedSink{sink, w})
 		if err != nil {
 			return nil, err
 		}
+		w.routes.leave(&w.routes.opening)
 		w.opened.Add(1)
 		c := *inner
 		if inner.Start != nil {
@@ -108,6 +137,7 @@ func (w *watched) async(open func(int, takt.Sink) (*takt.AsyncClient, error)) fu
 }
 
 func (w *watched) begin(token uint64) {
+	w.begins()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open[token] = true
@@ -120,6 +150,7 @@ func (w *watched) forget(token uint64) {
 }
 
 func (w *watched) done(token uint64, r *takt.Result) {
+	w.ended(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	open, given := w.open[token]
@@ -130,9 +161,6 @@ func (w *watched) done(token uint64, r *takt.Result) {
 		w.twice.Add(1)
 	}
 	w.open[token] = false
-	if r.Err != nil && r.Class == "" {
-		w.unnamed.Add(1)
-	}
 }
 
 type watchedSink struct {
@@ -157,7 +185,7 @@ func (w *watched) judge(t failer) {
 	t.Helper()
 	until(func() bool { return w.opened.Load() == w.closed.Load() })
 	if o, c := w.opened.Load(), w.closed.Load(); o != c {
-		t.Errorf("%d workers or clients were opened, and %d were closed within %v of the end; an operation does not return after its context has ended: pass ctx on, or set deadlines", o, c, patience)
+		t.Errorf("%d workers or clients were opened, and %d were closed within %v of the end; an operation does not return after its context has ended: pass ctx on, or set deadlines", o, c, leakTime)
 	}
 	if n := w.driverClosed.Load(); n != 1 {
 		t.Errorf("takt closed the driver %d times", n)
@@ -189,15 +217,12 @@ func judgeClass(t failer, e Expect, c takt.ErrorClass) {
 }
 
 // concurrent lets a driver perform many operations at the same time.
-func concurrent(t *testing.T, d *takt.Driver) {
+func concurrent(t failer, d *takt.Driver) {
 	t.Helper()
 	const workers, each = 20, 50
 	w := watch(d)
 	s := load.Closed(0)
 	s.Limit = workers * each
-	if d.Worker == nil && d.Async == nil && d.Loop == nil {
-		t.Skip("the driver sends nothing")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := load.Run(ctx, load.Plan{Driver: w.driver, Schedule: s, Workers: workers, Drain: drain})
@@ -206,7 +231,11 @@ func concurrent(t *testing.T, d *takt.Driver) {
 		return
 	}
 	if r.Counts.OK < workers*each {
-		t.Errorf("of %d operations of %d workers %d succeeded within %v (%s); workers call the driver at the same time, so give each its own connection, or guard what they share, and try go test -race", workers*each, workers, r.Counts.OK, patience, failures(r))
+		inTime := ""
+		if ctx.Err() != nil {
+			inTime = fmt.Sprintf(" within %v", patience)
+		}
+		t.Errorf("of %d operations of %d workers %d succeeded%s (%s); workers call the driver at the same time, so give each its own connection, or guard what they share, and try go test -race", workers*each, workers, r.Counts.OK, inTime, failures(r))
 	}
 	w.judge(t)
 }
@@ -221,63 +250,4 @@ func failures(r *takt.Report) string {
 		list = append(list, fmt.Sprintf("%d unfinished", r.Counts.Unfinished))
 	}
 	return strings.Join(list, "; ")
-}
-
-// marks counts the calls of marked.
-var marks atomic.Int64
-
-// marked calls f, and returns a function for the stacks of the goroutines that f started and that
-// still run; "": none. Goroutines inherit the labels of the one that starts them, so what other tests
-// and servers of this process start is not among them.
-func marked(f func(context.Context)) (left func() string) {
-	const key = "takt/drivertest"
-	mark := strconv.FormatInt(marks.Add(1), 10)
-	pprof.Do(context.Background(), pprof.Labels(key, mark), f)
-	return func() string {
-		var all, mine strings.Builder
-		_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // a Builder does not fail
-		for group := range strings.SplitSeq(all.String(), "\n\n") {
-			if strings.Contains(group, fmt.Sprintf("%q:%q", key, mark)) {
-				mine.WriteString(group + "\n\n")
-			}
-		}
-		return mine.String()
-	}
-}
-
-// leak finds goroutines that a run left behind.
-func leak(t failer, left func() string) {
-	t.Helper()
-	if until(func() bool { return left() == "" }) {
-		return
-	}
-	t.Errorf("goroutines that the driver started run after it was closed; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are (number of goroutines @ where):\n%s", left())
-}
-
-// leakTime is how long goroutines may take to end.
-const leakTime = 3 * time.Second
-
-// until waits for a condition, and reports whether it came true in time.
-func until(done func() bool) bool {
-	for end := time.Now().Add(leakTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if done() {
-			return true
-		}
-	}
-	return done()
-}
-
-// within calls f, which must return in time.
-func within(t failer, what string, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		t.Errorf("%s did not return within %v; set a deadline for what it waits for", what, patience)
-	}
 }

@@ -96,7 +96,7 @@ func TestEverySchedule(t *testing.T) {
 func TestClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fake(t, Plan{Driver: takes(10300 * time.Microsecond), Schedule: Closed(time.Second), Workers: 2})
-		if r.Counts.OK != 196 || r.Schedule.Profile != "closed" || !r.Warned("closed_loop") {
+		if r.Counts.OK != 196 || r.Schedule.Profile != "closed" || len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0].Message, "; give the load a rate for what users feel") {
 			t.Errorf("%+v %+v %v", r.Counts, r.Schedule, r.Warnings)
 		}
 	})

@@ -9,9 +9,9 @@ import (
 
 // Result is what a driver reports of one operation. The engine stamps the instants.
 type Result struct {
-	Status        int   // the protocol's own result code; 0: none
-	BytesSent     int64 // bytes on the wire
-	BytesReceived int64
+	Status        int                      // the protocol's own result code; 0: none
+	BytesSent     int64                    // bytes of the request on the wire; 0: none, or the driver does not know them
+	BytesReceived int64                    // bytes of the answer, as BytesSent
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen
 	Class         string                   // "": ok; otherwise a constant such as "timeout" or "5xx"
 	Err           error                    // cause of the failure; the first error of a class is its sample
@@ -48,7 +48,8 @@ type Settlement struct {
 // Worker performs one operation at a time.
 type Worker interface {
 	// Do performs op and fills r, which is reset. ctx ends after the drain, not at the first
-	// signal. Timeouts are the driver's task.
+	// signal. Timeouts are the driver's task, and so is the connection after one: if the worker
+	// keeps it, the late answer counts for a later operation. load.Workers closes it by itself.
 	Do(ctx context.Context, op *Op, r *Result)
 	Close() error
 }
@@ -151,12 +152,16 @@ const (
 	Last                 // complete or hopeless: close the connection
 )
 
-// Codec speaks one connection's protocol, one operation at a time.
+// Codec speaks one connection's protocol, one operation at a time. The engine counts its bytes:
+// Result.BytesSent are the bytes of Append that the socket accepted, and Result.BytesReceived those
+// that Parse used, without TLS. A Mux counts its bytes itself, since only it knows whose they are, and
+// so do workers and asynchronous clients.
 type Codec interface {
 	// Append appends op's request to dst and returns it.
 	Append(dst []byte, op *Op) []byte
 	// Parse reads the answer from in, which starts where the last call stopped, and returns
-	// how many bytes it used. eof: nothing follows in.
+	// how many bytes it used: Parse gets the others again, with those that follow. eof: nothing
+	// follows in. All calls for one answer get the same r; Parse leaves its bytes alone.
 	Parse(in []byte, eof bool, r *Result) (n int, p Progress)
 	// Reset discards a partly read answer: the connection is new.
 	Reset()

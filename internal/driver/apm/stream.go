@@ -113,6 +113,7 @@ func (w *streamWorker) read(c net.Conn, r *takt.Result) error {
 			return err
 		}
 		used, progress := w.codec.Codec.Parse(w.in[:held+n], err == io.EOF, r)
+		r.BytesReceived += int64(used)
 		held = copy(w.in, w.in[used:held+n])
 		switch {
 		case progress != takt.More:

@@ -25,7 +25,7 @@ func main() {
 
 func open(args []string, name string, timeout time.Duration) (*takt.Driver, error) {
 	if len(args) != 1 {
-		return nil, errors.New("give the address of the server, such as 127.0.0.1:53")
+		return nil, bench.Usage(errors.New("give the address of the server, such as 127.0.0.1:53"))
 	}
 	return load.Workers(func(int) (load.Func, func() error, error) {
 		client := &dns.Client{Net: "udp", Timeout: timeout}

@@ -11,7 +11,7 @@ import (
 // The driver passes takt's suite against the real server.
 func TestRealDNS(t *testing.T) {
 	exampletest.Example{
-		Name: "DNS", Where: exampletest.Server(t, "TAKT_DNS"), Bytes: true,
+		Name: "DNS", Where: exampletest.Server(t, "TAKT_DNS"), Bytes: true, UDP: true,
 		Open: func(args []string) (*takt.Driver, error) { return open(args, "takt.test", time.Second) },
 	}.Test(t)
 }

@@ -28,7 +28,7 @@ func main() {
 
 func open(args []string, channels int) (*takt.Driver, error) {
 	if len(args) != 1 || channels < 1 {
-		return nil, errors.New("give the address of the server, such as 127.0.0.1:50051, and at least 1 of --channels")
+		return nil, bench.Usage(errors.New("give the address of the server, such as 127.0.0.1:50051, and at least 1 of --channels"))
 	}
 	all := make([]*grpc.ClientConn, channels) // a channel carries many calls; alone, its lock can be the limit
 	for i := range all {

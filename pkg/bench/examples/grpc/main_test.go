@@ -87,7 +87,7 @@ func run(t *testing.T, addr string, channels int) *takt.Report {
 func TestRealGRPC(t *testing.T) {
 	addr, _ := serve(t, health.HealthCheckResponse_SERVING)
 	exampletest.Example{
-		Name: "gRPC, health check", Where: addr, Down: exampletest.Nobody(t),
+		Name: "gRPC, health check", Where: addr,
 		Open: func(args []string) (*takt.Driver, error) { return open(args, 1) },
 	}.Test(t)
 }

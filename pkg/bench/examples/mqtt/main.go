@@ -25,7 +25,7 @@ func main() {
 
 func open(args []string, size int, qos byte) (*takt.Driver, error) {
 	if len(args) != 1 || qos < 1 || qos > 2 {
-		return nil, errors.New("give the URL of the broker, such as tcp://127.0.0.1:1883, and a --qos of 1 or 2")
+		return nil, bench.Usage(errors.New("give the URL of the broker, such as tcp://127.0.0.1:1883, and a --qos of 1 or 2"))
 	}
 	body := make([]byte, size)
 	return load.Workers(func(worker int) (load.Func, func() error, error) {
@@ -40,7 +40,7 @@ func open(args []string, size int, qos byte) (*takt.Driver, error) {
 			select {
 			case <-t.Done():
 				r.BytesSent = int64(len(body))
-				return t.Error()
+				return load.Lost(t.Error()) // paho has no other error of a message than a lost connection
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -25,11 +25,11 @@ func main() {
 
 func open(args []string, subject string, size int, timeout time.Duration) (*takt.Driver, error) {
 	if len(args) != 1 {
-		return nil, errors.New("give the URL of the server, such as nats://127.0.0.1:4222")
+		return nil, bench.Usage(errors.New("give the URL of the server, such as nats://127.0.0.1:4222"))
 	}
 	body := make([]byte, size)
 	return load.Workers(func(int) (load.Func, func() error, error) {
-		c, err := nats.Connect(args[0], nats.ReconnectBufSize(-1)) // without a connection a request fails at once
+		c, err := nats.Connect(args[0], nats.NoReconnect()) // takt opens the worker again
 		if err != nil {
 			return nil, nil, err
 		}
@@ -48,8 +48,10 @@ func open(args []string, subject string, size int, timeout time.Duration) (*takt
 			switch {
 			case errors.Is(err, nats.ErrNoResponders):
 				return load.Failed("no_responders", err)
+			case errors.Is(err, context.DeadlineExceeded): // a late answer has another number
+				return load.Failed(load.Timeout, errors.New("no answer within "+timeout.String()))
 			case err != nil:
-				return err
+				return load.Lost(err)
 			}
 			r.BytesSent, r.BytesReceived = int64(size), int64(len(answer.Data))
 			return nil

@@ -24,26 +24,21 @@ func main() {
 
 func open(args []string, sql string) (*takt.Driver, error) {
 	if len(args) != 1 {
-		return nil, errors.New("give the URL of the database, such as postgres://user@127.0.0.1:5432/db")
+		return nil, bench.Usage(errors.New("give the URL of the database, such as postgres://user@127.0.0.1:5432/db"))
 	}
 	o, err := pgx.ParseConfig(args[0])
 	if err != nil {
-		return nil, err
+		return nil, bench.Usage(err)
 	}
 	return load.Workers(func(int) (load.Func, func() error, error) {
 		c, err := pgx.ConnectConfig(context.Background(), o)
 		if err != nil {
 			return nil, nil, err
 		}
-		_, err = c.Prepare(context.Background(), sql, sql) // pgx prepares it again on a new connection
+		if _, err = c.Prepare(context.Background(), sql, sql); err != nil {
+			return nil, nil, errors.Join(err, c.Close(context.Background()))
+		}
 		return func(ctx context.Context, op *takt.Op, r *takt.Result) error {
-			if c.IsClosed() { // by a fault of the operation before this one
-				again, err := pgx.ConnectConfig(ctx, o)
-				if err != nil {
-					return err
-				}
-				c = again
-			}
 			rows, err := c.Query(ctx, sql, int64(op.Seq))
 			for err == nil && rows.Next() {
 				for _, v := range rows.RawValues() {
@@ -52,9 +47,12 @@ func open(args []string, sql string) (*takt.Driver, error) {
 			}
 			var refused *pgconn.PgError
 			if err = cmp.Or(err, rows.Err()); errors.As(err, &refused) {
-				return load.Failed(refused.Code, err) // such as 40001, a serialization failure
+				err = load.Failed(refused.Code, err) // such as 40001, a serialization failure
+			}
+			if c.IsClosed() { // a fatal error of the server is not one of the network
+				return load.Lost(err)
 			}
 			return err
-		}, func() error { return c.Close(context.Background()) }, err
+		}, func() error { return c.Close(context.Background()) }, nil
 	}), nil
 }

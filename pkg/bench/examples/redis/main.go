@@ -26,11 +26,11 @@ func main() {
 
 func open(args []string, write bool, keys, size int) (*takt.Driver, error) {
 	if len(args) != 1 || keys < 1 {
-		return nil, errors.New("give the URL of the server, such as redis://127.0.0.1:6379/0, and at least 1 of --keys")
+		return nil, bench.Usage(errors.New("give the URL of the server, such as redis://127.0.0.1:6379/0, and at least 1 of --keys"))
 	}
 	o, err := redis.ParseURL(args[0])
 	if err != nil {
-		return nil, err
+		return nil, bench.Usage(err)
 	}
 	o.PoolSize, o.MaxRetries, o.ContextTimeoutEnabled = 1, -1, true // a retry would be a second operation
 	value := make([]byte, size)

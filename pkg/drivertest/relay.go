@@ -1,0 +1,198 @@
+package drivertest
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// relay is a server before a good one, over TCP. It is good until the first operation, so that the
+// handshakes of protocols succeed, and then behaves as its target.
+type relay struct {
+	target Target
+	server string
+	late   time.Duration // how long an answer waits in it
+	l      net.Listener
+	ctx    context.Context
+	end    context.CancelFunc
+
+	once  sync.Once
+	bad   atomic.Bool // the first operation has begun
+	away  atomic.Bool // it refuses connections
+	again atomic.Bool // it is back
+	all   sync.WaitGroup
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// When a server that restarts ends its connections, after the first operation, and how long it is away.
+const (
+	upTime   = 200 * time.Millisecond
+	downTime = 300 * time.Millisecond
+)
+
+// relayTo starts a relay, or for Down none.
+func relayTo(t *testing.T, server string, target Target, late time.Duration) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{target: target, server: server, late: late, l: l, conns: map[net.Conn]bool{}}
+	r.ctx, r.end = context.WithCancel(context.Background())
+	t.Cleanup(r.close)
+	if target == Down {
+		l.Close()
+		return r
+	}
+	r.all.Go(r.accept)
+	return r
+}
+
+func (r *relay) addr() string { return r.l.Addr().String() }
+
+func (r *relay) close() {
+	r.end()
+	r.l.Close()
+	r.hangUp()
+	r.all.Wait()
+}
+
+// begin is called at the first operation, and later.
+func (r *relay) begin() {
+	r.once.Do(func() {
+		r.bad.Store(true)
+		if r.target == Restarting {
+			r.all.Go(r.restart)
+		}
+	})
+}
+
+func (r *relay) restart() {
+	if !r.sleep(upTime) {
+		return
+	}
+	r.away.Store(true)
+	r.hangUp()
+	if r.sleep(downTime) {
+		r.away.Store(false)
+		r.again.Store(true)
+	}
+}
+
+// sleep waits, and reports whether the relay still runs.
+func (r *relay) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// hangUp ends all connections.
+func (r *relay) hangUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.conns {
+		c.Close()
+	}
+}
+
+// add notes a connection, to hang up.
+func (r *relay) add(c net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conns[c] = true
+	if r.away.Load() || r.ctx.Err() != nil {
+		c.Close()
+	}
+}
+
+func (r *relay) remove(c net.Conn) {
+	c.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, c)
+}
+
+func (r *relay) accept() {
+	for {
+		c, err := r.l.Accept()
+		if err != nil {
+			return
+		}
+		if r.away.Load() {
+			_ = c.(*net.TCPConn).SetLinger(0) // a reset; the port stays that of the relay
+			c.Close()
+			continue
+		}
+		r.all.Go(func() { r.serve(c) })
+	}
+}
+
+func (r *relay) serve(client net.Conn) {
+	defer r.remove(client)
+	r.add(client)
+	server, err := net.Dial("tcp", r.server)
+	if err != nil {
+		return
+	}
+	defer r.remove(server)
+	r.add(server)
+	r.all.Go(func() {
+		r.copy(server, client, func() time.Duration { return 0 })
+		server.Close() // the client has ended
+	})
+	r.copy(client, server, r.wait)
+}
+
+// wait is how long an answer waits; negative: forever.
+func (r *relay) wait() time.Duration {
+	switch {
+	case r.bad.Load() && r.target == Hanging:
+		return -1
+	case r.bad.Load() && r.target == Late:
+		return r.late
+	}
+	return 0
+}
+
+// piece is what came at once.
+type piece struct {
+	at   time.Time // when to pass it on
+	text []byte
+}
+
+// copy passes on what comes, in order, until one side ends. Reading goes on while pieces wait.
+func (r *relay) copy(to, from net.Conn, wait func() time.Duration) {
+	pieces := make(chan piece, 1000)
+	var writes sync.WaitGroup
+	writes.Go(func() {
+		for p := range pieces {
+			if r.sleep(time.Until(p.at)) {
+				_, _ = to.Write(p.text) // a broken connection ends the other direction
+			}
+		}
+	})
+	defer writes.Wait()
+	defer close(pieces)
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if d := wait(); n > 0 && d >= 0 {
+			select {
+			case pieces <- piece{time.Now().Add(d), append([]byte(nil), buffer[:n]...)}:
+			case <-r.ctx.Done():
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
