@@ -133,7 +133,7 @@ func (p *Program) Run(ctx context.Context, plan engine.Plan, l Load, stderr io.W
 	case err != nil:
 		return nil, err
 	case r.Failed != "":
-		return nil, errors.New(r.Failed)
+		return nil, r.failure()
 	case !r.Ready:
 		return nil, c.strange(r)
 	}
@@ -146,6 +146,15 @@ func (p *Program) Run(ctx context.Context, plan engine.Plan, l Load, stderr io.W
 		plan.OnStart(at)
 	}
 	return c.follow(ctx, plan, max(0, time.Until(at)))
+}
+
+// failure is why there is no report.
+func (r *reply) failure() error {
+	err := errors.New(r.Failed)
+	if r.Misuse {
+		return &Misuse{err}
+	}
+	return err
 }
 
 // start is when the run of a program that is ready begins.
@@ -187,7 +196,7 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			case r.Rows != nil && plan.OnSamples != nil:
 				plan.OnSamples(r.Rows.Phases, r.Rows.Samples)
 			case r.Failed != "":
-				return nil, errors.New(r.Failed)
+				return nil, r.failure()
 			case r.Report != nil:
 				return c.report(r.Report, plan)
 			default:

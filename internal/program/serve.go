@@ -106,7 +106,7 @@ func (s *server) run(l Load) {
 		text, err = document.Encode(report)
 	}
 	if err != nil {
-		_ = s.say(reply{Failed: err.Error()}) // takt is gone: nobody can be told
+		_ = s.say(reply{Failed: err.Error(), Misuse: errors.As(err, new(*Misuse))}) // takt is gone: nobody can be told
 		return
 	}
 	_ = s.say(reply{Report: text}) // as above

@@ -71,6 +71,7 @@ type reply struct {
 	Rows    *rows           `json:"rows,omitempty"`
 	Report  json.RawMessage `json:"report,omitempty"`
 	Failed  string          `json:"failed,omitempty"` // why there is no report
+	Misuse  bool            `json:"misuse,omitempty"` // Failed is the fault of the arguments or flags
 
 	Beginning *engine.Beginning `json:"beginning,omitempty"` // of the journal
 	Counted   *engine.Second    `json:"counted,omitempty"`   // a second of the journal

@@ -46,7 +46,7 @@ func setsUp(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	if out := runProgram(t, path, "--files=20", "-n=50", "--rate=1k/s", "--quiet", "--output=json=-"); !strings.Contains(out, `"ok": 50`) || !strings.Contains(out, `"received": 204800`) || !strings.Contains(out, `"files": 20`) {
+	if out := runProgram(t, path, "--files=20", "-n=50", "--rate=1k/s", "--progress=none", "--output=json=-"); !strings.Contains(out, `"ok": 50`) || !strings.Contains(out, `"received": 204800`) || !strings.Contains(out, `"files": 20`) {
 		t.Errorf("%s", out)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

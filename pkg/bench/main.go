@@ -169,7 +169,7 @@ func (m *mainProgram) command(args []string) int {
 	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
 	d, err := m.open(fs.Args())
 	switch {
-	case refused(err):
+	case errors.As(err, new(*program.Misuse)):
 		return m.misused(err)
 	case err == nil && d == nil:
 		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")

@@ -157,7 +157,7 @@ func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (*inprocess.Plan, er
 		name, text, _ := strings.Cut(l, "=")
 		p.Labels[name] = text
 	}
-	p.Variables = variables(m.flags)
+	p.Variables = m.variables()
 	if s.progress != "none" {
 		p.OnSecond = func(iv takt.Interval) {
 			fmt.Fprintf(m.stderr, "%6.0fs  %d ok  %d failed  p50 %s  p99 %s\n", iv.T, iv.OK, iv.Failed, figure.Micros(iv.ResponseP50), figure.Micros(iv.ResponseP99))

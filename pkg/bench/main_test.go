@@ -28,7 +28,7 @@ func mainOf(t *testing.T, open func([]string) (*takt.Driver, error)) (m *mainPro
 	t.Cleanup(func() { f.Close() })
 	own := flag.NewFlagSet("prog", flag.ContinueOnError)
 	own.SetOutput(io.Discard)
-	return &mainProgram{open: open, flags: own, name: "prog", stdout: f, stderr: f}, func() string {
+	return &mainProgram{open: open, flags: own, name: "prog", stdout: f, stderr: f, getenv: func(string) string { return "" }}, func() string {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestVariablesOfFlags(t *testing.T) {
 	own.String("url", "redis://user:geheim@127.0.0.1/0", "")
 	own.String("password", "geheim", "")
 	path := filepath.Join(t.TempDir(), "r.json")
-	if code := m.command([]string{"-n", "1", "--quiet", "--keys=7", "--wait=90s", "--write", "-o", "json=" + path}); code != exitOK {
+	if code := m.command([]string{"-n", "1", "--progress", "none", "--keys=7", "--wait=90s", "--write", "-o", "json=" + path}); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, said())
 	}
 	text, err := os.ReadFile(path)
@@ -82,10 +82,10 @@ func TestVariablesOfFlags(t *testing.T) {
 		t.Errorf("%v; a password is in the report:\n%s", err, text)
 	}
 	want := map[string]any{
-		"write": true, "keys": 7, "most": uint64(math.MaxUint64), "part": 0.5, "bound": "+Inf", "wait": "1m30s",
+		"write": true, "keys": int64(7), "most": uint64(math.MaxUint64), "part": 0.5, "bound": "+Inf", "wait": "1m30s",
 		"flag_name": "localhost", "url": "redis://user:xxxxx@127.0.0.1/0",
 	}
-	if got := variables(own); !maps.Equal(got, want) {
+	if got := m.variables(); !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 	for _, part := range []string{`"write": true`, `"keys": 7`, `"part": 0.5`, `"wait": "1m30s"`} {

@@ -131,13 +131,16 @@ type own struct {
 	on     bool
 }
 
+// byDefault is the default of a truth value.
+func (f *own) byDefault() bool { return f.Default == "true" }
+
 func (o *options) AddFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, func(fs *pflag.FlagSet) {
 		for _, f := range o.program.Hello.Flags {
 			one := &own{Flag: f}
 			o.flags = append(o.flags, one)
 			if f.Bool {
-				one.on = f.Default == "true"
+				one.on = one.byDefault()
 				fs.BoolVar(&one.on, f.Name, one.on, f.Usage)
 				continue
 			}
@@ -187,24 +190,27 @@ func (o *options) load() program.Load {
 		if f.secret != "" {
 			l.Flags = append(l.Flags, "--"+f.Name+"="+string(f.secret))
 		}
-		if f.Bool && f.on != (f.Default == "true") {
+		if f.Bool && f.on != f.byDefault() {
 			l.Flags = append(l.Flags, fmt.Sprintf("--%s=%v", f.Name, f.on))
 		}
 	}
 	return l
 }
 
-// Variables are the flags and arguments of the program. The first argument is where the target is, in
+// Variables are the flags that were given, and the arguments of the program. A default is not among them:
+// the new one of two programs that are compared may have a flag more. The first argument is where the target is, in
 // which the sides of a comparison may differ.
 func (o *options) Variables() map[string]any {
 	v := map[string]any{"name": o.program.Hello.Name}
 	for _, f := range o.flags {
-		switch {
+		switch name := program.Variable(f.Name); {
 		case program.Secret(f.Name):
-		case f.Bool:
-			v[f.Name] = f.on
-		case len(f.values) > 0:
-			v[f.Name] = strings.Join(f.values, ",")
+		case f.Bool && f.on != f.byDefault():
+			v[name] = f.on
+		case len(f.values) > 1:
+			v[name] = strings.Join(f.values, ",")
+		case len(f.values) == 1:
+			v[name] = f.Value(f.values[0])
 		}
 	}
 	for i, arg := range o.args {

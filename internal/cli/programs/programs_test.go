@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 		if len(args) > 0 && args[0] == "bad" {
 			return nil, errors.New("the argument is bad")
 		}
+		if len(args) > 0 && args[0] == "wrong" {
+			return nil, bench.Usage(errors.New("give an address"))
+		}
 		return load.Handler(func(_ context.Context, op *takt.Op, r *takt.Result) error {
 			time.Sleep(time.Millisecond)
 			if *fail && op.Seq%2 == 0 {
@@ -88,7 +91,7 @@ func TestLoad(t *testing.T) {
 	if code != 0 || err != nil {
 		t.Fatalf("%d: %s %v", code, said, err)
 	}
-	if r.Kind != "bench" || r.Counts.OK != 50 || r.Counts.Failed != 50 || r.Errors[0].Class != "unlucky" || r.Variables["host"] != "there:1" || r.Variables["fail"] != true {
+	if r.Kind != "bench" || r.Counts.OK != 50 || r.Counts.Failed != 50 || r.Errors[0].Class != "unlucky" || r.Variables["host"] != "there:1" || r.Variables["fail"] != true || r.Variables["delay"] != nil {
 		t.Errorf("%s: %+v %+v %v", r.Kind, r.Counts, r.Errors, r.Variables)
 	}
 	if run := stored.RunOf(r); run.Target() != "programs.test there:1/x" { // the main package of this test
@@ -99,6 +102,10 @@ func TestLoad(t *testing.T) {
 	}
 	code, _, said = takter(t, true, self(t), "--rate", "200/s", "-n", "10", "--no-store", "--progress", "none", "bad")
 	if code != 1 || !strings.Contains(said, "takt: the argument is bad") {
+		t.Errorf("%d: %s", code, said)
+	}
+	code, _, said = takter(t, true, self(t), "--rate", "200/s", "-n", "10", "--no-store", "--progress", "none", "wrong")
+	if code != 2 || !strings.Contains(said, "takt: give an address") {
 		t.Errorf("%d: %s", code, said)
 	}
 }

@@ -1,0 +1,56 @@
+package program
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+)
+
+// Variable is the name of a flag in the report, where "name" is what was measured.
+func Variable(flag string) string {
+	if flag == "name" {
+		return "flag_name"
+	}
+	return flag
+}
+
+// Value is what the report has for a flag with this text. Numbers and truth values have their types;
+// durations and others are texts. The passwords of URLs are hidden.
+func (f Flag) Value(text string) any {
+	if v, ok := f.typed(text); ok {
+		return v
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return text
+}
+
+// typed is the value of a number or truth value that JSON can have.
+func (f Flag) typed(text string) (v any, ok bool) {
+	var err error
+	switch {
+	case f.Bool:
+		v, err = strconv.ParseBool(text)
+	case f.Type == "int", f.Type == "int64":
+		v, err = strconv.ParseInt(text, 0, 64)
+	case f.Type == "uint", f.Type == "uint64":
+		v, err = strconv.ParseUint(text, 0, 64)
+	case f.Type == "float64":
+		var x float64
+		x, err = strconv.ParseFloat(text, 64)
+		return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
+	default:
+		return nil, false
+	}
+	return v, err == nil
+}
+
+// Misuse is an error whose cause are the arguments or flags of a program.
+type Misuse struct{ Err error }
+
+// Error implements error.
+func (m *Misuse) Error() string { return m.Err.Error() }
+
+// Unwrap returns the cause.
+func (m *Misuse) Unwrap() error { return m.Err }
