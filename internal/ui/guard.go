@@ -88,9 +88,13 @@ func (s *Server) answer(r *http.Request) (answer, error) {
 		f.header = [2]string{"Allow", "GET, HEAD"}
 		return answer{}, f
 	}
+	turns := s.turns
+	if r.URL.Path == site.PathLive {
+		turns = s.liveTurns
+	}
 	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
 	case <-r.Context().Done():
 		return answer{}, r.Context().Err()
 	case <-time.After(turnTime):

@@ -271,7 +271,7 @@ func (s *Server) ended(ctx context.Context, name string) (answer, error) {
 	if r, err := s.source.Report(ctx, id); err == nil && r.ID == id {
 		return redirect(site.Link(site.PathRun, "id", id)), nil
 	}
-	return answer{}, refuse(http.StatusNotFound, "the run %s does not go on, and the store does not have it; it may have ended just now, so try again", id)
+	return answer{}, refuse(http.StatusNotFound, "the run %s does not go on, and the store does not have it; it may have ended just now, so try again; if its report waits for the store, takt store sync sends it", id)
 }
 
 // splitFilters splits the text of the form into filters. Spaces separate them, but not within quotes, as in

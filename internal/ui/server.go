@@ -30,7 +30,7 @@ const (
 	pageTime   = 30 * time.Second
 	turnTime   = 10 * time.Second // wait for one of maxPages
 	endTime    = time.Second      // what open answers get at the end of the server
-	maxPages   = 4                // pages that are made at once
+	maxPages   = 4                // pages that are made at once: of the store, and of runs in progress
 	maxUnread  = 256 << 20        // bytes of pages that clients have not read: a report may have 64 MiB
 )
 
@@ -58,24 +58,28 @@ type SoFar struct {
 	Ended  bool          // its process has ended without a report
 }
 
+// turns has an element for each page that is being made.
+type turns chan struct{}
+
 // Server serves the pages.
 type Server struct {
-	source   Source
-	listener net.Listener
-	address  string
-	tokens   door.Tokens // nil: only for the user that runs takt
-	tries    door.Tries
-	unread   atomic.Int64 // bytes of pages that clients are reading
-	turns    chan struct{}
-	peer     func(net.Conn) door.Peer
-	pages    map[string]page
-	calm     calm // pages of runs in progress
+	source    Source
+	listener  net.Listener
+	address   string
+	tokens    door.Tokens // nil: only for the user that runs takt
+	tries     door.Tries
+	unread    atomic.Int64 // bytes of pages that clients are reading
+	turns     turns        // of pages of the store
+	liveTurns turns        // of pages of runs in progress, which do not wait while the store does not answer
+	peer      func(net.Conn) door.Peer
+	pages     map[string]page
+	calm      calm // pages of runs in progress
 }
 
 // Listen returns a server whose socket listens already. It does not repeat the checks of
 // Options.Validate.
 func Listen(o Options, source Source) (*Server, error) {
-	s := &Server{source: source, turns: make(chan struct{}, maxPages), peer: door.PeerOf}
+	s := &Server{source: source, turns: make(turns, maxPages), liveTurns: make(turns, maxPages), peer: door.PeerOf}
 	s.pages = s.table()
 	if o.TokenFile != "" {
 		var err error

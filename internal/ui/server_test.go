@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -309,5 +310,29 @@ func TestSplitFilters(t *testing.T) {
 		if got != want && !(err != nil && strings.Contains(got, want)) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A store that does not answer keeps nobody from the runs in progress.
+func TestLiveWhileTheStoreHangs(t *testing.T) {
+	hung, entered := make(chan struct{}), make(chan struct{}, maxPages)
+	source := empty()
+	source.Runs = func(context.Context, []string, int, int) ([]stored.Run, bool, error) {
+		entered <- struct{}{}
+		<-hung
+		return nil, false, nil
+	}
+	s := serve(t, Options{Listen: "127.0.0.1:0"}, source, nil)
+	var lists sync.WaitGroup
+	defer lists.Wait()
+	defer close(hung)
+	for range maxPages {
+		lists.Go(func() { ask(t, http.DefaultClient, "GET", s.Address()) })
+	}
+	for range maxPages {
+		<-entered
+	}
+	if status, _, text := ask(t, http.DefaultClient, "GET", s.Address()+"live"); status != 200 || !strings.Contains(text, "Nothing runs now") {
+		t.Errorf("status %d: %.300s", status, text)
 	}
 }

@@ -108,11 +108,19 @@ func FindRuns(ctx context.Context, st store.Store, words []string) (runs []store
 
 // LoadRun returns the report of the run that a word of the command line names.
 func LoadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
+	if !strings.HasPrefix(word, "@-") {
+		if reports, err := LoadReports(ctx, st, word); !errors.Is(err, fault.ErrNotFound) { // an exact id needs one request to a cluster
+			return first(reports, err)
+		}
+	}
 	id, err := find(ctx, st, word)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := LoadReports(ctx, st, id)
+	return first(LoadReports(ctx, st, id))
+}
+
+func first(reports []*takt.Report, err error) (*takt.Report, error) {
 	if err != nil {
 		return nil, err
 	}

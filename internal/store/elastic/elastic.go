@@ -30,7 +30,7 @@ type Store struct {
 const (
 	bulkBytes = 8 << 20
 	bulkCount = 1000
-	loadCount = 50 // a report with 1200 intervals is about 10 MB
+	loadCount = 10 // a report with 1200 intervals is about 10 MB, and elastic.MaxAnswer is the limit of an answer
 )
 
 // Save keeps the reports. They are listed once it returns. A cluster has no

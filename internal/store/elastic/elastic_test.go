@@ -70,6 +70,8 @@ func TestAnswersWithErrors(t *testing.T) {
 		{429, failed(429, "circuit_breaking_exception", "Data too large"), fault.ErrUnreachable, "later"},
 		{503, failed(503, "master_not_discovered_exception", ""), fault.ErrUnreachable, "later"},
 		{502, "<html>bad gateway</html>", fault.ErrUnreachable, "later"},
+		{500, failed(500, "x", "Authorization: Basic ZWxhc3RpYzpzZWNyZXQ= of elastic:secret\n"+strings.Repeat("long ", 1<<17)), fault.ErrUnreachable, "xxxxx"},
+		{302, "", fault.ErrUnreachable, "another address"},
 		{404, failed(404, "index_not_found_exception", "no such index [takt-runs] and auto-creation is off"), fault.ErrUnreachable, "create this one"},
 		{404, "404 page not found", fault.ErrUnreachable, "Elasticsearch from 7.8"},
 		{405, "", fault.ErrUnreachable, "Elasticsearch from 7.8"},
@@ -87,8 +89,8 @@ func TestAnswersWithErrors(t *testing.T) {
 // wrong says whether err is of that kind, names the store and what to do, and no secret.
 func wrong(t *testing.T, what string, s *Store, err, kind error) {
 	t.Helper()
-	if !errors.Is(err, kind) || !strings.Contains(err.Error(), s.cluster.Where) || !strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%s: %v, want %v with the store and what to do", what, err, kind)
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), s.cluster.Where) || !strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "ZWxhc3RpYzpzZWNyZXQ=") || len(err.Error()) > 1000 {
+		t.Errorf("%s: %.1000v, want %v with the store and what to do", what, err, kind)
 	}
 }
 
@@ -140,6 +142,31 @@ func TestNoAnswerInTime(t *testing.T) {
 		if wrong(t, use, s, err, fault.ErrUnreachable); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", use, err)
 		}
+	}
+}
+
+// What never ends is refused, and the error says its limit.
+func TestAnswerIsTooLarge(t *testing.T) {
+	s := serve(t, 200, "{}")
+	err := s.fault(t.Context(), &http.MaxBytesError{Limit: elastic.MaxAnswer})
+	if wrong(t, "an endless answer", s, err, fault.ErrUnreachable); !strings.Contains(err.Error(), "more than 256 MiB") {
+		t.Error(err)
+	}
+}
+
+// A redirect is not followed: it could lead the credentials elsewhere.
+func TestRedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Error("takt follows a redirect") }))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	s, err := Open(server.URL, Options{User: "elastic", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for use, err := range uses(t.Context(), s) {
+		wrong(t, use, s, err, fault.ErrUnreachable)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // fault says what an error of the client means. What ctx ended is the error of ctx too.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var e *client.Error
+	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return nil
@@ -26,14 +27,17 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return fmt.Errorf("%s: %w", s.cluster.Where, ctx.Err())
 	case isAlien(err):
 		return s.alien()
+	case errors.As(err, &large):
+		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: fmt.Errorf("its answer has more than %d MiB", large.Limit>>20), Hint: "is the URL right?"}
 	case !errors.As(err, &e):
 		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: httpfault.Cause(err), Hint: "is it running, and is the URL right?"}
 	}
 	hint, kind := answered(e)
+	said := s.cluster.Said(e)
 	if kind == nil {
-		return fmt.Errorf("%s: %w", s.cluster.Where, err)
+		return fmt.Errorf("%s: %w", s.cluster.Where, said)
 	}
-	return &fault.Error{Kind: kind, Store: s.cluster.Where, Cause: err, Hint: hint}
+	return &fault.Error{Kind: kind, Store: s.cluster.Where, Cause: said, Hint: hint}
 }
 
 // isAlien tells of an answer that is no JSON, or of another form than the client knows.
@@ -71,6 +75,8 @@ func answered(e *client.Error) (hint string, kind error) {
 		return "give TAKT_STORE_USER and TAKT_STORE_PASSWORD, or TAKT_STORE_API_KEY", fault.ErrUnreachable
 	case strings.Contains(reason, "index_not_found_exception"):
 		return "the cluster makes no indices by itself (action.auto_create_index); create this one, empty", fault.ErrUnreachable
+	case e.Status >= 300 && e.Status < 400:
+		return "it leads to another address; give that one, if it is a cluster's", fault.ErrUnreachable
 	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed:
 		return "is it an Elasticsearch from 7.8 on, or an OpenSearch?", fault.ErrUnreachable
 	case e.Status == http.StatusTooManyRequests, e.Status >= 500:

@@ -1,0 +1,76 @@
+package elastic
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"unicode"
+
+	client "github.com/olivere/elastic/v7"
+)
+
+// Limits of one answer. The client reads an answer whole, and some servers never end one: without
+// a limit such a server filled 8 GiB of memory in 30 s.
+const (
+	MaxAnswer = 256 << 20 // bytes; a report with 1200 intervals is about 10 MB
+	maxError  = 1 << 20   // bytes of an answer with an error
+	maxReason = 500       // characters of a reason that a person sees
+)
+
+// bounded limits answers.
+type bounded struct {
+	http.RoundTripper
+	most int64 // bytes
+}
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	most := b.most
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		most = min(most, maxError)
+	}
+	answer.Body = http.MaxBytesReader(nil, answer.Body, most)
+	return answer, nil
+}
+
+// stay refuses redirects. A cluster sends none. Another server could send the credentials to another
+// port, or from HTTPS to HTTP, and make a GET without its query of a search.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// secretsOf are the texts that no error may show: some proxies repeat the headers of a request.
+func secretsOf(o Options) (secrets []string) {
+	if o.APIKey != "" {
+		secrets = append(secrets, o.APIKey)
+	}
+	if o.Password != "" {
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(o.User+":"+o.Password)), o.Password)
+	}
+	return secrets
+}
+
+// Said is an error of the cluster as a person may see it: without credentials, of one line, and short.
+func (c *Cluster) Said(e *client.Error) *client.Error {
+	if e.Details == nil {
+		return e
+	}
+	return &client.Error{Status: e.Status, Details: &client.ErrorDetails{Type: c.plain(e.Details.Type), Reason: c.plain(e.Details.Reason)}}
+}
+
+func (c *Cluster) plain(text string) string {
+	for _, secret := range c.secrets {
+		text = strings.ReplaceAll(text, secret, "xxxxx")
+	}
+	characters := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text))
+	if len(characters) > maxReason {
+		return string(characters[:maxReason]) + "…"
+	}
+	return string(characters)
+}
