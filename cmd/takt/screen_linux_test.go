@@ -163,7 +163,7 @@ func TestViewRestoresTheTerminal(t *testing.T) {
 			p := newPty(t, 100, 30).reads()
 			cmd, stdout := p.start(nil, append([]string{"http", "--progress", "full", "--rate", "200/s", "-z", c.length, server.URL()}, c.flags...)...)
 			p.waitFor(entered)
-			if c.length == "10m" {
+			if c.length == "10m" && c.flags == nil { // a condition may end the run before its second is shown
 				p.waitFor("max ") // a second is over
 			}
 			c.end(p, cmd)
