@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +49,8 @@ func Is(word string) bool {
 func Find(path string) error {
 	info, err := os.Stat(path)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("cannot read %s: %w", path, errors.Unwrap(err))
 	case err != nil:
 		return fmt.Errorf("there is no program %s: %w; build it, or correct its path", path, errors.Unwrap(err))
 	case info.IsDir():

@@ -207,7 +207,7 @@ func TestStrangers(t *testing.T) {
 		"other JSON":      "said something else than takt had asked for",
 		"silent":          "it said nothing for 300ms, and takt ended it",
 		"another version": "it speaks version 9 of the protocol, and this takt version 1; build both with the same version of takt",
-		"reserved":        ": the program has a flag --rate, and so has takt; give it another name",
+		"reserved":        ": the program has a flag --rate, which takt has, too; give it another name",
 		"nothing":         "is not a benchmark for takt: the program ended without an answer (exit status 0); takt runs programs that call bench.Main, and not bench.BenchmarkCmd",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -335,8 +335,8 @@ func TestClash(t *testing.T) {
 		"c":        "the program has a flag -c, and -c is takt's --connections; give it a name of two letters or more",
 		"o":        "the program has a flag -o, and -o is takt's --output; give it a name of two letters or more",
 		"x":        "the program has a flag -x, and takt keeps names of one letter for itself; give it a name of two letters or more",
-		"duration": "the program has a flag --duration, and so has takt; give it another name",
-		"store":    "the program has a flag --store, and so has takt; give it another name",
+		"duration": "the program has a flag --duration, which takt has, too; give it another name",
+		"store":    "the program has a flag --store, which takt has, too; give it another name",
 	} {
 		if err := Clash(name); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -2,9 +2,16 @@ package program
 
 import (
 	"math"
-	"net/url"
 	"strconv"
+
+	"github.com/taktload/takt/internal/value"
 )
+
+// Kind is the kind of the reports of programs.
+const Kind = "bench"
+
+// DefaultWorkers is the number of workers of a closed loop without --connections.
+const DefaultWorkers = 10
 
 // Variable is the name of a flag in the report, where "name" is what was measured.
 func Variable(flag string) string {
@@ -20,10 +27,7 @@ func (f Flag) Value(text string) any {
 	if v, ok := f.typed(text); ok {
 		return v
 	}
-	if u, err := url.Parse(text); err == nil && u.User != nil {
-		return u.Redacted()
-	}
-	return text
+	return value.HidePassword(text)
 }
 
 // typed is the value of a number or truth value that JSON can have.

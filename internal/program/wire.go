@@ -122,7 +122,7 @@ func Clash(name string) error {
 		}
 		return fmt.Errorf("the program has a flag -%s, and takt keeps names of one letter for itself; give it a name of two letters or more", name)
 	case slices.Contains(Taken(), name) || engines.Lookup(name) != nil:
-		return fmt.Errorf("the program has a flag --%s, and so has takt; give it another name", name)
+		return fmt.Errorf("the program has a flag --%s, which takt has, too; give it another name", name)
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/inprocess"
@@ -156,7 +158,7 @@ func (m *mainProgram) complain(code int, err error) int {
 func (m *mainProgram) command(args []string) int {
 	s := mainSettings{engine: engine.Defaults(), progress: "auto"}
 	fs := m.define(&s)
-	err := cmp.Or(m.reserved(), fs.Parse(args))
+	err := cmp.Or(m.reserved(), m.parse(fs, args))
 	if err == nil && m.help(fs) {
 		return exitOK
 	}
@@ -166,18 +168,37 @@ func (m *mainProgram) command(args []string) int {
 	if err != nil {
 		return m.misused(err)
 	}
+	p, err := m.plan(&s)
+	if err != nil { // before open, which may set up a server
+		return m.complain(exitUsage, err)
+	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
-	d, err := m.open(fs.Args())
+	p.Driver, err = m.open(fs.Args())
 	switch {
 	case errors.As(err, new(*program.Misuse)):
 		return m.misused(err)
-	case err == nil && d == nil:
+	case err == nil && p.Driver == nil:
 		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
 	}
 	if err != nil {
 		return m.complain(exitFailed, err)
 	}
-	return m.run(&s, d)
+	return m.run(&s, p)
+}
+
+// parse reads the command line. An error about a flag of the program says what to give instead, and does
+// not quote a secret.
+func (m *mainProgram) parse(fs *pflag.FlagSet, args []string) error {
+	err := fs.Parse(args)
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	name := invalid.GetFlag().Name
+	if own := m.flags.Lookup(name); own != nil {
+		return bad("--"+name, name, invalid.GetValue(), wanted(own, invalid.Unwrap()))
+	}
+	return err
 }
 
 // misused complains about the command line.
@@ -186,7 +207,7 @@ func (m *mainProgram) misused(err error) int {
 }
 
 // run makes the run, prints it, and returns the exit code.
-func (m *mainProgram) run(s *mainSettings, d *takt.Driver) int {
+func (m *mainProgram) run(s *mainSettings, p *inprocess.Plan) int {
 	steps := stop.Signals(func() {
 		fmt.Fprintf(m.stderr, "stopping: what is open may take %v more; a second signal ends the run at once\n", s.engine.Drain.Duration())
 	})
@@ -194,10 +215,6 @@ func (m *mainProgram) run(s *mainSettings, d *takt.Driver) int {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // otherwise the signal would end the program before its files are written
 	defer signal.Stop(pipe)
-	p, err := m.plan(s, d)
-	if err != nil {
-		return m.complain(exitUsage, err)
-	}
 	p.Abort = steps.Abort
 	r, err := inprocess.Run(steps.Interrupt, p)
 	switch {

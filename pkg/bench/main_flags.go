@@ -123,11 +123,13 @@ func bad(given, name, text string, err error) error {
 func (s *mainSettings) validate() error {
 	s.engine.End()
 	if len(s.engine.Validate()) == 0 && s.engine.Closed() && s.engine.Connections == 0 {
-		s.engine.Connections = DefaultConcurrency
+		s.engine.Connections = program.DefaultWorkers
 	}
 	faults := s.engine.Validate()
-	if s.engine.Connections > load.MaxWorkers {
-		faults = append(faults, fmt.Errorf("--connections is %d; give at most %d", s.engine.Connections, load.MaxWorkers))
+	for name, n := range map[string]int{"connections": s.engine.Connections, "max-in-flight": s.engine.MaxInFlight} {
+		if n > load.MaxWorkers {
+			faults = append(faults, fmt.Errorf("--%s is %d; give at most %d", name, n, load.MaxWorkers))
+		}
 	}
 	for _, l := range s.labels {
 		if name, _, ok := strings.Cut(l, "="); !ok || name == "" {
@@ -137,9 +139,9 @@ func (s *mainSettings) validate() error {
 	return errors.Join(faults...)
 }
 
-// plan is the plan that the flags describe.
-func (m *mainProgram) plan(s *mainSettings, d *takt.Driver) (*inprocess.Plan, error) {
-	p := inprocess.Plan{Options: s.engine, Driver: d, Labels: map[string]string{}, Tune: true, Flags: true}
+// plan is the plan that the flags describe, without its driver.
+func (m *mainProgram) plan(s *mainSettings) (*inprocess.Plan, error) {
+	p := inprocess.Plan{Options: s.engine, Labels: map[string]string{}, Tune: true, Flags: true}
 	faults := []error{s.engine.StartAt.Passed()}
 	for _, text := range s.asserts {
 		list, bad := assert.ParseAssertions(text)

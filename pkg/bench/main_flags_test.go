@@ -98,6 +98,7 @@ func TestMainsEngine(t *testing.T) {
 		"-n 9 --engine loop":                   "mine: --engine loop is for TCP on Linux",
 		"-n 9 --loops -1":                      "mine: --loops is -1; give a number",
 		"-n 9 -c 2000000":                      "mine: --connections is 2000000; give at most 1000000\n",
+		"-n 9 --max-in-flight 2000000":         "mine: --max-in-flight is 2000000; give at most 1000000\n",
 		"-n 9 --shard auto":                    "mine: ",
 		"-n 9 --start-at 2001-01-01T00:00:00Z": "mine: --start-at",
 	} {

@@ -58,6 +58,19 @@ func TestExitCodeOfOpen(t *testing.T) {
 	}
 }
 
+// What is wrong with the flags is said before the program sets anything up.
+func TestFlagsBeforeOpen(t *testing.T) {
+	for _, args := range [][]string{{"--assert", "p99 soon"}, {"-o", "nonsense=x"}, {"--start-at", "2001-01-01T00:00:00Z"}, {"--label", "x"}} {
+		m, said := mainOf(t, func([]string) (*takt.Driver, error) {
+			t.Errorf("%v: set up", args)
+			return nil, errors.New("never")
+		})
+		if code := m.command(append(args, "-n", "1")); code != exitUsage || said() == "" {
+			t.Errorf("%v: exit code %d: %s", args, code, said())
+		}
+	}
+}
+
 // The report has all flags of the program, with their values and types.
 func TestVariablesOfFlags(t *testing.T) {
 	m, said := mainOf(t, func([]string) (*takt.Driver, error) {
@@ -73,6 +86,8 @@ func TestVariablesOfFlags(t *testing.T) {
 	own.String("name", "localhost", "")
 	own.String("url", "redis://user:geheim@127.0.0.1/0", "")
 	own.String("password", "geheim", "")
+	own.String("odd", "redis://user:geheim%zz@127.0.0.1/0", "")
+	own.String("dsn", "user:geheim@tcp(127.0.0.1:3306)/db", "")
 	path := filepath.Join(t.TempDir(), "r.json")
 	if code := m.command([]string{"-n", "1", "--progress", "none", "--keys=7", "--wait=90s", "--write", "-o", "json=" + path}); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, said())
@@ -84,6 +99,7 @@ func TestVariablesOfFlags(t *testing.T) {
 	want := map[string]any{
 		"write": true, "keys": int64(7), "most": uint64(math.MaxUint64), "part": 0.5, "bound": "+Inf", "wait": "1m30s",
 		"flag_name": "localhost", "url": "redis://user:xxxxx@127.0.0.1/0",
+		"odd": "redis://user:xxxxx@127.0.0.1/0", "dsn": "user:xxxxx@tcp(127.0.0.1:3306)/db",
 	}
 	if got := m.variables(); !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)

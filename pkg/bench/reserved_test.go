@@ -36,7 +36,7 @@ func TestWanted(t *testing.T) {
 	own.Float64("part", 0, "")
 	own.Int("token", 0, "")
 	own.Func("odd", "", func(string) error { return errors.New("never") })
-	m := mainProgram{flags: own}
+	m := mainProgram{flags: own, stdout: os.Stdout}
 	for word, want := range map[string]string{
 		"--wait=x":                    `bad --wait "x": give a time such as 1ms`,
 		"--size=1.5":                  `bad --size "1.5": give a whole number`,
@@ -47,6 +47,10 @@ func TestWanted(t *testing.T) {
 	} {
 		if err := m.set([]string{word}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
+		}
+		fs := m.define(&mainSettings{engine: engine.Defaults()})
+		if err := m.parse(fs, []string{word}); err == nil || err.Error() != want {
+			t.Errorf("on the command line: %v, want %s", err, want)
 		}
 	}
 }

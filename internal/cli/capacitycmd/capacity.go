@@ -201,7 +201,7 @@ func (k *capacityCommand) command(step *takt.Report) []string {
 			n := min(len(step.Command), len(k.env.Args)-i)
 			return append(append(words, "--"), step.Command[1:n]...)
 		}
-		words = append(words, core.HidePassword(word))
+		words = append(words, value.HidePassword(word))
 	}
 	return words
 }

@@ -266,7 +266,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // value.
 func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
 	if word := p.Rest[0]; !IsRepeatable(f) && !IsSecret(f) && strings.Contains(word, "://") && f.Value.Set(word) != nil {
-		p.fault("flag %s needs a value before %.60q", shown, HidePassword(word))
+		p.fault("flag %s needs a value before %.60q", shown, value.HidePassword(word))
 		return
 	}
 	p.set(f, shown, p.next())

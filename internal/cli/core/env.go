@@ -18,7 +18,6 @@ import (
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
-	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -111,7 +110,7 @@ func (e Env) Exit(err error) int {
 	fmt.Fprintln(e.Stderr, "takt:", OneLine(err))
 	asked := (*stored.UsageError)(nil)
 	switch {
-	case errors.As(err, &asked), errors.As(err, new(*program.Misuse)):
+	case errors.As(err, &asked):
 		return ExitUsage
 	case errors.Is(err, context.Canceled) && e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal), errors.As(err, &signal):
 		return ExitSignal + signal.Number

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -151,37 +152,22 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }
 
-// password matches the password of a URL up to the last @, even in a URL that cannot be parsed,
-// or whose password contains @ because a driver decoded %40. The first alternatives match colons
-// that do not begin a password: of the scheme, of an IPv6 address and of a port.
-var password = regexp.MustCompile(`://|\[[0-9A-Fa-f:.]+\]|:\d+[/?#]|:[^\s"]+@`)
-
-// HidePassword hides the password of a URL in a text.
-func HidePassword(s string) string {
-	return password.ReplaceAllStringFunc(s, func(match string) string {
-		if !strings.HasSuffix(match, "@") {
-			return match
-		}
-		return ":" + takt.Redacted + "@"
-	})
-}
-
 // credentials matches the credentials in a header, which a server may echo, or which come from a
 // list of requests and so were unknown before the run.
 var credentials = regexp.MustCompile(`(?i)\b(authorization:\s*|basic\s+|bearer\s+)((?:basic|bearer)\s+)?[A-Za-z0-9._~+/=-]{4,}`)
 
 // HideCredentials hides credentials in texts that takt did not write: error samples and bodies.
 func HideCredentials(s string) string {
-	return credentials.ReplaceAllString(HidePassword(s), "${1}${2}"+takt.Redacted)
+	return credentials.ReplaceAllString(value.HidePassword(s), "${1}${2}"+takt.Redacted)
 }
 
 // Redacter is a flag value with a part that is never shown, whatever its content.
 type Redacter interface{ Redact(value string) string }
 
 // Hidden is the value of a flag as a shown command line has it, without secrets.
-func Hidden(f any, value string) string {
+func Hidden(f any, text string) string {
 	if f, ok := f.(Redacter); ok {
-		return f.Redact(value)
+		return f.Redact(text)
 	}
-	return HidePassword(value)
+	return value.HidePassword(text)
 }

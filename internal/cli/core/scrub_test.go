@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -113,7 +114,7 @@ func TestHidePassword(t *testing.T) {
 		"http://[::1]:8080/?to=joe@host":            "http://[::1]:8080/?to=joe@host",
 		"http://host/@joe":                          "http://host/@joe",
 	} {
-		if got := HidePassword(text); got != want {
+		if got := value.HidePassword(text); got != want {
 			t.Errorf("%s becomes %s, want %s", text, got, want)
 		}
 	}

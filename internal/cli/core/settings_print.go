@@ -92,7 +92,7 @@ func (s *Settings) of(f *pflag.Flag) (list []Setting) {
 }
 
 func newRow(f *pflag.Flag, s Setting) SettingRow {
-	r := SettingRow{Name: s.Name, Value: HidePassword(s.Value), Origin: s.Origin.Kind, At: s.Origin.at}
+	r := SettingRow{Name: s.Name, Value: value.HidePassword(s.Value), Origin: s.Origin.Kind, At: s.Origin.at}
 	if s.Origin.Kind != fromDefault && HoldsSecret(f) {
 		r.Value = takt.Redacted
 	}

@@ -65,7 +65,7 @@ func (s *Storing) Address(env core.Env) (string, error) {
 	}
 	u, err := url.Parse(where)
 	if err != nil {
-		return core.HidePassword(where), nil
+		return value.HidePassword(where), nil
 	}
 	if u.User != nil {
 		u.User = url.User(u.User.Username())

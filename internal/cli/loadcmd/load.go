@@ -24,6 +24,7 @@ import (
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -385,12 +386,15 @@ func (l *load) broken(ctx context.Context, err error) error {
 	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
 		return core.ExitWith(core.ExitUsage, err)
 	}
+	if errors.As(err, new(*program.Misuse)) {
+		return core.ExitWith(core.ExitUsage, l.clean(err))
+	}
 	return l.clean(err)
 }
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	s := reach(l.identify(l.trust(core.HidePassword(l.scrub.Replace(err.Error())))))
+	s := reach(l.identify(l.trust(value.HidePassword(l.scrub.Replace(err.Error())))))
 	var fault *value.Fault
 	switch {
 	case s == err.Error():
@@ -446,7 +450,7 @@ func (l *load) words() []string {
 		}
 	}
 	for i, w := range words {
-		words[i] = core.HidePassword(w)
+		words[i] = value.HidePassword(w)
 	}
 	return words
 }

@@ -108,7 +108,7 @@ func row(p *program.Program) driver.Row {
 	return driver.Row{
 		Use:   p.Path + " [flags] [ARG...]",
 		Short: "load by the program " + p.Path,
-		Kind:  "bench",
+		Kind:  program.Kind,
 		New: func(io.Reader) driver.Load {
 			o := &options{program: p}
 			return driver.Load{Options: o, Run: o.run}
@@ -166,13 +166,10 @@ type typed struct {
 func (t typed) Type() string { return t.name }
 func (typed) Repeats()       {}
 
-// closedWorkers is the number of workers of a closed loop without --connections.
-const closedWorkers = 10
-
 func (o *options) Shape(e *engine.Options) {
 	e.End()
 	if e.Closed() && e.Connections == 0 {
-		e.Connections = closedWorkers
+		e.Connections = program.DefaultWorkers
 	}
 }
 
@@ -198,7 +195,7 @@ func (o *options) load() program.Load {
 }
 
 // Variables are the flags that were given, and the arguments of the program. A default is not among them:
-// the new one of two programs that are compared may have a flag more. The first argument is where the target is, in
+// of two compared programs, the newer one may have another flag. The first argument is where the target is, in
 // which the sides of a comparison may differ.
 func (o *options) Variables() map[string]any {
 	v := map[string]any{"name": o.program.Hello.Name}
@@ -208,7 +205,7 @@ func (o *options) Variables() map[string]any {
 		case f.Bool && f.on != f.byDefault():
 			v[name] = f.on
 		case len(f.values) > 1:
-			v[name] = strings.Join(f.values, ",")
+			v[name] = value.HidePassword(strings.Join(f.values, ","))
 		case len(f.values) == 1:
 			v[name] = f.Value(f.values[0])
 		}
@@ -217,11 +214,11 @@ func (o *options) Variables() map[string]any {
 		u, err := url.Parse(arg)
 		switch {
 		case i > 0:
-			v[fmt.Sprintf("arg_%d", i+1)] = arg
+			v[fmt.Sprintf("arg_%d", i+1)] = value.HidePassword(arg)
 		case err == nil && u.Host != "":
 			v["scheme"], v["host"], v["path"] = u.Scheme, u.Host, u.Path
 		default:
-			v["host"] = arg
+			v["host"] = value.HidePassword(arg)
 		}
 	}
 	return v

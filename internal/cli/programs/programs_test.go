@@ -39,12 +39,13 @@ func TestMain(m *testing.M) {
 	fail := flag.Bool("fail", false, "fail each second operation")
 	flag.Duration("delay", time.Second, "of nothing")
 	flag.String("password", "", "of nobody")
+	flag.String("url", "", "of nothing")
 	bench.Main(func(args []string) (*takt.Driver, error) {
 		if len(args) > 0 && args[0] == "bad" {
 			return nil, errors.New("the argument is bad")
 		}
 		if len(args) > 0 && args[0] == "wrong" {
-			return nil, bench.Usage(errors.New("give an address"))
+			return nil, bench.Usage(errors.New(strings.Join(append([]string{"give an address, not"}, args[1:]...), " ")))
 		}
 		return load.Handler(func(_ context.Context, op *takt.Op, r *takt.Result) error {
 			time.Sleep(time.Millisecond)
@@ -107,6 +108,14 @@ func TestLoad(t *testing.T) {
 	code, _, said = takter(t, true, self(t), "--rate", "200/s", "-n", "10", "--no-store", "--progress", "none", "wrong")
 	if code != 2 || !strings.Contains(said, "takt: give an address") {
 		t.Errorf("%d: %s", code, said)
+	}
+	code, _, said = takter(t, true, self(t), "--rate", "200/s", "-n", "10", "--no-store", "--progress", "none", "wrong", "redis://u:hunter2secret@h")
+	if code != 2 || !strings.Contains(said, "not redis://u:xxxxx@h") {
+		t.Errorf("%d: %s", code, said)
+	}
+	_, out, _ = takter(t, true, self(t), "-n", "1", "--no-store", "--progress", "none", "-o", "json=-", "--url", "redis://u:hunter2secret%zz@h", "--url", "redis://u:hunter2secret@h", "redis://u:hunter2secret%zz@h", "u:hunter2secret@tcp(h)/db")
+	if !strings.Contains(out, `"arg_2": "u:xxxxx@tcp(h)/db"`) || !strings.Contains(out, `"url": "redis://u:xxxxx@h"`) || strings.Contains(out, "hunter2secret") {
+		t.Errorf("the report has a password: %s", out)
 	}
 }
 
@@ -194,7 +203,7 @@ func TestReserved(t *testing.T) {
 		t.Fatal("there is no command of the program")
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		own := f.Name == "fail" || f.Name == "delay" || f.Name == "password" || strings.HasPrefix(f.Name, "test.")
+		own := f.Name == "fail" || f.Name == "delay" || f.Name == "password" || f.Name == "url" || strings.HasPrefix(f.Name, "test.")
 		if clash := program.Clash(f.Name); own != (clash == nil) {
 			t.Errorf("--%s: %v", f.Name, clash)
 		}

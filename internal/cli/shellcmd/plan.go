@@ -89,7 +89,7 @@ func (k *confined) flags(depth int) {
 		k.argument(word, i, len(p.Positional))
 	}
 	for i := range k.words {
-		k.show(i, core.HidePassword(k.shown[i]))
+		k.show(i, value.HidePassword(k.shown[i]))
 	}
 	k.template(strings.Join(k.words, " "))
 	k.cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -185,7 +185,7 @@ func (k *confined) names(f *pflag.Flag, text string) string {
 			text = strings.TrimSuffix(text, n.Text) + safe
 		case value.Private:
 			if !k.rules.Own {
-				k.deny("--%s %s: %s", f.Name, core.HidePassword(text), n.Text)
+				k.deny("--%s %s: %s", f.Name, value.HidePassword(text), n.Text)
 			}
 		}
 	}
@@ -262,7 +262,7 @@ func (k *confined) allowed(target string) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || strings.Contains(u.Host, "{{") {
-		k.deny("the server cannot check %s against --allow-target; give a plain URL", core.HidePassword(target))
+		k.deny("the server cannot check %s against --allow-target; give a plain URL", value.HidePassword(target))
 		return
 	}
 	if host := u.Host; !k.rules.Allow(host) {

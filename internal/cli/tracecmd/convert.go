@@ -60,9 +60,9 @@ func (v *traceConvert) validate() (faults []error) {
 	u, err := url.Parse(v.base)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		faults = append(faults, value.Faultf("--base %q is not a URL of a server; use one such as http://127.0.0.1:8080", core.HidePassword(v.base)))
+		faults = append(faults, value.Faultf("--base %q is not a URL of a server; use one such as http://127.0.0.1:8080", value.HidePassword(v.base)))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		faults = append(faults, value.Faultf("--base %q has a path, but the paths come from the log; change them with --rewrite, as in '^=>/prefix'", core.HidePassword(v.base)))
+		faults = append(faults, value.Faultf("--base %q has a path, but the paths come from the log; change them with --rewrite, as in '^=>/prefix'", value.HidePassword(v.base)))
 	}
 	v.parsed = u
 	return faults

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/value"
 )
 
 // block runs the command against both targets in turn, pair by pair.
@@ -185,5 +186,5 @@ func (b *block) words(side string) []string {
 // sideFailed is the error of a failed run of base or head. said is its standard error.
 func sideFailed(name, url string, code int, said string) error {
 	why := strings.TrimPrefix(strings.TrimSpace(said), "takt: ")
-	return core.ExitWith(code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, core.HidePassword(url), code, why))
+	return core.ExitWith(code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, value.HidePassword(url), code, why))
 }

@@ -24,6 +24,8 @@ func (v *verifyCommand) checkSides(command []string) (faults []error) {
 			return nil
 		}
 		check = checkProgram
+	case len(command) > 0 && command[0] == "jms": // its last argument is a destination
+		return nil
 	case v.inProgram(command) || !slices.Contains(v.env.Args, "--"): // the program knows what its last argument may be; filters need no --
 		return nil
 	}
@@ -47,7 +49,7 @@ func (v *verifyCommand) meansPrograms(flags []string) bool {
 
 func checkProgram(side string) error {
 	if !program.Is(side) {
-		return fmt.Errorf("%s is not the path of a program, and the other side is one; write it as ./%s, or give both sides the same kind", core.HidePassword(side), side)
+		return fmt.Errorf("%s is not the path of a program, and the other side is one; write it as ./%s, or give both sides the same kind", value.HidePassword(side), side)
 	}
 	return program.Find(side)
 }
