@@ -155,7 +155,19 @@ func (c h2Case) start(t *testing.T, client h2Client, load h2Load) {
 	})
 }
 
+// netTries is how often a case runs with net/http's client until its counts are as expected: where the server
+// goes away, that client loses an answer now and then on a busy machine. takt's own client has one try.
+const netTries = 3
+
 func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
+	tries := 1
+	if client.net() {
+		tries = netTries
+	}
+	return c.try(t, client, load, tries)
+}
+
+func (c *h2Case) try(t *testing.T, client h2Client, load h2Load, tries int) *h2Run {
 	s := h2test.Start(t, c.script())
 	r := &h2Run{client: client, load: load, server: s, report: c.make(t, s, client, load)}
 	if r.report == nil {
@@ -174,7 +186,12 @@ func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
 	if ok := r.report.Counts.OK; ok > uint64(seen.Answered) {
 		t.Errorf("%d are ok, the server answered %d", ok, seen.Answered)
 	}
-	if fault := c.expects(client, load).judge(r.report); fault != "" {
+	fault := c.expects(client, load).judge(r.report)
+	if fault != "" && tries > 1 {
+		t.Logf("once more: %s", fault)
+		return c.try(t, client, load, tries-1)
+	}
+	if fault != "" {
 		t.Errorf("%s\nerrors %+v\nserver %d connections, %+v", fault, r.report.Errors, len(s.Conns()), seen)
 	}
 	if c.check != nil {
