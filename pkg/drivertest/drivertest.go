@@ -142,7 +142,7 @@ func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
 	w := watch(d)
 	var back recovery
 	if server != nil {
-		w.begun, back.over = server.begin, server.again.Load
+		w.begun, back.over, w.routes.ofRelay = server.begin, server.again.Load, server.leads
 		if d.Loop != nil {
 			server.begin() // the engine performs the operations, and its connections have no handshake
 		}

@@ -204,6 +204,18 @@ func TestConnectionsAreLeft(t *testing.T) {
 			return &takt.Driver{Worker: func(int) (takt.Worker, error) { return &lazy{addr: addr}, nil }}
 		}, want)
 	})
+	t.Run("behind a relay", func(t *testing.T) {
+		faults(t, Hanging, func(addr string) *takt.Driver {
+			return &takt.Driver{Worker: func(int) (takt.Worker, error) {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					return nil, err
+				}
+				k := &conn{c, shortTime, true}
+				return k, k.ask(t.Context(), &takt.Result{}) // the relay has dialed before it answers
+			}}
+		}, want)
+	})
 }
 
 // lazy dials in its first operation, and does not close its connection.
