@@ -41,7 +41,7 @@ const (
 	Hanging                  // the server accepts connections, and answers nothing
 	Down                     // nobody listens
 	Late                     // the server answers every operation, but only after the driver's timeout
-	Restarting               // the server works, ends all connections, refuses them for a while, and works again
+	Restarting               // the server works, ends all connections, resets new connections for a while, and works again
 )
 
 var targets = []Target{Good, Failing, Hanging, Down, Late, Restarting}

@@ -22,7 +22,7 @@ type relay struct {
 
 	once  sync.Once
 	bad   atomic.Bool // the first operation has begun
-	away  atomic.Bool // it refuses connections
+	away  atomic.Bool // it resets new connections
 	again atomic.Bool // it is back
 	all   sync.WaitGroup
 	mu    sync.Mutex
