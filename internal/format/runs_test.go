@@ -56,6 +56,17 @@ func TestRuns(t *testing.T) {
 	golden(t, filepath.Join("testdata", "runs"), b.String())
 }
 
+// The mean rate of all steps is no answer of takt capacity. Older versions of takt stored no other figure.
+func TestRateOfACapacity(t *testing.T) {
+	rate := func(names ...string) string {
+		r := stored.Run{Kind: stored.KindCapacity, Figures: stored.Figures{Names: names, Values: []float64{7, 40}[:len(names)]}}
+		return answer.RunCells(&r)[3]
+	}
+	if now, before := rate("rate", stored.MetricSustainable), rate("rate"); now != "40/s" || before != "-" {
+		t.Errorf("%s, and of an older takt %s", now, before)
+	}
+}
+
 func TestNoRuns(t *testing.T) {
 	var b strings.Builder
 	if err := answer.Runs(&b, nil); err != nil || b.String() != "there is no such run; takt stores every run unless it is told --no-store\n" {

@@ -12,7 +12,8 @@ import (
 
 // Connections returns where the connections lead that this process opened, over TCP and UDP, by a number
 // that only this connection has. Connections that it accepted are not among them, nor those to a port of
-// this host where nobody accepts connections any more: of these nobody knows which end was opened.
+// this host where nobody accepts connections any more: nobody knows which end of such a connection was
+// opened.
 func Connections() map[string]netip.AddrPort {
 	const dir = "/proc/self"
 	own, all := inodes(dir), sockets(dir, "tcp", "tcp6", "udp", "udp6")

@@ -41,7 +41,7 @@ const (
 	Hanging                  // the server accepts connections, and answers nothing
 	Down                     // nobody listens
 	Late                     // the server answers every operation, but only after the driver's timeout
-	Restarting               // the server works, ends all connections, refuses them for a while, and works again
+	Restarting               // the server works, ends all connections, resets new connections for a while, and works again
 )
 
 var targets = []Target{Good, Failing, Hanging, Down, Late, Restarting}
@@ -142,7 +142,7 @@ func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
 	w := watch(d)
 	var back recovery
 	if server != nil {
-		w.begun, back.over = server.begin, server.again.Load
+		w.begun, back.over, w.routes.ofRelay = server.begin, server.again.Load, server.leads
 		if d.Loop != nil {
 			server.begin() // the engine performs the operations, and its connections have no handshake
 		}

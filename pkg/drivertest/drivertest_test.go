@@ -143,9 +143,10 @@ func dial(addr string) *takt.Driver {
 	}}
 }
 
-// The relay makes all servers of one that is good.
+// The relay makes all servers of one that is good. One that restarts resets connections, and refuses none.
 func TestGoodDriverWithARelay(t *testing.T) {
-	Check(t, Expect{Bytes: true, Server: serve(t, Good), Timeout: shortTime, At: func(t *testing.T, addr string) *takt.Driver {
+	classes := []string{load.Reset, load.Ended, load.Timeout, "cancelled"}
+	Check(t, Expect{Bytes: true, Classes: classes, Server: serve(t, Good), Timeout: shortTime, At: func(t *testing.T, addr string) *takt.Driver {
 		return load.Workers(func(int) (load.Func, func() error, error) {
 			c, err := net.Dial("tcp", addr)
 			if err != nil {
@@ -202,6 +203,18 @@ func TestConnectionsAreLeft(t *testing.T) {
 	t.Run("dials in its first operation", func(t *testing.T) {
 		faults(t, Good, func(addr string) *takt.Driver {
 			return &takt.Driver{Worker: func(int) (takt.Worker, error) { return &lazy{addr: addr}, nil }}
+		}, want)
+	})
+	t.Run("behind a relay", func(t *testing.T) {
+		faults(t, Hanging, func(addr string) *takt.Driver {
+			return &takt.Driver{Worker: func(int) (takt.Worker, error) {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					return nil, err
+				}
+				k := &conn{c, shortTime, true}
+				return k, k.ask(t.Context(), &takt.Result{}) // the relay has dialed before it answers
+			}}
 		}, want)
 	})
 }

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,11 +22,12 @@ type relay struct {
 
 	once  sync.Once
 	bad   atomic.Bool // the first operation has begun
-	away  atomic.Bool // it refuses connections
+	away  atomic.Bool // it resets new connections
 	again atomic.Bool // it is back
 	all   sync.WaitGroup
 	mu    sync.Mutex
 	conns map[net.Conn]bool
+	ends  map[netip.AddrPort]bool // where the relay's own connections to the server lead
 }
 
 // When a server that restarts ends its connections, after the first operation, and how long it is away.
@@ -41,7 +43,7 @@ func relayTo(t *testing.T, server string, target Target, late time.Duration) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{target: target, server: server, late: late, l: l, conns: map[net.Conn]bool{}}
+	r := &relay{target: target, server: server, late: late, l: l, conns: map[net.Conn]bool{}, ends: map[netip.AddrPort]bool{}}
 	r.ctx, r.end = context.WithCancel(context.Background())
 	t.Cleanup(r.close)
 	if target == Down {
@@ -114,6 +116,21 @@ func (r *relay) add(c net.Conn) {
 	}
 }
 
+// reached notes where a connection of the relay leads.
+func (r *relay) reached(server net.Conn) {
+	to := server.RemoteAddr().(*net.TCPAddr).AddrPort()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends[netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())] = true
+}
+
+// leads reports whether a connection of the relay leads to an address.
+func (r *relay) leads(to netip.AddrPort) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends[to]
+}
+
 func (r *relay) remove(c net.Conn) {
 	c.Close()
 	r.mu.Lock()
@@ -144,6 +161,7 @@ func (r *relay) serve(client net.Conn) {
 		return
 	}
 	defer r.remove(server)
+	r.reached(server)
 	r.add(server)
 	r.all.Go(func() {
 		r.copy(server, client, func() time.Duration { return 0 })

@@ -48,8 +48,9 @@ type Settlement struct {
 // Worker performs one operation at a time.
 type Worker interface {
 	// Do performs op and fills r, which is reset. ctx ends after the drain, not at the first
-	// signal. Timeouts are the driver's task, and so is the connection after one: if the worker
-	// keeps it, the late answer counts for a later operation. load.Workers closes it by itself.
+	// signal. Timeouts are the driver's task. The driver must also close the connection after a
+	// timeout: if the worker keeps it, the late answer counts for a later operation. load.Workers
+	// closes it by itself.
 	Do(ctx context.Context, op *Op, r *Result)
 	Close() error
 }
