@@ -16,7 +16,7 @@ import (
 // Limits of one answer. The client reads an answer whole, and some servers never end one: without
 // a limit such a server filled 8 GiB of memory in 30 s.
 const (
-	MaxAnswer = 256 << 20 // bytes; a report with 1200 intervals is about 10 MB
+	MaxAnswer = 256 << 20 // bytes; a report with 1200 intervals has up to 23 MB: see audit.MaxDocument
 	maxError  = 1 << 20   // bytes of an answer with an error
 	maxReason = 500       // characters of a reason that a person sees
 )
@@ -27,7 +27,7 @@ type bounded struct {
 	most int64 // bytes
 }
 
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,9 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer.Body = http.MaxBytesReader(nil, answer.Body, most)
 	return answer, nil
 }
+
+// Limit sets the largest size of an answer in bytes before the first request. It is MaxAnswer otherwise.
+func (c *Cluster) Limit(most int64) { c.answers.most = most }
 
 // stay refuses redirects. A cluster sends none. Another server could send the credentials to another
 // port, or from HTTPS to HTTP, and make a GET without its query of a search.

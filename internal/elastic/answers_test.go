@@ -26,7 +26,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, status = range []int{200, 503} {
-		c := http.Client{Transport: bounded{http.DefaultTransport, 10_000}}
+		c := http.Client{Transport: &bounded{http.DefaultTransport, 10_000}}
 		answer, err := c.Get(server.URL)
 		if err != nil {
 			t.Fatal(err)
