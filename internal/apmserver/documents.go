@@ -1,6 +1,7 @@
 package apmserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,8 +142,10 @@ func (d *Documents) fault(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case client.IsStatusCode(err, http.StatusUnauthorized), client.IsStatusCode(err, http.StatusForbidden):
-		return fmt.Errorf("the cluster at %s: %w; give a user that may read and delete in %s", d.cluster.Where, err, strings.Join(indices(), ","))
 	}
-	return fmt.Errorf("the cluster at %s: %w; is it running, and is the URL right?", d.cluster.Where, err)
+	said, hint := d.cluster.Said(err)
+	if client.IsStatusCode(err, http.StatusUnauthorized) || client.IsStatusCode(err, http.StatusForbidden) {
+		hint = "give a user that may read and delete in " + strings.Join(indices(), ",")
+	}
+	return fmt.Errorf("the cluster at %s: %w; %s", d.cluster.Where, said, cmp.Or(hint, "is it running, and is the URL right?"))
 }

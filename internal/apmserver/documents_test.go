@@ -121,6 +121,31 @@ func TestDocumentFaults(t *testing.T) {
 	}
 }
 
+// An error of the cluster is short, of one line and without credentials, also if a proxy repeats them.
+func TestDocumentFaultsArePlain(t *testing.T) {
+	for status, want := range map[int]string{302: "it leads to another address", 401: "give a user that may read", 502: "is it running"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"status":%d,"error":{"type":"x","reason":"%s of s3cret\n\u001b[2J%s"}}`, status, r.Header.Get("Authorization"), strings.Repeat("long ", 1<<16))
+		}))
+		d, err := OpenDocuments(Output{URL: server.URL, User: "u", Password: "s3cret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.Count(t.Context())
+		if err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "xxxxx") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %.1000q", status, fmt.Sprint(err))
+		}
+		for _, no := range []string{"s3cret", "dTpzM2NyZXQ=", "\n", "\x1b"} {
+			if strings.Contains(fmt.Sprint(err), no) {
+				t.Errorf("%d: %q in %.1000q", status, no, fmt.Sprint(err))
+			}
+		}
+		d.Close()
+		server.Close()
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // As apm-server 7.17 gives its counters, and libbeat.

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// The limits of input. A report with 1200 intervals has about 10 MiB and 20 000 values; a
-// value of one byte takes up to 140 in memory.
+// The limits of input. A report with 1200 intervals has 2 to 3 MB at 1000/s, 6 to 11 MB at 10 000/s, 12 to
+// 23 MB at 100 000/s, and 20 000 values; a value of one byte takes up to 140 in memory.
 const (
 	MaxDocument = 64 << 20 // largest size of one report in bytes
 	maxFile     = 1 << 30  // largest size of all reports of a file in bytes

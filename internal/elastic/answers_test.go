@@ -2,9 +2,11 @@ package elastic
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -24,7 +26,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, status = range []int{200, 503} {
-		c := http.Client{Transport: bounded{http.DefaultTransport, 10_000}}
+		c := http.Client{Transport: &bounded{http.DefaultTransport, 10_000}}
 		answer, err := c.Get(server.URL)
 		if err != nil {
 			t.Fatal(err)
@@ -43,10 +45,14 @@ func TestSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := c.Said(&client.Error{Status: 400, Details: &client.ErrorDetails{
+		refused, hint := c.Said(&client.Error{Status: 400, Details: &client.ErrorDetails{
 			Type:   "s3cret",
 			Reason: "Basic dTpzM2NyZXQ= ApiKey aWQ6czNjcmV0\n\x1b[2J" + strings.Repeat("ü", 1<<20),
-		}}).Error()
+		}})
+		if hint != "" {
+			t.Errorf("the hint %q", hint)
+		}
+		said := refused.Error()
 		secrets := []string{"s3cret", "dTpzM2NyZXQ="}
 		if o.APIKey != "" {
 			secrets = []string{o.APIKey}
@@ -61,7 +67,32 @@ func TestSaid(t *testing.T) {
 		}
 		c.Close()
 	}
-	if e := (&client.Error{Status: 503}); (&Cluster{}).Said(e) != e {
-		t.Error("an error without details is another one")
+}
+
+// What the client says of other answers, and what to do.
+func TestSaidOfOtherAnswers(t *testing.T) {
+	c, err := Connect("elasticsearch://u:s3cret@h", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	refused := errors.New("connection refused")
+	for _, test := range []struct {
+		err        error
+		said, hint string
+	}{
+		{&client.Error{Status: 503}, "elastic: Error 503 (Service Unavailable)", ""},
+		{&client.Error{Status: 307}, "elastic: Error 307 (Temporary Redirect)", "it leads to another address"},
+		{fmt.Errorf("reading: %w", &http.MaxBytesError{Limit: MaxAnswer}), "its answer has more than 256 MiB", "is the URL right?"},
+		{&url.Error{Op: "Get", URL: "http://u:s3cret@h", Err: refused}, "connection refused", "is it running"},
+		{fmt.Errorf("malformed answer s3cret\n\x1b: %w", refused), "malformed answer xxxxx  : connection refused", "is it running"},
+	} {
+		said, hint := c.Said(test.err)
+		if said.Error() != test.said || !strings.HasPrefix(hint, test.hint) || (hint == "") != (test.hint == "") {
+			t.Errorf("%v: %v; %s", test.err, said, hint)
+		}
+		if errors.Is(test.err, refused) && !errors.Is(said, refused) {
+			t.Errorf("%v loses its cause", test.err)
+		}
 	}
 }

@@ -32,6 +32,7 @@ type Cluster struct {
 	Address   string // HTTP URL without a path
 	Path      string // path of the URL, without slashes around it
 	transport *http.Transport
+	answers   *bounded
 	secrets   []string       // texts that no error may show
 	client    unsafe.Pointer // *client.Client: see API
 }
@@ -75,9 +76,9 @@ func Connect(where string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Where: u.String(), Address: address(u), Path: path, transport: transport, secrets: secretsOf(o)}
+	c := &Cluster{Where: u.String(), Address: address(u), Path: path, transport: transport, answers: &bounded{transport, MaxAnswer}, secrets: secretsOf(o)}
 	options := []client.ClientOptionFunc{
-		client.SetURL(c.Address), client.SetHttpClient(&http.Client{Transport: bounded{transport, MaxAnswer}, CheckRedirect: stay}),
+		client.SetURL(c.Address), client.SetHttpClient(&http.Client{Transport: c.answers, CheckRedirect: stay}),
 		client.SetSniff(false), client.SetHealthcheck(false), // the addresses from a cluster may be unreachable from here
 	}
 	switch {

@@ -29,7 +29,7 @@ const (
 	silence   = time.Minute     // between two lines of a run, which come once a second
 	endTime   = 5 * time.Second // for its end, after it was asked
 	headStart = 5 * time.Millisecond
-	maxLine   = 128 << 20 // bytes; a report of 1200 seconds has some 20 MB
+	maxLine   = 128 << 20 // bytes; a report with 1200 intervals has up to 23 MB: see audit.MaxDocument
 	maxSaid   = 1 << 20   // bytes of standard error that takt passes on
 )
 

@@ -198,6 +198,7 @@ func (s *Server) notice(err error) answer {
 		a.status = http.StatusBadRequest
 	case errors.Is(err, fault.ErrNotFound):
 		a.status = http.StatusNotFound
+		n.Hint = "A run that ended just now may not be in the store yet: load the page again. If its report waits for the store, takt store sync sends it."
 	case errors.Is(err, context.DeadlineExceeded):
 		n.Hint = "The store does not answer in time: another process may have locked it, or its disk or cluster is slow. Load the page again."
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -313,7 +314,8 @@ func TestSplitFilters(t *testing.T) {
 	}
 }
 
-// A store that does not answer keeps nobody from the runs in progress.
+// A store that does not answer keeps nobody from the runs in progress, also while pages of runs that have
+// just ended lead to it.
 func TestLiveWhileTheStoreHangs(t *testing.T) {
 	hung, entered := make(chan struct{}), make(chan struct{}, maxPages)
 	source := empty()
@@ -321,6 +323,13 @@ func TestLiveWhileTheStoreHangs(t *testing.T) {
 		entered <- struct{}{}
 		<-hung
 		return nil, false, nil
+	}
+	source.Report = func(ctx context.Context, _ string) (*takt.Report, error) {
+		select {
+		case <-hung:
+		case <-ctx.Done():
+		}
+		return nil, errors.New("the store does not answer")
 	}
 	s := serve(t, Options{Listen: "127.0.0.1:0"}, source, nil)
 	var lists sync.WaitGroup
@@ -332,7 +341,35 @@ func TestLiveWhileTheStoreHangs(t *testing.T) {
 	for range maxPages {
 		<-entered
 	}
+	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for i := range maxPages + 1 {
+		if status, h, text := ask(t, stays, "GET", fmt.Sprintf("%slive?id=a%%252F%d", s.Address(), i)); status != http.StatusSeeOther || h.Get("Location") != fmt.Sprintf("/run?id=a%%2F%d", i) {
+			t.Fatalf("a run that has ended: status %d to %q: %.300s", status, h.Get("Location"), text)
+		}
+	}
 	if status, _, text := ask(t, http.DefaultClient, "GET", s.Address()+"live"); status != 200 || !strings.Contains(text, "Nothing runs now") {
 		t.Errorf("status %d: %.300s", status, text)
+	}
+}
+
+// A run that has ended leads to the store, whose page says what is wrong with it.
+func TestEndedWithoutReport(t *testing.T) {
+	source := empty()
+	var cause error
+	source.Report = func(context.Context, string) (*takt.Report, error) { return nil, cause }
+	s := serve(t, Options{Listen: "127.0.0.1:0"}, source, nil)
+	for _, c := range []struct {
+		cause  error
+		status int
+		hint   bool
+	}{
+		{&fault.Error{Kind: fault.ErrNotFound, Store: "a"}, 404, true},
+		{&fault.Error{Kind: fault.ErrUnreachable, Store: "http://h", Cause: context.DeadlineExceeded, Hint: "it does not answer"}, 503, false},
+		{&fault.Error{Kind: fault.ErrCorrupt, Store: "runs.db"}, 503, false},
+	} {
+		cause = c.cause
+		if status, _, text := ask(t, http.DefaultClient, "GET", s.Address()+"live?id=a"); status != c.status || !strings.Contains(text, c.cause.Error()) || strings.Contains(text, "takt store sync") != c.hint {
+			t.Errorf("%v: status %d: %s", c.cause, status, text[strings.Index(text, "<body")+1:])
+		}
 	}
 }

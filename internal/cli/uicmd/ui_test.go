@@ -188,8 +188,8 @@ func TestPages(t *testing.T) {
 		{"history?q=branch%3Dnone", 200, []string{"no run matches", "--git"}},
 		{"live", 200, []string{"Nothing runs now"}},
 		{"live?id=RUN005", 200, []string{"RUN005"}}, // it has ended, and is in the store
-		{"live?id=nobody", 404, []string{"does not go on"}},
-		{"live?id=../../runs", 404, []string{"does not go on"}},
+		{"live?id=nobody", 404, []string{"there is no run nobody", "takt store sync"}},
+		{"live?id=../../runs", 404, []string{"there is no file ../../runs, and no run either"}},
 		{"live?id=%25zz", 400, []string{"is not the name of a run"}},
 		{"nowhere", 404, []string{"there is no such page"}},
 		{"%2e%2e/etc/passwd", 404, []string{"there is no such page"}},

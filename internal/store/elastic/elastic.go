@@ -5,8 +5,8 @@ package elastic
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
-	"slices"
 
 	client "github.com/olivere/elastic/v7"
 
@@ -30,7 +30,7 @@ type Store struct {
 const (
 	bulkBytes = 8 << 20
 	bulkCount = 1000
-	loadCount = 10 // a report with 1200 intervals is about 10 MB, and elastic.MaxAnswer is the limit of an answer
+	loadCount = 10 // reports; gzip and base64 together leave their size as it is: see elastic.MaxAnswer
 )
 
 // Save keeps the reports. They are listed once it returns. A cluster has no
@@ -98,30 +98,24 @@ func failed(item map[string]*client.BulkResponseItem) error {
 	return nil
 }
 
-// Load gives the reports whole, in the order of ids.
+// Load gives the reports whole, in the order of ids. It asks for fewer at once if their answer is too large.
 func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error) {
 	reports := make([]*takt.Report, 0, len(ids))
-	for some := range slices.Chunk(ids, loadCount) {
-		get := elastic.API(s.cluster).MultiGet()
-		for _, id := range some {
-			get.Add(client.NewMultiGetItem().Index(s.index).Id(id).FetchSource(client.NewFetchSourceContext(true).Include("report")))
+	for most := loadCount; len(reports) < len(ids); {
+		some := ids[len(reports):min(len(reports)+most, len(ids))]
+		found, err := s.documents(ctx, some)
+		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) && len(some) > 1 {
+			most = len(some) / 2
+			continue
 		}
-		answer, err := get.Do(ctx)
 		if err != nil {
 			return nil, s.fault(ctx, err)
 		}
-		if len(answer.Docs) != len(some) {
+		if len(found) != len(some) {
 			return nil, s.alien()
 		}
-		for i, found := range answer.Docs {
-			if !found.Found { // the document, or the index
-				return nil, &fault.Error{Kind: fault.ErrNotFound, Store: some[i]}
-			}
-			var d doc
-			if err := json.Unmarshal(found.Source, &d); err != nil {
-				return nil, s.damaged(found.Id, err)
-			}
-			r, err := document.Unpack(d.Report, s.cluster.Where)
+		for i, d := range found {
+			r, err := s.unpack(some[i], d)
 			if err != nil {
 				return nil, err
 			}
@@ -129,6 +123,31 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 		}
 	}
 	return reports, nil
+}
+
+// documents asks for the documents of the runs. Its error is the client's.
+func (s *Store) documents(ctx context.Context, ids []string) ([]*client.GetResult, error) {
+	get := elastic.API(s.cluster).MultiGet()
+	for _, id := range ids {
+		get.Add(client.NewMultiGetItem().Index(s.index).Id(id).FetchSource(client.NewFetchSourceContext(true).Include("report")))
+	}
+	answer, err := get.Do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Docs, nil
+}
+
+// unpack is the report of a document.
+func (s *Store) unpack(id string, found *client.GetResult) (*takt.Report, error) {
+	if !found.Found { // the document, or the index
+		return nil, &fault.Error{Kind: fault.ErrNotFound, Store: id}
+	}
+	var d doc
+	if err := json.Unmarshal(found.Source, &d); err != nil {
+		return nil, s.damaged(found.Id, err)
+	}
+	return document.Unpack(d.Report, s.cluster.Where)
 }
 
 // Delete forgets the runs.

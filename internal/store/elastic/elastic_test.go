@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -12,12 +13,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -151,6 +154,64 @@ func TestAnswerIsTooLarge(t *testing.T) {
 	err := s.fault(t.Context(), &http.MaxBytesError{Limit: elastic.MaxAnswer})
 	if wrong(t, "an endless answer", s, err, fault.ErrUnreachable); !strings.Contains(err.Error(), "more than 256 MiB") {
 		t.Error(err)
+	}
+}
+
+// Reports whose answer is too large come in several answers, in their order.
+func TestLoadAsksForFewer(t *testing.T) {
+	var asked []int
+	const most = 4 // documents of the largest answer
+	one := func(id string) string {
+		all, err := document.Pack(&takt.Report{SchemaVersion: takt.SchemaVersion, ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(all[0].Gzip)
+		return fmt.Sprintf(`{"_id":%q,"found":true,"_source":{"report":%s},"x":%q}`, id, text, strings.Repeat("x", 100_000))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Docs []struct {
+				ID string `json:"_id"`
+			} `json:"docs"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		asked = append(asked, len(q.Docs))
+		var docs []string
+		for _, d := range q.Docs {
+			docs = append(docs, one(d.ID))
+		}
+		fmt.Fprintf(w, `{"docs":[%s]}`, strings.Join(docs, ","))
+	}))
+	defer server.Close()
+	load := func(limit int64) ([]*takt.Report, error) {
+		asked = nil
+		s, err := Open(server.URL, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		s.cluster.Limit(limit)
+		var ids []string
+		for i := range 12 {
+			ids = append(ids, fmt.Sprint("r", i))
+		}
+		return s.Load(t.Context(), ids...)
+	}
+	reports, err := load((most + 1) * 100_000)
+	if err != nil || len(reports) != 12 {
+		t.Fatalf("%d reports, %v", len(reports), err)
+	}
+	for i, r := range reports {
+		if r.ID != fmt.Sprint("r", i) {
+			t.Errorf("report %d is %s", i, r.ID)
+		}
+	}
+	if want := []int{10, 5, 2, 2, 2, 2, 2, 2}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %d reports, want %d", asked, want)
+	}
+	if _, err := load(50_000); !errors.Is(err, fault.ErrUnreachable) || !slices.Equal(asked, []int{10, 5, 2, 1}) {
+		t.Errorf("one report that is too large: %v after %d", err, asked)
 	}
 }
 

@@ -10,14 +10,11 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
-	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
 // fault says what an error of the client means. What ctx ended is the error of ctx too.
 func (s *Store) fault(ctx context.Context, err error) error {
-	var e *client.Error
-	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return nil
@@ -27,13 +24,12 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return fmt.Errorf("%s: %w", s.cluster.Where, ctx.Err())
 	case isAlien(err):
 		return s.alien()
-	case errors.As(err, &large):
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: fmt.Errorf("its answer has more than %d MiB", large.Limit>>20), Hint: "is the URL right?"}
-	case !errors.As(err, &e):
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: httpfault.Cause(err), Hint: "is it running, and is the URL right?"}
 	}
-	hint, kind := answered(e)
-	said := s.cluster.Said(e)
+	said, hint := s.cluster.Said(err)
+	kind := fault.ErrUnreachable
+	if e := (*client.Error)(nil); hint == "" && errors.As(err, &e) {
+		hint, kind = answered(e)
+	}
 	if kind == nil {
 		return fmt.Errorf("%s: %w", s.cluster.Where, said)
 	}
@@ -75,8 +71,6 @@ func answered(e *client.Error) (hint string, kind error) {
 		return "give TAKT_STORE_USER and TAKT_STORE_PASSWORD, or TAKT_STORE_API_KEY", fault.ErrUnreachable
 	case strings.Contains(reason, "index_not_found_exception"):
 		return "the cluster makes no indices by itself (action.auto_create_index); create this one, empty", fault.ErrUnreachable
-	case e.Status >= 300 && e.Status < 400:
-		return "it leads to another address; give that one, if it is a cluster's", fault.ErrUnreachable
 	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed:
 		return "is it an Elasticsearch from 7.8 on, or an OpenSearch?", fault.ErrUnreachable
 	case e.Status == http.StatusTooManyRequests, e.Status >= 500:

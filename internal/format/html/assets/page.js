@@ -233,7 +233,7 @@
     try {
       if (!paused && !document.hidden && tip.hidden && !$(".save:focus, summary:focus, .scroll:focus", main)) {
         const answer = await fetch(location.href, { cache: "no-store" });
-        if (answer.redirected) return location.replace(answer.url);
+        if (answer.redirected && answer.ok) return location.replace(answer.url); // the run has ended, and the store has it
         replace(await answer.text());
       }
     } catch { say("The server does not answer."); }
