@@ -11,6 +11,7 @@ import (
 	client "github.com/olivere/elastic/v7"
 
 	"github.com/taktload/takt/internal/httpfault"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Limits of one answer. The client reads an answer whole, and some servers never end one: without
@@ -97,7 +98,7 @@ func (e *plainError) Unwrap() error { return e.cause }
 
 func (c *Cluster) plain(text string) string {
 	for _, secret := range c.secrets {
-		text = strings.ReplaceAll(text, secret, "xxxxx")
+		text = strings.ReplaceAll(text, secret, takt.Redacted)
 	}
 	characters := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

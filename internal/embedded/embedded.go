@@ -8,6 +8,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// Kind is Report.Kind of the runs of such programs.
+const Kind = "bench"
+
 // Reword replaces advice about takt's flags with advice for a program.
 func Reword(list []takt.Warning) {
 	for i := range list {

@@ -49,7 +49,7 @@ func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
 		return nil, err
 	}
 	r, err := engine.Run(ctx, engine.Plan{
-		Options: p.Options, Kind: "bench", Source: source, Driver: p.Driver, NewWaiter: p.waiter(ctx),
+		Options: p.Options, Kind: embedded.Kind, Source: source, Driver: p.Driver, NewWaiter: p.waiter(ctx),
 		OnInterval: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
 	})
 	if err != nil {

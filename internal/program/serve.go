@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/store/document"
@@ -134,7 +135,7 @@ func (s *server) make(l Load) (*takt.Report, error) {
 	var failures []takt.ErrorClass
 	o.StartAt = engine.StartAt{} // takt says when to start
 	plan := engine.Plan{
-		Options: o, Kind: Kind, Source: source, Driver: d, Abort: s.abort, Keep: engine.KeepCollector, Meet: s.meet,
+		Options: o, Kind: embedded.Kind, Source: source, Driver: d, Abort: s.abort, Keep: engine.KeepCollector, Meet: s.meet,
 		OnErrors: func(list []takt.ErrorClass) { failures = list },
 		OnInterval: func(iv takt.Interval) {
 			_ = s.say(reply{Second: &live.Snapshot{Interval: iv, Errors: failures}}) // takt notices that the seconds end

@@ -7,9 +7,6 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// Kind is the kind of the reports of programs.
-const Kind = "bench"
-
 // DefaultWorkers is the number of workers of a closed loop without --connections.
 const DefaultWorkers = 10
 

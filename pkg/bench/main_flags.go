@@ -106,7 +106,7 @@ func (m *mainProgram) environment(fs *pflag.FlagSet) error {
 	for _, text := range value.Misspelt(m.environ, known) {
 		fmt.Fprintf(m.stderr, "%s: warning: %s\n", m.name, text)
 	}
-	if _, variable := value.InEnvironment("config", m.getenv); m.getenv(variable) != "" {
+	if path, variable := value.InEnvironment("config", m.getenv); path != "" {
 		fmt.Fprintf(m.stderr, "%[1]s: warning: %[2]s is not read here; takt ./%[1]s reads the file\n", m.name, variable)
 	}
 	return errors.Join(faults...)
@@ -126,9 +126,12 @@ func (s *mainSettings) validate() error {
 		s.engine.Connections = program.DefaultWorkers
 	}
 	faults := s.engine.Validate()
-	for name, n := range map[string]int{"connections": s.engine.Connections, "max-in-flight": s.engine.MaxInFlight} {
-		if n > load.MaxWorkers {
-			faults = append(faults, fmt.Errorf("--%s is %d; give at most %d", name, n, load.MaxWorkers))
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"connections", s.engine.Connections}, {"max-in-flight", s.engine.MaxInFlight}} {
+		if f.n > load.MaxWorkers {
+			faults = append(faults, fmt.Errorf("--%s is %d; give at most %d", f.name, f.n, load.MaxWorkers))
 		}
 	}
 	for _, l := range s.labels {

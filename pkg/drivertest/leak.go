@@ -47,7 +47,7 @@ func leak(t failer, left func() string) {
 	t.Errorf("goroutines that the driver started run after it was closed; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are (number of goroutines @ where):\n%s", left())
 }
 
-// connections are those that this process opened, by their numbers.
+// connections are what this process opened, by their numbers.
 type connections map[string]netip.AddrPort
 
 func openConnections() connections { return process.Connections() }

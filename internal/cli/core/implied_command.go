@@ -38,6 +38,10 @@ func IsURL(word string) bool {
 // rule which words must be allowed targets.
 func IsTarget(word string) bool { return strings.Contains(word, "://") || http.IsHostPort(word) }
 
+// LoadsTargets reports whether the arguments of a load command, or of the commands of a group, are targets.
+// Those of takt jms are queues and topics.
+func LoadsTargets(command string) bool { return command != "jms" }
+
 // foreignCommands are commands of other load generators that send HTTP requests.
 func foreignCommands() map[string]string {
 	return map[string]string{"attack": "http", "load": "http", "bench": "http", "run": "http", "cloud": "http"}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
@@ -108,7 +109,7 @@ func row(p *program.Program) driver.Row {
 	return driver.Row{
 		Use:   p.Path + " [flags] [ARG...]",
 		Short: "load by the program " + p.Path,
-		Kind:  program.Kind,
+		Kind:  embedded.Kind,
 		New: func(io.Reader) driver.Load {
 			o := &options{program: p}
 			return driver.Load{Options: o, Run: o.run}

@@ -250,7 +250,7 @@ func (k *confined) argument(word string, i, of int) {
 				k.deny("%s: %v", one, err)
 			}
 		}
-	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
+	case k.rules.Allow != nil && core.LoadsTargets(k.cmd.Parent().Name()):
 		k.allowed(word)
 	}
 }

@@ -24,7 +24,7 @@ func (v *verifyCommand) checkSides(command []string) (faults []error) {
 			return nil
 		}
 		check = checkProgram
-	case len(command) > 0 && command[0] == "jms": // its last argument is a destination
+	case len(command) > 0 && !core.LoadsTargets(command[0]):
 		return nil
 	case v.inProgram(command) || !slices.Contains(v.env.Args, "--"): // the program knows what its last argument may be; filters need no --
 		return nil
