@@ -188,7 +188,7 @@ func TestRealBrokerRestart(t *testing.T) {
 	go func() {
 		kept <- b.run(t, strings.Fields("producer --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s "+more+queue)...)
 	}()
-	s := b.run(t, append(strings.Fields("client --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s RECEIVED"),
+	s := b.run(t, append(strings.Fields("client --persistent --rate "+rate+" --duration 15s --max-pending 50 --drain 120s "+more+"RECEIVED"),
 		"--fault", "../../scripts/servers restart "+b.name+"@3s")...)
 	r := s.good(t)
 	if len(r.Outages) == 0 || r.Outages[0].To == nil || r.Extra["lost"] != 0.0 {

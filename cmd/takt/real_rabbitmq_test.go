@@ -66,7 +66,7 @@ func TestRealBrokerLedger(t *testing.T) {
 	}
 	other := make(chan said, 1)
 	go func() {
-		other <- b.run(t, strings.Fields("producer --rate 100/s --duration 6s SHARED."+queue)...)
+		other <- b.run(t, strings.Fields("producer --rate 100/s --duration 38s SHARED."+queue)...)
 	}()
 	shared := b.run(t, strings.Fields("producer --rate 100/s --duration 3s --strict --management "+b.management+" SHARED."+queue)...)
 	(<-other).good(t)
