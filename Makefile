@@ -21,7 +21,7 @@ build: ## build bin/takt, static
 demo: build ## takt http against takt's own freezing target: response beside service time
 	@scripts/demo $(BIN)
 
-test: ## all tests that need Go only; -race where things happen at once (about 3 minutes)
+test: ## all tests that need Go only; -race where things happen at once (3 to 9 minutes on two cores)
 	@scripts/test
 
 test-real: ## takt against the clock, and one suite for each protocol, store, client, web server and cluster, against real servers that scripts/servers fetches and starts (at most 14 minutes)
