@@ -270,16 +270,19 @@ func (s *supervisor) step() bool {
 // at is now, but at least 0: before the instant of --start-at now is negative.
 func (s *supervisor) at() time.Duration { return max(0, s.now()) }
 
-// listEnded ends the window when the list of operations ends: at once if the list is shorter
-// than the schedule, else at the schedule's end, which is known only now.
+// listEnded ends the window where the list of operations says that it ended, or now if the list
+// does not know.
 func (s *supervisor) listEnded() {
 	feed, ok := s.plan.Source.(Feed)
-	switch {
-	case !ok:
-	case feed.EndedEarly():
-		s.finish(s.at())
-	case feed.End() >= 0 && (s.end < 0 || feed.End() < s.end):
-		s.finish(feed.End())
+	if !ok || s.plan.Closed() {
+		return
+	}
+	end := feed.End()
+	if end < 0 {
+		end = s.at()
+	}
+	if s.end < 0 || end < s.end {
+		s.finish(end)
 	}
 }
 

@@ -76,11 +76,14 @@ func (f *flow) begin() {
 }
 
 // Feed is a Source that receives its operations during the run. Its Next never waits: without
-// an operation it returns false, Starved returns true, and the engine asks again.
+// an operation it returns false, Starved returns true, and the engine asks again. When the
+// operations have ended before the schedule, End is the instant at which the next operation would
+// have been due: n operations at a rate then have the window n ÷ rate, however late it shows that
+// there are no more.
 type Feed interface {
 	takt.Source
 	Starved() bool    // why the last Next returned false: true for not yet, false for never
-	EndedEarly() bool // the feed ended before the schedule
+	EndedEarly() bool // the operations ended before the schedule
 	Err() error       // the error that ended the feed, or nil
 }
 

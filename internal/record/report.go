@@ -103,13 +103,20 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 	if e.Closed { // operations sent within the window count even if they ended after it
 		achieved = r.total.Counts.OK + r.total.Counts.Failed
 	} else {
-		achieved -= min(achieved, e.Settlement.Unwritten)
+		achieved -= min(achieved, e.late(r.total.Counts))
 	}
 	rep.Rate.Achieved = perSecond(achieved)
 	if !e.Closed && !e.ReceiveOnly {
 		intended := perSecond(e.Scheduled)
 		rep.Rate.Intended = &intended
 	}
+}
+
+// late is how many operations count as sent within the window, and were written and ended after it.
+// Clients write in order, so those that never ended, and count as sent nowhere, were the last.
+func (e End) late(n takt.Counts) uint64 {
+	open := n.Sent - n.OK - n.Failed
+	return e.Settlement.Unwritten - min(e.Settlement.Unwritten, open)
 }
 
 // receiveOnly sets the counts of a run without operations of its own: scheduled = received +

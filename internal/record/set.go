@@ -162,8 +162,8 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
-			s.timeline.at(e.Sent).ended += n
-		case e.Sent <= window:
+			s.timeline.at(e.Sent - e.input()).ended += n
+		case e.Sent-e.input() <= window: // waiting for the list is no lateness
 			s.Achieved += n
 		}
 		if failed {

@@ -27,17 +27,20 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// What a client never wrote was not achieved, and the verdict sees that rate; a closed loop has
-// no rate to achieve.
+// What a client wrote after the window was not achieved, and the verdict sees that rate; what never
+// ended counts once. A closed loop has no rate to achieve.
 func TestUnwritten(t *testing.T) {
 	for _, c := range []struct {
-		closed    bool
-		unwritten uint64
-		achieved  float64
-	}{{false, 0, 2}, {false, 1, 1}, {false, 9, 0}, {true, 1, 2}} {
+		closed          bool
+		unwritten, open uint64
+		achieved        float64
+	}{{false, 0, 0, 2}, {false, 1, 0, 1}, {false, 9, 0, 0}, {true, 1, 0, 2}, {false, 7, 7, 2}, {false, 8, 7, 1}, {false, 3, 7, 2}} {
 		r := New(Config{Window: time.Second})
 		for range 2 {
 			r.Sample(0, Event{Done: time.Second}, nil)
+		}
+		for range c.open {
+			r.Sample(0, Event{Done: time.Second, Outcome: UnfinishedSent}, nil)
 		}
 		rep := r.Report(End{Scheduled: 2, Closed: c.closed, Stop: time.Second, Settlement: takt.Settlement{Unwritten: c.unwritten}})
 		if rep.Rate.Achieved != c.achieved {

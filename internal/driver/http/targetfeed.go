@@ -207,6 +207,15 @@ func (s *targetSource) take() bool {
 // Starved implements engine.Feed.
 func (s *targetSource) Starved() bool { return s.starved }
 
+// End implements takt.Source. If the targets ended first, the end is when the first operation
+// without a target would be due.
+func (s *targetSource) End() time.Duration {
+	if s.ended && s.op.Due >= 0 {
+		return s.op.Due
+	}
+	return s.Source.End()
+}
+
 // EndedEarly reports whether the targets ended before the schedule did.
 func (s *targetSource) EndedEarly() bool { return s.ended }
 

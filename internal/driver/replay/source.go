@@ -201,15 +201,10 @@ func (s *source) End() time.Duration {
 	switch {
 	case s.full():
 		end = play.Behind(s.last, s.taken)
-		if s.end >= 0 {
-			end = min(end, s.end)
-		}
-	case s.end >= 0:
-		end = s.end
 	case s.o.Seed.Tail && end >= 0: // lines may come later than they are due
 		end = max(end, s.last+1)
 	}
-	return end
+	return play.Sooner(s.end, end)
 }
 
 // Starved implements engine.Feed.

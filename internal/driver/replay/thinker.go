@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -162,12 +163,12 @@ func (t *thinker) End() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.source.end >= 0 || end < 0:
+	case end < 0, end == t.source.end:
 		return end
 	case t.has || t.waiting > 0:
-		return -1
+		return t.source.end
 	}
-	return max(end, t.latest+1)
+	return play.Sooner(t.source.end, max(end, t.latest+1))
 }
 
 // Starved implements engine.Feed.

@@ -116,7 +116,7 @@ func cards(r *takt.Report) (list []card) {
 	rate := card{"achieved", page.Rate(page.Round3(r.Rate.Achieved)), "closed loop"}
 	switch {
 	case r.Rate.Intended != nil:
-		rate.Note = "of " + page.Rate(page.Round3(*r.Rate.Intended)) + " intended"
+		rate.Note = "of " + page.Rate(page.Round3(text.Intended(r))) + " intended"
 	case r.Latency[takt.LatencyResponse].Count == 0:
 		rate.Note = "received"
 	}

@@ -150,10 +150,24 @@ func Subject(p *page.Page, r *takt.Report) {
 // measured is the length of the run.
 func measured(r *takt.Report) string {
 	s := page.Span(r.DurationS) + " measured"
+	if over := overAfter(r); over > 0 && over < mostOfRun*(r.WarmupS+r.DurationS) { // all were due at its begin
+		s = page.Span(r.DurationS) + " scheduled, over after " + page.Span(over)
+	}
 	if r.WarmupS > 0 {
 		s += " after " + page.Span(r.WarmupS) + " of warm-up"
 	}
 	return s
+}
+
+// mostOfRun is the part of a schedule after which a run counts as having lasted for all of it.
+const mostOfRun = 0.9
+
+// overAfter is when the run was over, in seconds since its start; 0: unknown.
+func overAfter(r *takt.Report) float64 {
+	if len(r.Intervals) == 0 {
+		return 0
+	}
+	return r.Intervals[len(r.Intervals)-1].T
 }
 
 // PartOf names the part of the load that a report is of, and the variables that chose it; "": the

@@ -67,9 +67,12 @@ func rates(r *takt.Report) string {
 	achieved := page.Rate(r.Rate.Achieved) + " achieved"
 	switch {
 	case r.Rate.Intended != nil:
-		asked := page.Rate(*r.Rate.Intended) + " intended"
+		asked := page.Rate(Intended(r)) + " intended"
 		if r.Schedule.Arrivals != "" {
 			asked += " (" + page.Clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
+		}
+		if due := page.Rate(*r.Rate.Intended); due != page.Rate(Intended(r)) {
+			asked += ", " + due + " due"
 		}
 		return asked + ", " + achieved + " (" + page.Percent(r.Rate.Achieved, *r.Rate.Intended) + ")" + inTime(r)
 	case sends(r):
@@ -79,6 +82,17 @@ func rates(r *takt.Report) string {
 	default:
 		return achieved
 	}
+}
+
+// Intended is the rate that was asked for, in operations per second. Random arrivals, whole rounds of
+// a scenario and a run that was cut short have another number of due operations. Without a
+// constant rate it is the rate of these.
+func Intended(r *takt.Report) float64 {
+	whole := r.Schedule.RatePerS
+	if whole == 0 || takt.IsShard(r.Schedule.Shard) {
+		return *r.Rate.Intended
+	}
+	return whole
 }
 
 // inTime adds the rate at which operations completed while the schedule lasted, if many completed

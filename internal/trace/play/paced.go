@@ -43,14 +43,13 @@ func (p *Paced) Next(op *takt.Op) bool {
 	return true
 }
 
-// End implements takt.Source. If the schedule has no end, the end is when the first operation
-// without a record would be due.
+// End implements takt.Source. If the log ended first, the end is when the first operation without
+// a record would be due.
 func (p *Paced) End() time.Duration {
-	end := p.base.End()
-	if end < 0 && p.ended && p.have && p.op.Due >= 0 {
+	if p.ended && p.have && p.op.Due >= 0 {
 		return p.op.Due
 	}
-	return end
+	return p.base.End()
 }
 
 // EndedEarly reports whether the log ended before the schedule, or with an error.

@@ -134,3 +134,11 @@ func Behind(last time.Duration, n uint64) time.Duration {
 
 // EndedEarly reports whether an error ended the log.
 func (s *Source) EndedEarly() bool { return s.ended && s.err != nil }
+
+// Sooner is the earlier of two ends of a schedule; a negative one is unknown.
+func Sooner(a, b time.Duration) time.Duration {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -134,7 +134,7 @@ func TestPaced(t *testing.T) {
 		return src
 	}
 	one, two := NewPaced(base(0), &tracetest.List{Records: records}), NewPaced(base(1), &tracetest.List{Records: records})
-	if got := due(t, one); got != "0 0s /0, 2 200ms /2" || !one.EndedEarly() || one.Err() != nil || one.End() != time.Second {
+	if got := due(t, one); got != "0 0s /0, 2 200ms /2" || !one.EndedEarly() || one.Err() != nil || one.End() != 400*time.Millisecond {
 		t.Errorf("%s, %v %v", got, one.EndedEarly(), one.Err())
 	}
 	if got := due(t, two); got != "1 100ms /1, 3 300ms /3" {

@@ -141,22 +141,19 @@ func (s *again) Next(op *takt.Op) bool {
 
 // End implements takt.Source.
 func (s *again) End() time.Duration {
-	switch {
-	case s.full():
+	if s.full() {
 		return play.Behind(s.last, s.taken)
-	case s.end >= 0:
-		return s.end
 	}
-	return s.Source.End()
+	return play.Sooner(s.end, s.Source.End())
 }
-
-// Starved implements engine.Feed.
-func (s *again) Starved() bool { return !s.full() && s.Source.Starved() }
 
 // EndedEarly implements engine.Feed.
 func (s *again) EndedEarly() bool {
 	return s.Source.EndedEarly() || s.end >= 0 && !s.full() && s.Source.End() >= 0 && s.Source.End() < s.end
 }
+
+// Starved implements engine.Feed.
+func (s *again) Starved() bool { return !s.full() && s.Source.Starved() }
 
 // recorded is the records of a file that are due and not written yet, by the numbers of their operations.
 type recorded struct {

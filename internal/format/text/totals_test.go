@@ -1,0 +1,41 @@
+package text
+
+import (
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The intended rate is what was asked for, and what was due stands beside it where it differs.
+func TestRates(t *testing.T) {
+	for want, c := range map[string]struct {
+		schedule      takt.Schedule
+		due, achieved float64
+	}{
+		"1000/s intended (constant, uniform), 1000/s achieved (100.00 %)":                   {takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: 1000, Shard: "1/1"}, 1000, 1000},
+		"1000/s intended (constant, poisson), 953.333/s due, 953.333/s achieved (100.00 %)": {takt.Schedule{Profile: "constant", Arrivals: "poisson", RatePerS: 1000, Shard: "1/1"}, 953.3333, 953.3333},
+		"250/s intended (constant, uniform), 250/s achieved (100.00 %)":                     {takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: 1000, Shard: "1/4"}, 250, 250},
+		"168.7/s intended (replay, recorded), 84.35/s achieved (50.00 %)":                   {takt.Schedule{Profile: "replay", Arrivals: "recorded", Shard: "1/1"}, 168.7, 84.35},
+		"100/s intended, 10/s due, 10/s achieved (100.00 %)":                                {takt.Schedule{RatePerS: 100}, 10, 10},
+	} {
+		r := &takt.Report{Schedule: c.schedule, Rate: takt.Rate{Intended: &c.due, Achieved: c.achieved}}
+		if got := rates(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A schedule is not called measured if the run was over long before its end.
+func TestMeasured(t *testing.T) {
+	for want, r := range map[string]*takt.Report{
+		"1h scheduled, over after 3ms":                    {DurationS: 3600, Intervals: []takt.Interval{{T: 0.003}}},
+		"1s measured":                                     {DurationS: 1, Intervals: []takt.Interval{{T: 0.91}}},
+		"10s measured after 5s of warm-up":                {DurationS: 10, WarmupS: 5, Intervals: []takt.Interval{{T: 14.9}}},
+		"3s measured":                                     {DurationS: 3},
+		"1m scheduled, over after 7s after 5s of warm-up": {DurationS: 60, WarmupS: 5, Intervals: []takt.Interval{{T: 1}, {T: 7}}},
+	} {
+		if got := measured(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
