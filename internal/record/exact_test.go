@@ -407,14 +407,14 @@ func TestMergeIntervals(t *testing.T) {
 // The end of a window becomes known later: what was sent in the steps up to it is in time,
 // and the step behind it is the grace.
 func TestTimelineUntil(t *testing.T) {
-	var c timeline
+	var c course
 	for at, s := range map[time.Duration]step{5 * grace: {ready: 1, sent: 2, ended: 4}, 3*grace + grace/2: {ready: 8, sent: 1, ended: 16}, 7*grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * grace: {ready: 128, sent: 8, ended: 256}} {
 		*c.at(at) = s
 	}
 	if c.first != 3 || len(c.steps) != 5 {
 		t.Errorf("steps from %d on: %v", c.first, c.steps)
 	}
-	var sum timeline
+	var sum course
 	sum.at(9 * grace).ended = 512
 	sum.merge(&c)
 	sum.merge(&c)
@@ -533,8 +533,8 @@ func TestReplayBounds(t *testing.T) {
 		"slices":           {func(s *Second) { s.Counted.Slices = map[int]slice{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
 		"slice below":      {func(s *Second) { s.Counted.Slices = map[int]slice{-1: {N: 1}} }, false},
 		"slice above":      {func(s *Second) { s.Counted.Slices = map[int]slice{sliceCount: {N: 1}} }, false},
-		"timeline":         {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / grace), 1, 1, 1}} }, true},
-		"timeline too far": {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/grace) + 1, 1, 1, 1}} }, false},
+		"course":           {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / grace), 1, 1, 1}} }, true},
+		"course too far":   {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/grace) + 1, 1, 1, 1}} }, false},
 		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
 	} {
 		p, err := NewReplay(Config{Window: 10 * time.Second})

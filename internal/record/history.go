@@ -1,6 +1,7 @@
 package record
 
 import (
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -17,8 +18,8 @@ type history struct {
 	held   int             // seconds in open
 	span   int             // 0 means 1
 
-	encoder hist.Encoder    // shared with Swap
-	scratch *hist.Histogram // nil until something is merged
+	encoder           hist.Encoder    // shared with Swap
+	response, service *hist.Histogram // nil until something is merged
 }
 
 func (h *history) add(iv takt.Interval) {
@@ -76,36 +77,16 @@ func (h *history) all() ([]takt.Interval, int) {
 
 // mergeIntervals merges two neighbours into one interval.
 func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
-	iv := takt.Interval{
-		T:           b.T,
-		Warmup:      a.Warmup && b.Warmup,
-		Scheduled:   a.Scheduled + b.Scheduled,
-		OK:          a.OK + b.OK,
-		Failed:      a.Failed + b.Failed,
-		Dropped:     a.Dropped + b.Dropped,
-		Errors:      takt.PlusErrors(takt.PlusErrors(nil, a.Errors), b.Errors), // outputs may still hold a
-		Bytes:       a.Bytes.Plus(b.Bytes),
-		InFlightMax: max(a.InFlightMax, b.InFlightMax),
-		Lag:         b.Lag,
-		// There is no lag histogram per interval, so the worse p99 is used.
-		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
+	if h.response == nil {
+		h.response, h.service = hist.New(), hist.New()
 	}
-	response := h.mergeEncoded(a.HDR, b.HDR)
-	iv.ResponseP50 = hist.Micros(response.Quantile(0.5))
-	iv.ResponseP99 = hist.Micros(response.Quantile(0.99))
-	iv.ResponseMax = hist.Micros(response.Max())
-	iv.HDR = h.encoder.Encode(response)
-	iv.ServiceHDR = h.encoder.Encode(h.mergeEncoded(a.ServiceHDR, b.ServiceHDR))
+	h.response.Reset()
+	h.service.Reset()
+	for _, iv := range []takt.Interval{a, b} {
+		_ = h.response.MergeEncoded(iv.HDR) // takt's own encoding: cannot fail
+		_ = h.service.MergeEncoded(iv.ServiceHDR)
+	}
+	iv := timeline.Then(a, b)
+	timeline.Summarize(&iv, h.response, h.service, &h.encoder)
 	return iv
-}
-
-// mergeEncoded returns a histogram that is valid until the next call.
-func (h *history) mergeEncoded(a, b string) *hist.Histogram {
-	if h.scratch == nil {
-		h.scratch = hist.New()
-	}
-	h.scratch.Reset()
-	_ = h.scratch.MergeEncoded(a) // takt's own encoding: cannot fail
-	_ = h.scratch.MergeEncoded(b)
-	return h.scratch
 }

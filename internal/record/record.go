@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -262,15 +263,11 @@ func (r *Recorder) collect(rest func()) {
 
 // summary makes an Interval of s, with ok, other and warm-up responses together.
 func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
-	response := s.ok // mergeLive put all responses there
 	iv := takt.Interval{
 		OK:             s.Counts.OK,
 		Failed:         s.Counts.Failed,
 		Dropped:        s.Counts.Dropped,
 		Bytes:          s.Bytes,
-		ResponseP50:    hist.Micros(response.Quantile(0.5)),
-		ResponseP99:    hist.Micros(response.Quantile(0.99)),
-		ResponseMax:    hist.Micros(response.Max()),
 		ScheduleLagP99: hist.Micros(s.lag.Quantile(0.99)),
 	}
 	if len(s.classes) > 0 {
@@ -280,9 +277,7 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		iv.Errors[class] = c.Count
 	}
 	rest()
-	iv.HDR = e.Encode(response)
-	rest()
-	iv.ServiceHDR = e.Encode(s.service)
+	timeline.Summarize(&iv, s.ok, s.service, e) // mergeLive put all responses into ok
 	rest()
 	return iv
 }

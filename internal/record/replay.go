@@ -29,7 +29,7 @@ func (s *set) restore(c Counted, at time.Duration) error {
 		if step[0] > uint64((at+maxAhead)/grace) {
 			return fmt.Errorf("it counts operations at %d × %v, long after its end", step[0], grace)
 		}
-		to := s.timeline.at(time.Duration(step[0]) * grace)
+		to := s.course.at(time.Duration(step[0]) * grace)
 		to.ready, to.sent, to.ended = to.ready+step[1], to.sent+step[2], to.ended+step[3]
 	}
 	if err := s.restoreHistograms(c.Histograms); err != nil {

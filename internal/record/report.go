@@ -26,7 +26,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 	r.collect(func() {}) // operations cut off came after the last interval
 	window := r.windowLength(e)
 	if r.cfg.Window < 0 {
-		r.total.Achieved, r.total.Unsent = r.total.timeline.until(r.cfg.Warmup + window)
+		r.total.Achieved, r.total.Unsent = r.total.course.until(r.cfg.Warmup + window)
 	}
 	intervals, span := r.history.all()
 	rep := &takt.Report{

@@ -110,9 +110,9 @@ func (r *Recorder) Before() Before {
 
 func (s *set) counted(e *hist.Encoder) Counted {
 	c := Counted{sums: s.sums, Status: s.statusMap(), Clamped: s.clamped()}
-	for i, step := range s.timeline.steps {
+	for i, step := range s.course.steps {
 		if step.ready+step.sent+step.ended > 0 {
-			c.Timeline = append(c.Timeline, [4]uint64{uint64(s.timeline.first + i), step.ready, step.sent, step.ended})
+			c.Timeline = append(c.Timeline, [4]uint64{uint64(s.course.first + i), step.ready, step.sent, step.ended})
 		}
 	}
 	for i, p := range s.slices {

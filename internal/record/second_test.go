@@ -182,7 +182,7 @@ func TestReplayRefuses(t *testing.T) {
 		"gap":            {func(_ *Config, _ *Before, s []Second) { s[1].At = 3 * time.Second }, "does not follow"},
 		"back":           {func(_ *Config, _ *Before, s []Second) { s[1].At = 500 * ms }, "does not follow"},
 		"open":           {func(_ *Config, _ *Before, s []Second) { s[1].Open = []Open{{0, 1 << 60}} }, "were open"},
-		"timeline":       {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Timeline[0][0] = math.MaxUint64 }, "long after its end"},
+		"course":         {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Timeline[0][0] = math.MaxUint64 }, "long after its end"},
 		"histograms":     {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms = nil }, "0 histograms"},
 		"histogram":      {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[0] = "x" }, "histogram"},
 		"warm-up":        {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[5] = s[1].Counted.Histograms[0] }, "the head has none"},

@@ -23,7 +23,7 @@ type set struct {
 	cfg *Config
 	sums
 	slices                    [sliceCount]slice
-	timeline                  timeline        // achieved and unsent, while the window's end is unknown
+	course                    course          // achieved and unsent, while the window's end is unknown
 	due                       Steps           // due instants of all operations, for a journal
 	lost                      uint64          // values clamped before a journal's state, whose histograms lack that count
 	ok, other                 *hist.Histogram // response time of ok operations; of failed and unfinished ones
@@ -120,7 +120,7 @@ func (s *set) reset() {
 	clear(s.classes)
 	s.sums, s.lost = sums{}, 0
 	s.slices = [sliceCount]slice{}
-	s.timeline.reset()
+	s.course.reset()
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -162,7 +162,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
-			s.timeline.at(e.Sent - e.input()).ended += n
+			s.course.at(e.Sent - e.input()).ended += n
 		case e.Sent-e.input() <= window: // waiting for the list is no lateness
 			s.Achieved += n
 		}
@@ -199,8 +199,8 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 	switch {
 	case e.Outcome == Dropped:
 	case s.cfg.Window < 0:
-		s.timeline.at(max(e.Due, e.Free)).ready += n
-		s.timeline.at(sent).sent += n
+		s.course.at(max(e.Due, e.Free)).ready += n
+		s.course.at(sent).sent += n
 	case sent > limit && max(e.Due, e.Free) <= limit:
 		s.Unsent += n
 	}
@@ -325,7 +325,7 @@ func (s *set) merge(o *set, rest func()) {
 			s.slices[i].merge(p)
 		}
 	}
-	s.timeline.merge(&o.timeline)
+	s.course.merge(&o.course)
 	s.lost += o.lost
 	mine, theirs := s.histograms(), o.histograms()
 	for i, h := range theirs {

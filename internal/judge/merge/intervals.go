@@ -6,34 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// plus adds an interval of a shard to that of the whole: all but its histograms, its percentiles and
-// InFlightMax. Lag has no histogram per interval, so the worst p99 is the honest figure.
-func plus(sum *takt.Interval, iv *takt.Interval) {
-	sum.T = max(sum.T, iv.T)
-	sum.Warmup = sum.Warmup && iv.Warmup
-	sum.Scheduled += iv.Scheduled
-	sum.OK += iv.OK
-	sum.Failed += iv.Failed
-	sum.Dropped += iv.Dropped
-	sum.Errors = takt.PlusErrors(sum.Errors, iv.Errors)
-	sum.Bytes = sum.Bytes.Plus(iv.Bytes)
-	if iv.Lag != nil && (sum.Lag == nil || *sum.Lag < *iv.Lag) { // shards read the same topic
-		sum.Lag = iv.Lag
-	}
-	sum.ScheduleLagP99 = max(sum.ScheduleLagP99, iv.ScheduleLagP99)
-}
-
-// summarize sets what comes from the histograms of an interval.
-func summarize(iv *takt.Interval, response, service *hist.Histogram, e *hist.Encoder) {
-	iv.HDR, iv.ServiceHDR = e.Encode(response), e.Encode(service)
-	iv.ResponseP50 = hist.Micros(response.Quantile(0.5))
-	iv.ResponseP99 = hist.Micros(response.Quantile(0.99))
-	iv.ResponseMax = hist.Micros(response.Max())
-}
 
 // Joiner merges intervals of the same second with the same buffers. The zero value is ready. It is not
 // safe for concurrent use.
@@ -60,8 +36,7 @@ func (j *Joiner) Join(list []takt.Interval) (takt.Interval, error) {
 	sum := takt.Interval{Warmup: true}
 	for i := range list {
 		iv := &list[i]
-		plus(&sum, iv)
-		sum.InFlightMax += iv.InFlightMax
+		sum = timeline.Beside(sum, *iv)
 		err := j.decoder.Merge(j.response, iv.HDR)
 		if err == nil {
 			err = j.decoder.Merge(j.service, iv.ServiceHDR)
@@ -70,7 +45,7 @@ func (j *Joiner) Join(list []takt.Interval) (takt.Interval, error) {
 			return takt.Interval{}, fmt.Errorf("interval %d of %d, which ends at %v s: %w", i+1, len(list), iv.T, err)
 		}
 	}
-	summarize(&sum, j.response, j.service, &j.encoder)
+	timeline.Summarize(&sum, j.response, j.service, &j.encoder)
 	return sum, nil
 }
 
@@ -141,19 +116,23 @@ func (g *grid) add(d *hist.Decoder, list []takt.Interval) error {
 		return fmt.Errorf("it has %d intervals, and no report has more than %d", len(list), takt.MaxIntervals)
 	}
 	before := 0.0
-	for i := range list {
-		iv := &list[i]
-		if !(iv.T >= before && iv.T <= latest*g.span) {
-			return fmt.Errorf("an interval ends at %v s, after one at %v s; use the report that takt wrote", iv.T, before)
+	for i := 0; i < len(list); {
+		number, part := g.number(End(before, list[i].T, g.span)), takt.Interval{Warmup: true}
+		sum := g.slot(number)
+		for ; i < len(list); i++ {
+			one := list[i]
+			if !(one.T >= before && one.T <= latest*g.span) {
+				return fmt.Errorf("an interval ends at %v s, after one at %v s; use the report that takt wrote", one.T, before)
+			}
+			if one.T = End(before, one.T, g.span); g.number(one.T) != number {
+				break
+			}
+			if err := sum.merge(d, &one); err != nil {
+				return fmt.Errorf("the interval that ends at %v s: %w", list[i].T, err)
+			}
+			part, before = timeline.Then(part, one), list[i].T
 		}
-		one := *iv
-		one.T = End(before, iv.T, g.span)
-		before = iv.T
-		sum := g.slot(g.number(one.T))
-		plus(&sum.Interval, &one)
-		if err := sum.merge(d, iv); err != nil {
-			return fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
-		}
+		sum.Interval = timeline.Beside(sum.Interval, part)
 	}
 	for level := range g.peaks {
 		g.addPeaks(level, list)
@@ -183,13 +162,17 @@ func (g *grid) addPeaks(level int, list []takt.Interval) {
 
 // intervals are those of the whole, of span seconds each: 2^level times as long as those of each grid.
 func (f *Fold) intervals(span float64) ([]takt.Interval, error) {
-	parts := map[int][]*slot{}
+	parts := map[int]*part{}
 	peaks := map[int]int{}
 	for _, length := range slices.Sorted(maps.Keys(f.grids)) {
 		g := f.grids[length]
 		level, _ := doubled(length, span) // faultsOf has checked it
-		for i, s := range g.slots {
-			parts[i>>level] = append(parts[i>>level], s)
+		for i, one := range g.coarser(level) {
+			if parts[i] == nil {
+				parts[i] = &part{Interval: takt.Interval{Warmup: true}}
+			}
+			parts[i].Interval = timeline.Beside(parts[i].Interval, one.Interval)
+			parts[i].slots = append(parts[i].slots, one.slots...)
 		}
 		for i, n := range g.peaks[level] {
 			peaks[i] += n
@@ -198,22 +181,42 @@ func (f *Fold) intervals(span float64) ([]takt.Interval, error) {
 	return finish(parts, peaks)
 }
 
-// finish merges the parts of each interval.
-func finish(parts map[int][]*slot, peaks map[int]int) ([]takt.Interval, error) {
+// part is an interval of the whole, whose histograms are in slots.
+type part struct {
+	takt.Interval
+	slots []*slot
+}
+
+// coarser is the intervals of a grid with 2^level neighbours as one.
+func (g *grid) coarser(level int) map[int]*part {
+	parts := map[int]*part{}
+	for _, i := range slices.Sorted(maps.Keys(g.slots)) {
+		p := parts[i>>level]
+		if p == nil {
+			p = &part{Interval: takt.Interval{Warmup: true}}
+			parts[i>>level] = p
+		}
+		p.Interval, p.slots = timeline.Then(p.Interval, g.slots[i].Interval), append(p.slots, g.slots[i])
+	}
+	return parts
+}
+
+// finish merges the histograms of each interval.
+func finish(parts map[int]*part, peaks map[int]int) ([]takt.Interval, error) {
 	var encoder hist.Encoder
 	response, service := hist.New(), hist.New()
 	list := []takt.Interval{}
 	for _, i := range slices.Sorted(maps.Keys(parts)) {
 		response.Reset()
 		service.Reset()
-		sum := takt.Interval{Warmup: true, InFlightMax: peaks[i]}
-		for _, s := range parts[i] {
-			plus(&sum, &s.Interval)
+		for _, s := range parts[i].slots {
 			if err := s.addTo(response, service); err != nil {
 				return nil, fmt.Errorf("the interval that ends at %v s: %w", s.T, err)
 			}
 		}
-		summarize(&sum, response, service, &encoder)
+		sum := parts[i].Interval
+		sum.InFlightMax = peaks[i]
+		timeline.Summarize(&sum, response, service, &encoder)
 		list = append(list, sum)
 	}
 	return list, nil
@@ -259,9 +262,5 @@ func Coarser(list []takt.Interval, span float64) ([]takt.Interval, error) {
 	if err := g.add(new(hist.Decoder), list); err != nil {
 		return nil, err
 	}
-	parts := map[int][]*slot{}
-	for i, s := range g.slots {
-		parts[i] = []*slot{s}
-	}
-	return finish(parts, g.peaks[0])
+	return finish(g.coarser(0), g.peaks[0])
 }

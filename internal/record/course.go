@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// timeline counts operations by when they could have been sent and when they were sent, in
+// course counts operations by when they could have been sent and when they were sent, in
 // steps of Grace. If the run's end is unknown in advance, as with a log, only the end tells
 // which operations were in time.
-type timeline struct {
+type course struct {
 	first int // step of steps[0]
 	steps []step
 }
@@ -16,7 +16,7 @@ type timeline struct {
 type step struct{ ready, sent, ended uint64 } // ended: number of sent operations that ended
 
 // at is the step that contains t.
-func (c *timeline) at(t time.Duration) *step {
+func (c *course) at(t time.Duration) *step {
 	i := int(t / grace)
 	if len(c.steps) == 0 {
 		c.first = i
@@ -31,9 +31,9 @@ func (c *timeline) at(t time.Duration) *step {
 	return &c.steps[i-c.first]
 }
 
-func (c *timeline) reset() { c.steps = c.steps[:0] }
+func (c *course) reset() { c.steps = c.steps[:0] }
 
-func (c *timeline) merge(o *timeline) {
+func (c *course) merge(o *course) {
 	for i, s := range o.steps {
 		if s == (step{}) {
 			continue
@@ -46,7 +46,7 @@ func (c *timeline) merge(o *timeline) {
 // until returns two counts, in whole steps: achieved is the operations sent by the end of the
 // window and ended; unsent is those that could have been sent by the end of the grace and
 // were not.
-func (c *timeline) until(window time.Duration) (achieved, unsent uint64) {
+func (c *course) until(window time.Duration) (achieved, unsent uint64) {
 	var ready, sent uint64
 	last := int(window / grace)
 	for i, s := range c.steps {
