@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"time"
+
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -28,6 +30,9 @@ func (o *Operations) Judge(r *takt.Report) {
 	if !adds(n) || !adds(r.WarmupCounts) {
 		Invalidate(r, "accounting", "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
 			n.Scheduled, n.OK, n.Failed, n.Dropped, n.Unfinished)
+	}
+	if r.WarmupS > 0 && r.DurationS == 0 && !o.ReceiveOnly {
+		Invalidate(r, "nothing_measured", "the run ended in its warm-up of %s, so nothing was measured; let it run for longer, or give a shorter --warmup", figure.Duration(time.Duration(r.WarmupS*float64(time.Second))))
 	}
 	if o.Closed {
 		r.Warn("closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")

@@ -11,6 +11,7 @@ import (
 const (
 	generator = "the generator, not the target, shaped these figures"
 	shards    = "the shards did not put the whole load on the target at once"
+	nothing   = "nothing was measured"
 )
 
 // rule is a warning that can make a run invalid.
@@ -23,6 +24,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{code: "accounting", always: true},
+		{code: "nothing_measured", reason: nothing, always: true},
 		{code: "generator_bottleneck", reason: generator, always: true, late: true},
 		{code: "generator_behind", reason: generator, always: true},
 		{code: "generator_backlog", reason: generator, always: true, late: true},
@@ -74,8 +76,8 @@ func Reason(warnings []takt.Warning) string {
 		switch r.reason {
 		case generator:
 			return generator
-		case shards:
-			reason = shards
+		case shards, nothing:
+			reason = r.reason
 		}
 	}
 	return reason

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"syscall"
 	"time"
 
@@ -83,18 +84,28 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live
 }
 
 // noteEnd adds a warning if the run was ended early. An endless run that a signal ended is
-// complete, so it gets none.
+// complete, so it gets none, and so is one whose schedule was over: its unfinished operations are
+// counted.
 func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
 		r.Warn("aborted", "the run was %v; it ended there, so it is shorter than was asked for", e)
 	}
-	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() {
+	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() && !l.lasted(r) {
 		by := signal.Error()
 		if l.quitByKey.Load() && signal.Number == int(syscall.SIGINT) {
 			by = "stopped by q"
 		}
 		r.Warn("cancelled", "the run was %s after %.1f s; it is shorter than was asked for, and is not compared with others", by, r.DurationS)
 	}
+}
+
+// lasted reports whether a run lasted to the end of its schedule.
+func (l *load) lasted(r *takt.Report) bool {
+	source, err := l.engine.Source()
+	if err != nil || source.End() < 0 {
+		return false
+	}
+	return math.Round(1e9*(r.WarmupS+r.DurationS)) >= float64(source.End())
 }
 
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some

@@ -163,6 +163,16 @@ func TestNoteOfTheEnd(t *testing.T) {
 			t.Errorf("%v, want %s", r.Warnings, want)
 		}
 	}
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(&core.SignalError{Number: 2})
+	l := &load{engine: engine.Defaults()}
+	l.engine.Warmup, l.engine.Rate = 2*time.Second, engine.PerSecond(100)
+	for r, cut := range map[*takt.Report]bool{{WarmupS: 2, DurationS: 0.3}: false, {WarmupS: 2, DurationS: 0.299999999}: true, {WarmupS: 1.5}: true} {
+		l.engine.Requests = 30
+		if l.noteEnd(over, r); r.Warned("cancelled") != cut {
+			t.Errorf("a signal after %v s of 0.3 s: %v", r.DurationS, r.Warnings)
+		}
+	}
 	if new(load).quit() != nil {
 		t.Error("there is a key that does nothing")
 	}

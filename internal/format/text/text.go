@@ -150,8 +150,15 @@ func Subject(p *page.Page, r *takt.Report) {
 // measured is the length of the run.
 func measured(r *takt.Report) string {
 	s := page.Span(r.DurationS) + " measured"
-	if over := overAfter(r); over > 0 && over < mostOfRun*(r.WarmupS+r.DurationS) { // all were due at its begin
+	switch over := overAfter(r); {
+	case r.DurationS == 0 && r.WarmupS > 0 && over > 0:
+		return "over after " + page.Span(over) + " of " + page.Span(r.WarmupS) + " of warm-up"
+	case over > 0 && over < mostOfRun*(r.WarmupS+r.DurationS):
 		s = page.Span(r.DurationS) + " scheduled, over after " + page.Span(over)
+		if r.WarmupS > 0 {
+			s += " with " + page.Span(r.WarmupS) + " of warm-up"
+		}
+		return s
 	}
 	if r.WarmupS > 0 {
 		s += " after " + page.Span(r.WarmupS) + " of warm-up"

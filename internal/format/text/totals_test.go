@@ -28,11 +28,12 @@ func TestRates(t *testing.T) {
 // A schedule is not called measured if the run was over long before its end.
 func TestMeasured(t *testing.T) {
 	for want, r := range map[string]*takt.Report{
-		"1h scheduled, over after 3ms":                    {DurationS: 3600, Intervals: []takt.Interval{{T: 0.003}}},
-		"1s measured":                                     {DurationS: 1, Intervals: []takt.Interval{{T: 0.91}}},
-		"10s measured after 5s of warm-up":                {DurationS: 10, WarmupS: 5, Intervals: []takt.Interval{{T: 14.9}}},
-		"3s measured":                                     {DurationS: 3},
-		"1m scheduled, over after 7s after 5s of warm-up": {DurationS: 60, WarmupS: 5, Intervals: []takt.Interval{{T: 1}, {T: 7}}},
+		"1h scheduled, over after 3ms":                   {DurationS: 3600, Intervals: []takt.Interval{{T: 0.003}}},
+		"1s measured":                                    {DurationS: 1, Intervals: []takt.Interval{{T: 0.91}}},
+		"10s measured after 5s of warm-up":               {DurationS: 10, WarmupS: 5, Intervals: []takt.Interval{{T: 14.9}}},
+		"3s measured":                                    {DurationS: 3},
+		"over after 1.4s of 5s of warm-up":               {WarmupS: 5, Intervals: []takt.Interval{{T: 1.4}}},
+		"1m scheduled, over after 7s with 5s of warm-up": {DurationS: 60, WarmupS: 5, Intervals: []takt.Interval{{T: 1}, {T: 7}}},
 	} {
 		if got := measured(r); got != want {
 			t.Errorf("%q, want %q", got, want)
