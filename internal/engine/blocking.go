@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -121,11 +122,14 @@ type conn struct {
 	undo   func() bool // removes the hook on ctx
 
 	observed *Observed
+
+	sent, received atomic.Int64 // bytes of the operation in flight, for a cut
 }
 
 // Do implements takt.Worker.
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
+	c.count(r)
 	c.watch(ctx)
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
@@ -136,6 +140,11 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		Fail(r, err, false)
 	}
 	c.used = start
+}
+
+func (c *conn) count(r *takt.Result) {
+	c.sent.Store(r.BytesSent)
+	c.received.Store(r.BytesReceived)
 }
 
 // watch wakes a blocked read or write when ctx ends. It sets its hook once a run, not once an
@@ -284,6 +293,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
 	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
+	c.count(r)
 	err := c.receive(start, r)
 	if r.Phases[phaseFirstByte] == 0 {
 		c.all.caution.alarm()
@@ -367,6 +377,7 @@ func (c *conn) read() (int, error) {
 func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	n, progress := c.codec.Parse(c.in[c.lo:c.hi], eof, r)
 	r.BytesReceived += int64(n)
+	c.count(r)
 	c.lo += n
 	switch {
 	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):

@@ -586,7 +586,7 @@ func (l *loop) cut(at time.Duration) {
 		if p.state != pidle {
 			l.m.rec.Sample(l.index, record.Event{
 				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Outcome: record.UnfinishedSent,
-			}, nil)
+			}, &p.res)
 			l.m.ended()
 		}
 	}

@@ -540,9 +540,10 @@ func TestModesBound(t *testing.T) {
 	})
 }
 
-// What hangs until the drain is over is unfinished, and what still waits too.
+// What hangs until the drain is over is unfinished, and what still waits too. The bytes so far count.
 func TestModesDrain(t *testing.T) {
-	addr := listen(t, func(c net.Conn) { request(c); io.Copy(io.Discard, c) })
+	const half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+	addr := listen(t, func(c net.Conn) { request(c); io.WriteString(c, half); io.Copy(io.Discard, c) })
 	eachMode(t, func(t *testing.T, mode string) {
 		l := httpLoop(t, addr)
 		l.Timeout = time.Hour
@@ -551,6 +552,9 @@ func TestModesDrain(t *testing.T) {
 		})
 		if c := r.Counts; c.Unfinished != 20 || c.Sent != 5 {
 			t.Errorf("%+v", c)
+		}
+		if b := r.Bytes; b.Received != 5*int64(len(half)) || b.Sent == 0 || b.Sent%5 != 0 {
+			t.Errorf("%+v", b)
 		}
 	})
 }

@@ -68,6 +68,7 @@ type worker struct {
 	p     *pool
 	index int
 	drv   takt.Worker
+	conn  atomic.Pointer[conn] // drv, if it is takt's own: it counts the bytes of an operation in flight
 	op    takt.Op
 	free  time.Duration
 	ready time.Duration // see record.Event
@@ -248,6 +249,9 @@ func (w *worker) live() {
 
 func (w *worker) connect() (err error) {
 	w.drv, err = w.p.create(w.index)
+	if c, ok := w.drv.(*conn); ok {
+		w.conn.Store(c)
+	}
 	return err
 }
 
@@ -390,7 +394,11 @@ func (p *pool) unfinished(w *worker, at time.Duration) {
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}
-	p.rec.Sample(w.index, e, nil)
+	var so takt.Result
+	if c := w.conn.Load(); c != nil {
+		so.BytesSent, so.BytesReceived = c.sent.Load(), c.received.Load()
+	}
+	p.rec.Sample(w.index, e, &so)
 }
 
 func (p *pool) stop(at time.Duration) { p.end(at) }

@@ -159,6 +159,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case UnfinishedSent:
 		s.sent(e, n, s.other)
 		s.attribute(e, n, nil)
+		s.traffic(res, n)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
@@ -261,8 +262,7 @@ func (s *set) result(res *takt.Result, n uint64) {
 	if res == nil {
 		return
 	}
-	s.Bytes.Sent += int64(n) * res.BytesSent
-	s.Bytes.Received += int64(n) * res.BytesReceived
+	s.traffic(res, n)
 	for i := range s.phases {
 		if d := res.Phases[i]; d > 0 {
 			s.phase(i).RecordN(d, n)
@@ -271,6 +271,13 @@ func (s *set) result(res *takt.Result, n uint64) {
 	s.addStatus(res.Status, n)
 	if res.Class != "" {
 		s.class(res, n)
+	}
+}
+
+// traffic counts the bytes of n operations; those of an unfinished one as far as they are known.
+func (s *set) traffic(res *takt.Result, n uint64) {
+	if res != nil {
+		s.Bytes = s.Bytes.Plus(takt.Bytes{Sent: int64(n) * res.BytesSent, Received: int64(n) * res.BytesReceived})
 	}
 }
 

@@ -81,6 +81,25 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// The bytes of all hops count, also where each has a connection of its own.
+func TestRedirectBytes(t *testing.T) {
+	const sent, received = 2000, 3000
+	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		w.Header().Set("Connection", "close")
+		if r.URL.Path == "/" {
+			w.Header().Set("Location", "/there")
+			w.WriteHeader(nethttp.StatusTemporaryRedirect)
+		}
+		io.WriteString(w, strings.Repeat("x", received))
+	})
+	o := options("auto")
+	o.Redirects, o.Method, o.Body = 1, "POST", strings.Repeat("y", sent)
+	r := load(t, o, 3, e.URL+"/")
+	if got := r.Bytes; r.Counts.OK != 3 || got.Sent < 3*2*sent || got.Sent > 3*2*(sent+1000) || got.Received < 3*2*received || got.Received > 3*2*(received+1000) {
+		t.Errorf("%+v, %+v", r.Counts, got)
+	}
+}
+
 // What net/http sends again is counted, and a redirect that is followed is not,
 // however the operation ends.
 func TestRetries(t *testing.T) {

@@ -131,8 +131,9 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	if c.wrote.Load() == 0 {
 		c.wrote.Store(int64(time.Since(epoch)))
 	}
+	c.sent.Add(int64(len(b))) // now: the answer can be there before this goroutine goes on
 	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
+	c.sent.Add(int64(n - len(b)))
 	return n, err
 }
 
@@ -339,8 +340,9 @@ type trace struct {
 	dnsTook, connectTook, tlsTook atomic.Int64
 	firstByte, headers            atomic.Int64 // headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
-	conns                         int    // since the last redirect
-	retries                       uint64 // connections beyond one for each request
+	sent, received                atomic.Int64 // bytes of the connections so far
+	conns                         int          // since the last redirect
+	retries                       uint64       // connections beyond one for each request
 	reused                        bool
 	h2                            bool
 	refused                       bool   // the stream
@@ -385,11 +387,22 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	counted.wrote.Store(0)
 	// net/http sends a refused request again on the same connection, at once and then after
 	// 1, 2, 4 … seconds, which nobody could tell from a server that hangs.
-	if before := t.conn.Swap(counted); t.h2 && before == counted && t.conns > 1 {
+	before := t.conn.Swap(counted)
+	if t.h2 && before == counted && t.conns > 1 {
 		t.refused = true
 		t.conns--
 		t.cancel()
 	}
+	if before != nil && before != counted { // of a redirect, or of a try that net/http repeats
+		t.take(before)
+	}
+}
+
+// take counts the bytes of a connection. It takes them, since the transport may have given the
+// connection to the next request already, and every byte should count once.
+func (t *trace) take(c *countedConn) {
+	t.sent.Add(c.sent.Swap(0))
+	t.received.Add(c.received.Swap(0))
 }
 
 // ended reports whether the server had ended the connection.
@@ -406,9 +419,8 @@ func (t *trace) finish(answered bool) {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
 	if c := t.conn.Load(); c != nil {
-		// Taken, not read: the transport may have given the connection to the next
-		// request already, and every byte should count once.
-		t.r.BytesSent, t.r.BytesReceived = c.sent.Swap(0), c.received.Swap(0)
+		t.take(c)
+		t.r.BytesSent, t.r.BytesReceived = t.sent.Load(), t.received.Load()
 		if answered {
 			t.r.Arrived = sock.Arrived(c)
 			t.r.Phases[len(phases)] = t.client(c)
