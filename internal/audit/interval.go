@@ -150,6 +150,11 @@ func (c *checker) outages() {
 	for i, f := range c.r.Faults {
 		c.span(fmt.Sprintf("faults.%d", i), f.From, f.To)
 	}
+	for i, s := range c.r.Stalls {
+		field := fmt.Sprintf("stalls.%d", i)
+		c.span(field, s.FromS, &s.ToS)
+		c.within(field+".longest_us", s.LongestUS, maxMicros)
+	}
 }
 
 // span checks that a time ends after its begin.

@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -94,6 +95,9 @@ func verdictCase(class string, r *takt.Report) junitCase {
 		c.Error = &junitWhat{"incomplete", page.Clean(short)}
 	default:
 		c.Out = words + doubtsIn(r)
+	}
+	if stalled := stalls.Sentence(r); stalled != "" {
+		c.Out = strings.TrimPrefix(c.Out+"; "+stalled, "; ")
 	}
 	return c
 }

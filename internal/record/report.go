@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"math"
 	"slices"
 	"time"
@@ -57,6 +58,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 		rep.Attribution = r.total.attribution(e.RTT)
 	}
 	r.judge(rep, e)
+	rep.Stalls, _ = stalls.Find(rep) // its own histograms: cannot fail
 	r.rowsReport(rep)
 	r.notesMu.Lock()
 	rep.Warnings = append(rep.Warnings, r.notes...)

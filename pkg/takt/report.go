@@ -40,6 +40,7 @@ type Report struct {
 	Errors           []ErrorClass       `json:"errors"`  // most frequent first
 	Intervals        []Interval         `json:"intervals"`
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
+	Stalls           []Stall            `json:"stalls,omitzero"`          // times in which the target answered nothing; nil: of an older takt
 	Outages          []Outage           `json:"outages,omitempty"`        // when the target could not be reached, if the driver sees that
 	Faults           []Fault            `json:"faults,omitempty"`         // commands of --fault, by begin
 	Exports          []Export           `json:"exports,omitempty"`        // what became of the figures of --export
@@ -188,6 +189,14 @@ type Interval struct {
 	Lag            *int64            `json:"lag,omitempty"` // messages that a consumer had not read at the end of the interval; nil: nobody consumes
 	HDR            string            `json:"hdr"`           // response time, as in Latency
 	ServiceHDR     string            `json:"service_hdr"`   // service time
+}
+
+// Stall is a time in which the target answered nothing, as exactly as intervals tell.
+type Stall struct {
+	FromS     float64 `json:"from_s"`     // begin, since the start of the run
+	ToS       float64 `json:"to_s"`       // end
+	LongestUS float64 `json:"longest_us"` // longest wait of an operation, or with timeouts the time without an answer
+	Held      uint64  `json:"held"`       // operations that waited for the end, timed out or were dropped meanwhile
 }
 
 // ServerSecond is a part of a run as the server under test saw it, one second long while the run

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -28,9 +29,9 @@ func overTime(r *takt.Report, s *series) []section {
 	if len(s.list) == 0 || text.Primary(r) == "" {
 		return nil
 	}
-	stalls := s.stalls(r)
+	stops := stalls.Of(r)
 	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: s.stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), s.server(r), []block{s.everySecond(r)})},
+		{ID: "time", Title: heroTitle(r, s), Lead: stalls.Sentence(r), Blocks: slices.Concat([]block{s.hero(r, stops)}, stallTable(stops), s.panels(r), s.server(r), []block{s.everySecond(r)})},
 		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the more operations it has, on a logarithmic scale for the whole picture.", Blocks: []block{s.heat.block(s)}},
 	}
 }
@@ -45,40 +46,8 @@ func heroTitle(r *takt.Report, s *series) string {
 	return capital(page.Words(text.Primary(r))) + " time"
 }
 
-func (s *series) stallWords(r *takt.Report, stalls []stall) string {
-	if len(stalls) == 0 {
-		return ""
-	}
-	var held uint64
-	longest := 0.0
-	for _, one := range stalls {
-		held, longest = held+one.held, max(longest, one.length)
-	}
-	if r.Counts.OK == 0 && len(stalls) == 1 && stalls[0].from == 0 && stalls[0].to == s.end {
-		return fmt.Sprintf("The target answered nothing in the %s of the run; %s waited in vain.", figure.Micros(longest), page.Plural(int(held), "operation"))
-	}
-	fate := "had to wait for it"
-	if s.timedOut(0, len(s.list)-1) {
-		fate += " or timed out"
-	}
-	if r.Counts.Dropped > 0 {
-		fate += ", or were dropped"
-	}
-	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), figure.Micros(longest), page.Plural(int(held), "operation"), fate)
-}
-
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // hero draws response against service time, with the gap between them.
-func (s *series) hero(r *takt.Report, stalls []stall) block {
+func (s *series) hero(r *takt.Report, stops []takt.Stall) block {
 	name := page.Words(text.Primary(r))
 	low, high := s.extremes()
 	y := latencyScale(low, high)
@@ -88,12 +57,12 @@ func (s *series) hero(r *takt.Report, stalls []stall) block {
 	} else {
 		b.Help = "Each step is one interval."
 	}
-	if len(stalls) > 0 {
+	if len(stops) > 0 {
 		b.Legend = append(b.Legend, legend{"stall", "stall"})
 	}
 	b.Legend = append(b.Legend, s.markLegend()...)
 	for i, st := range statistics {
-		b.Tabs = append(b.Tabs, tab{ID: "hero-" + st.name, Name: st.name, Checked: st.name == usual, Picture: s.heroPicture(i, name, y, stalls)})
+		b.Tabs = append(b.Tabs, tab{ID: "hero-" + st.name, Name: st.name, Checked: st.name == usual, Picture: s.heroPicture(i, name, y, stops)})
 	}
 	return b
 }
@@ -114,7 +83,7 @@ func (s *series) extremes() (low, high float64) {
 	return low, high
 }
 
-func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall) template.HTML {
+func (s *series) heroPicture(statistic int, name string, y scale, stops []takt.Stall) template.HTML {
 	d := s.drawing(heroHeight)
 	s.warm(d)
 	s.marks(d)
@@ -134,7 +103,7 @@ func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall
 		}
 		return y.at(one.service[statistic]), true
 	})
-	s.drawStalls(d, stalls)
+	s.drawStalls(d, stops)
 	d.between(response, service, "gap")
 	d.steps(service, "service")
 	d.steps(response, "response")
@@ -143,7 +112,7 @@ func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall
 		label = fmt.Sprintf("%s of %s time and of service time over the run", statistics[statistic].name, name)
 	}
 	class := "plot"
-	if len(stalls) > 0 {
+	if len(stops) > 0 {
 		class = "plot crowned"
 	}
 	return d.svgOf(class, label+"; the table below has the figures", ` data-table="every-second"`)
@@ -153,20 +122,14 @@ func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall
 const mostNamed = 6
 
 // drawStalls marks the stalls, and names the longest of them.
-func (s *series) drawStalls(d *drawing, stalls []stall) {
-	byLength := slices.Clone(stalls)
-	slices.SortStableFunc(byLength, func(a, b stall) int {
-		switch {
-		case a.length > b.length:
-			return -1
-		case a.length < b.length:
-			return 1
-		}
-		return 0
+func (s *series) drawStalls(d *drawing, stops []takt.Stall) {
+	byLength := slices.Clone(stops)
+	slices.SortStableFunc(byLength, func(a, b takt.Stall) int {
+		return cmp.Compare(b.LongestUS, a.LongestUS)
 	})
 	var named []float64
 	for _, one := range byLength {
-		from, to := s.x(one.from), s.x(one.to)
+		from, to := s.x(one.FromS), s.x(one.ToS)
 		d.area(from, to, 0, 1, "stall")
 		at := (from + to) / 2
 		crowded := slices.ContainsFunc(named, func(o float64) bool { return math.Abs(o-at) < 0.14 })
@@ -184,20 +147,20 @@ func (s *series) drawStalls(d *drawing, stalls []stall) {
 		} else if at > 0.93 {
 			at, anchor = to, "end"
 		}
-		d.text(at, -20, anchor, class, figure.Micros(one.length)+" stall")
-		d.text(at, -7, anchor, class+" quiet", page.Count(one.held)+" held up")
+		d.text(at, -20, anchor, class, figure.Micros(one.LongestUS)+" stall")
+		d.text(at, -7, anchor, class+" quiet", page.Count(one.Held)+" held up")
 	}
 }
 
-func stallTable(stalls []stall) []block {
-	if len(stalls) == 0 {
+func stallTable(stops []takt.Stall) []block {
+	if len(stops) == 0 {
 		return nil
 	}
 	t := &table{Caption: "Stalls: the length is the longest wait, or with timeouts the time without an answer. The operations are those that waited, timed out or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
-	for _, one := range stalls {
-		t.Rows = append(t.Rows, []string{page.Span(one.from), figure.Micros(one.length), page.Count(one.held)})
+	for _, one := range stops {
+		t.Rows = append(t.Rows, []string{page.Span(one.FromS), figure.Micros(one.LongestUS), page.Count(one.Held)})
 	}
-	return []block{{Fold: fmt.Sprintf("Stalls (%d)", len(stalls)), Table: t}}
+	return []block{{Fold: fmt.Sprintf("Stalls (%d)", len(stops)), Table: t}}
 }
 
 // warm shades the warm-up.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -25,7 +24,6 @@ type series struct {
 	list   []second
 	end    float64 // of the last interval, in seconds
 	warmup float64 // end of the warm-up
-	slow   float64 // response time in µs from which an operation was held up
 	heat   heat
 
 	outages []takt.Outage
@@ -37,32 +35,13 @@ type second struct {
 	takt.Interval
 	from              float64
 	response, service []float64 // by statistic, µs; nil: none ended
-	slow              uint64    // operations that were held up
-	timeouts          uint64    // operations that failed because no answer came in time
 }
 
 func (s *second) length() float64 { return max(1e-9, s.T-s.from) }
 
-// answered counts the operations that the target ended, well or with an error.
-func (s *second) answered() uint64 { return s.OK + s.Failed - min(s.Failed, s.timeouts) }
-
-// timeout is the class of operations without an answer in time.
-const timeout = "timeout"
-
-// An operation that took this many times the median, and at least slowFloor µs, was held up.
-const (
-	slowTimes = 10
-	slowFloor = 10_000
-)
-
 // seriesOf reads the histograms of all intervals, each once.
 func seriesOf(r *takt.Report) (*series, error) {
-	all := r.Latency[text.Primary(r)]
-	usual := all.P50
-	if ok := r.Latency[takt.LatencyResponseOK]; ok.Count > 0 { // many timeouts would be the median
-		usual = ok.P50
-	}
-	s := &series{slow: max(slowFloor, slowTimes*usual), outages: r.Outages, faults: r.Faults}
+	s := &series{outages: r.Outages, faults: r.Faults}
 	if len(r.Intervals) == 0 {
 		return s, nil
 	}
@@ -76,11 +55,11 @@ func seriesOf(r *takt.Report) (*series, error) {
 	s.heat = newHeat(r)
 	from := 0.0
 	for _, iv := range r.Intervals {
-		one := second{Interval: iv, from: from, timeouts: iv.Errors[timeout]}
+		one := second{Interval: iv, from: from}
 		if err := read(iv.HDR); err != nil {
 			return nil, fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
 		}
-		one.response, one.slow = quantiles(h), h.Above(micros(s.slow))
+		one.response = quantiles(h)
 		s.heat.add(iv.T, h)
 		if err := read(iv.ServiceHDR); err != nil {
 			return nil, fmt.Errorf("the service time of the interval that ends at %v s: %w", iv.T, err)

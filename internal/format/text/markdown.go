@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -58,6 +59,9 @@ func markdownSubject(b *strings.Builder, r *takt.Report) {
 	fmt.Fprintf(b, "- %s\n- %s\n", page.Escape(rates(r)), accounting(r.Counts))
 	if broker := ledger(r.Ledger); broker != "" {
 		fmt.Fprintf(b, "- broker: %s\n", page.Escape(broker))
+	}
+	if stalled := stalls.Sentence(r); stalled != "" {
+		fmt.Fprintf(b, "- %s\n", page.Escape(stalled))
 	}
 	fmt.Fprintf(b, "- %s, started %s UTC", measured(r), r.StartedAt.UTC().Format(time.DateTime))
 	if shard := PartOf(r); shard != "" {

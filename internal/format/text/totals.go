@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -16,6 +17,7 @@ func totals(p *page.Page, r *takt.Report) {
 	p.Item("users", crowd(r))
 	p.Item("broker", ledger(r.Ledger))
 	p.Item("bytes", volumes(r))
+	p.Item("stalls", stalls.Sentence(r))
 }
 
 // crowd is how many users a log had; "" without users. A scenario has its steps instead.

@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"fmt"
+	"github.com/taktload/takt/internal/judge/stalls"
 	"maps"
 	"slices"
 
@@ -223,6 +224,9 @@ func (f *Fold) Report() (*takt.Report, error) {
 		whole.Latency[name] = h.Summary()
 	}
 	facts(list, missing, dense).Judge(whole)
+	if whole.Stalls, err = stalls.Find(whole); err != nil {
+		return nil, &UnmergeableError{[]string{err.Error()}}
+	}
 	return whole, nil
 }
 

@@ -1,11 +1,138 @@
-package html
+// Package stalls finds the times in which the target of a run answered nothing, from the intervals of
+// its report.
+package stalls
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
+
+// Of is the stalls of a report: those that it has, or those that Find finds in the report of an older
+// takt. It is nil if the intervals cannot be read.
+func Of(r *takt.Report) []takt.Stall {
+	if r.Stalls != nil {
+		return r.Stalls
+	}
+	list, _ := Find(r) // whoever reads the intervals says what is wrong with them
+	return list
+}
+
+// Find finds the stalls of a run. A stall of length L holds up everything that is due in it: at a
+// rate λ the operations that waited longer than a limit are about λ·(L − limit). A single slow
+// operation, however slow, is not a stall. A timeout is not an answer, so it does not end a stall.
+// The list is not nil. The error is about a histogram of the intervals.
+func Find(r *takt.Report) ([]takt.Stall, error) {
+	s, err := seriesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	list := []takt.Stall{}
+	for _, one := range s.stalls(r) {
+		list = append(list, takt.Stall{FromS: one.from, ToS: one.to, LongestUS: one.length, Held: one.held})
+	}
+	return list, nil
+}
+
+// Sentence says how often and for how long the target stalled; "" if it did not.
+func Sentence(r *takt.Report) string {
+	list := Of(r)
+	if len(list) == 0 {
+		return ""
+	}
+	var held uint64
+	longest := 0.0
+	for _, one := range list {
+		held, longest = held+one.Held, max(longest, one.LongestUS)
+	}
+	if n := len(r.Intervals); r.Counts.OK == 0 && len(list) == 1 && list[0].FromS == 0 && n > 0 && list[0].ToS == r.Intervals[n-1].T {
+		return fmt.Sprintf("The target answered nothing in the %s of the run; %s waited in vain.", figure.Micros(longest), operations(held))
+	}
+	fate := "had to wait for it"
+	if slices.ContainsFunc(r.Intervals, func(iv takt.Interval) bool { return iv.Errors[timeout] > 0 }) {
+		fate += " or timed out"
+	}
+	if r.Counts.Dropped > 0 {
+		fate += ", or were dropped"
+	}
+	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(list)), figure.Micros(longest), operations(held), fate)
+}
+
+func operations(n uint64) string {
+	if n == 1 {
+		return "1 operation"
+	}
+	return fmt.Sprintf("%d operations", n)
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// series is the intervals of a run, as far as stalls need them.
+type series struct {
+	list []second
+	slow float64 // response time in µs from which an operation was held up
+}
+
+// second is an interval.
+type second struct {
+	takt.Interval
+	from     float64
+	slow     uint64 // operations that were held up
+	timeouts uint64 // operations that failed because no answer came in time
+}
+
+// timeout is the class of operations without an answer in time.
+const timeout = "timeout"
+
+// An operation that took this many times the median, and at least slowFloor µs, was held up.
+const (
+	slowTimes = 10
+	slowFloor = 10_000
+)
+
+func seriesOf(r *takt.Report) (*series, error) {
+	s := &series{slow: max(slowFloor, slowTimes*usual(r))}
+	var d hist.Decoder
+	h := hist.New()
+	from := 0.0
+	for _, iv := range r.Intervals {
+		h.Reset()
+		if err := d.Merge(h, iv.HDR); err != nil {
+			return nil, fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
+		}
+		s.list = append(s.list, second{Interval: iv, from: from, timeouts: iv.Errors[timeout], slow: h.Above(micros(s.slow))})
+		from = iv.T
+	}
+	return s, nil
+}
+
+// usual is the median of the time that intervals have, in µs. Many timeouts would be the median of all
+// response times.
+func usual(r *takt.Report) float64 {
+	for _, name := range []string{takt.LatencyResponseOK, takt.LatencyResponse, takt.LatencySend, "transfer"} {
+		if l := r.Latency[name]; l.Count > 0 {
+			return l.P50
+		}
+	}
+	return 0
+}
+
+func (s *second) length() float64 { return max(1e-9, s.T-s.from) }
+
+// answered counts the operations that the target ended, well or with an error.
+func (s *second) answered() uint64 { return s.OK + s.Failed - min(s.Failed, s.timeouts) }
 
 // stall is a time in which the target answered nothing.
 type stall struct {
@@ -16,9 +143,6 @@ type stall struct {
 
 func micros(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
 
-// stalls finds the stalls of a run. A stall of length L holds up everything that is due in it: at a
-// rate λ the operations that waited longer than a limit are about λ·(L − limit). A single slow
-// operation, however slow, is not a stall. A timeout is not an answer, so it does not end a stall.
 func (s *series) stalls(r *takt.Report) (list []stall) {
 	counted := -1 // last interval whose operations are counted
 	for i := range s.list {
