@@ -4,12 +4,13 @@ package main
 import (
 	"os"
 
+	"github.com/taktload/takt/cmd/takt/early"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 )
 
 func main() {
-	interrupt, abort := core.Signals()
+	interrupt, abort := core.Signals(early.Signals)
 	stdout := core.NewStdout(os.Stdout)
 	code := cli.Main(core.Env{
 		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,

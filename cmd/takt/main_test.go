@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/cmd/takt/early"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
@@ -28,7 +29,16 @@ func TestMain(m *testing.M) {
 	// With the race detector each process waits for a second at its end, to report races of
 	// goroutines that still run. takt has none then, so this saves a minute.
 	_ = os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
-	testscript.Main(m, map[string]func(){"takt": main})
+	testscript.Main(tests{m}, map[string]func(){"takt": main})
+}
+
+// tests are stopped by a signal, which takt has caught.
+type tests struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (t tests) Run() int {
+	early.Signals.Release()
+	return t.M.Run()
 }
 
 // TestScripts runs takt as its users see it: stdout, stderr, exit code, files that remain.

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // Errors of a port that uses TLS when the client does not, or the other way round.
 var (
 	// ErrWantsTLS: the port speaks TLS, and Options has none.
-	ErrWantsTLS = errors.New("the port wants TLS")
+	ErrWantsTLS = permanent.Mark(errors.New("the port wants TLS"))
 	// ErrNoTLS: the port speaks AMQP without TLS, and Options has TLS.
-	ErrNoTLS = errors.New("the port speaks AMQP without TLS")
+	ErrNoTLS = permanent.Mark(errors.New("the port speaks AMQP without TLS"))
 	// ErrSilent: the port accepts connections and answers nothing in time.
 	ErrSilent = errors.New("the port does not answer, neither over TLS nor without")
 )

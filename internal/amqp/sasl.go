@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // authenticate speaks SASL (part 5, section 5.3): PLAIN with a user, else ANONYMOUS.
@@ -68,7 +69,7 @@ func (c *Conn) saslFrame(expected uint64) (wire.Fields, error) {
 }
 
 // ErrRefused: the broker does not know the user, or not by this password.
-var ErrRefused = errors.New("the broker refuses the user or the password")
+var ErrRefused = permanent.Mark(errors.New("the broker refuses the user or the password"))
 
 func saslError(mechanism string, code uint32) error {
 	switch code {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -37,6 +38,9 @@ func ready(ctx context.Context, base string, o *Options, r *Running) (version st
 		}
 		if ctx.Err() == nil || last == nil {
 			last = err
+		}
+		if permanent.Is(err) {
+			return "", fmt.Errorf("the server at %s cannot be used: %w", base, err)
 		}
 		select {
 		case <-tick.C:
@@ -156,7 +160,11 @@ func askAtMost(ctx context.Context, url string, secret takt.Secret, most int64) 
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", url, answer.Status)
+		err := fmt.Errorf("%s answers %s", url, answer.Status)
+		if permanent.Status(answer.StatusCode) && answer.StatusCode != http.StatusNotFound { // a proxy answers so until its server is up
+			err = permanent.Mark(err)
+		}
+		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(answer.Body, most))
 }

@@ -290,6 +290,15 @@ func TestReady(t *testing.T) {
 	if r, err := remote.Start(t.Context(), Options{}); err != nil || r.Version != "9.5.2" || asked.Load() != 3 {
 		t.Errorf("%+v, %v, asked %d times", r, err, asked.Load())
 	}
+	wrong := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(map[int64]int{4: http.StatusNotFound, 5: http.StatusServiceUnavailable, 6: http.StatusUnauthorized}[asked.Add(1)]) // 0 panics
+	}))
+	defer wrong.Close()
+	if remote, err := NewRemote(wrong.URL); err != nil {
+		t.Error(err)
+	} else if _, err := remote.Start(t.Context(), Options{Patience: time.Minute}); err == nil || !strings.Contains(err.Error(), "cannot be used: "+wrong.URL+"/ answers 401 Unauthorized") || asked.Load() != 6 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
 	server.Close()
 	if _, err := remote.Start(t.Context(), Options{Patience: time.Millisecond}); err == nil || !strings.Contains(err.Error(), "does not answer after 1ms: ") {
 		t.Error(err)

@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +92,33 @@ func TestTokens(t *testing.T) {
 			w.end(0)
 			if m != nil {
 				<-m.gone
+			}
+		}
+	})
+}
+
+// A member tries again until its gatherer is there, and does not wait for what never comes.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			faults []error // of the attempts, the last one of all others
+			tries  int
+			told   bool
+		}{
+			{[]error{&net.AddrError{Err: "too many colons in address", Addr: "http://gen0:8400"}}, 1, false},
+			{[]error{&net.DNSError{Err: "no such host", Name: "gen0", IsNotFound: true}, syscall.ECONNREFUSED, syscall.EACCES}, 3, true},
+			{[]error{syscall.ECONNREFUSED}, 5, true},
+		} {
+			tries, told := 0, false
+			_, err := Dial(t.Context(), Join{
+				Patience: 4 * retry, Waiting: func(error) { told = true },
+				Dial: func(context.Context) (net.Conn, error) {
+					tries++
+					return nil, &net.OpError{Op: "dial", Err: c.faults[min(tries, len(c.faults))-1]}
+				},
+			})
+			if err == nil || tries < c.tries || tries > c.tries+1 || told != c.told {
+				t.Errorf("%v: %d attempts, %v", c.faults, tries, err)
 			}
 		}
 	})

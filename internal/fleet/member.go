@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // Join says where the gatherer is, and who joins.
@@ -31,6 +33,9 @@ type RefusedError struct{ Reason string }
 // Error implements error.
 func (e *RefusedError) Error() string { return "the gatherer refused this shard: " + e.Reason }
 
+// Permanent says so to package permanent: the gatherer has answered.
+func (e *RefusedError) Permanent() bool { return true }
+
 // NoGathererError says that another server listens at the gatherer's address.
 type NoGathererError struct{ Address, Status string }
 
@@ -38,6 +43,9 @@ type NoGathererError struct{ Address, Status string }
 func (e *NoGathererError) Error() string {
 	return fmt.Sprintf("%s is a web server and no gatherer: it answered %q; correct --fleet", e.Address, e.Status)
 }
+
+// Permanent says so to package permanent: the web server does not go away.
+func (e *NoGathererError) Permanent() bool { return true }
 
 // EndedError is what a gatherer said at its end, if the fleet failed.
 type EndedError struct {
@@ -92,11 +100,10 @@ func Dial(ctx context.Context, j Join) (*Member, error) {
 	limit := time.Now().Add(j.Patience)
 	for first := true; ; first = false {
 		m, err := j.once(ctx)
-		refused, another := (*RefusedError)(nil), (*NoGathererError)(nil)
 		switch {
 		case err == nil:
 			return m, nil
-		case errors.As(err, &refused), errors.As(err, &another), errors.Is(err, errStranger), ctx.Err() != nil:
+		case permanent.Is(err), ctx.Err() != nil:
 			return nil, err
 		case time.Now().After(limit):
 			return nil, fmt.Errorf("the gatherer does not answer: %w; start takt fleet, and check --fleet", err)

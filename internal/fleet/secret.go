@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // Token is the secret that the gatherer and its members share. The key of the gatherer's TLS
@@ -67,7 +69,7 @@ func (t Token) server() (*tls.Config, error) {
 }
 
 // errStranger is the error of a member that reached something else than its gatherer.
-var errStranger = errors.New("the gatherer does not have this token; give both the same --fleet-token")
+var errStranger = permanent.Mark(errors.New("the gatherer does not have this token; give both the same --fleet-token"))
 
 // client is the configuration of a member. The name in the certificate does not matter, only
 // its key does.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -13,7 +14,7 @@ import (
 // that belongs to it.
 type Exporter interface {
 	// Export delivers a batch, or returns soon after ctx ends. The batches come in their order. After an
-	// error the same batch comes again, unless the error is that of Refuse, or too many others wait. Total
+	// error the same batch comes again, unless permanent.Is(error), or too many others wait. Total
 	// contains what lost batches counted.
 	Export(ctx context.Context, b *Batch) error
 	// Close is the last call, also after a failed Export.
@@ -31,14 +32,6 @@ type Destination struct {
 	Open func(run Run) (Exporter, error)
 }
 
-// refused is the error of a batch that must not be sent again.
-type refused struct{ error }
-
-func (r refused) Unwrap() error { return r.error }
-
-// Refuse marks the error of a receiver that will not accept this batch later, either.
-func Refuse(err error) error { return refused{err} }
-
 // later is the error of a receiver that says when to come again.
 type later struct {
 	error
@@ -52,7 +45,7 @@ func Later(err error, after time.Duration) error { return later{err, after} }
 
 // pause is the time until a batch is sent again after the n-th failure; ok is false if it must not be.
 func pause(err error, n int) (d time.Duration, ok bool) {
-	if r := (refused{}); errors.As(err, &r) {
+	if permanent.Is(err) {
 		return 0, false
 	}
 	if l := (later{}); errors.As(err, &l) && l.after > 0 {
@@ -63,5 +56,5 @@ func pause(err error, n int) (d time.Duration, ok bool) {
 
 // broken is a panic of an exporter as an error: a fault of an exporter does not end the run.
 func broken(fault any) error {
-	return Refuse(fmt.Errorf("the exporter failed, please report it: %v", fault))
+	return permanent.Mark(fmt.Errorf("the exporter failed, please report it: %v", fault))
 }

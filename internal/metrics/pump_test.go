@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -229,15 +231,18 @@ func TestBackAtTheEnd(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &receiver{export: func(_ context.Context, b *Batch) error {
-			if b.Last.Scheduled == 2 {
-				return fmt.Errorf("wrapped: %w", Refuse(errors.New("400")))
+			switch b.Last.Scheduled {
+			case 1:
+				return x509.HostnameError{Certificate: &x509.Certificate{}, Host: "receiver"}
+			case 2:
+				return fmt.Errorf("wrapped: %w", permanent.Mark(errors.New("400")))
 			}
 			return nil
 		}}
 		s := begin(a)
 		s.seconds(t, 1, 3)
 		list, took := s.end(nil)
-		if took != 0 || !slices.Equal(list, []takt.Export{{To: "a", Sent: 3, Lost: 1, Error: "wrapped: 400"}}) {
+		if took != 0 || !slices.Equal(list, []takt.Export{{To: "a", Sent: 2, Lost: 2, Error: "wrapped: 400"}}) {
 			t.Errorf("%v after %v", list, took)
 		}
 	})

@@ -25,12 +25,16 @@ type File struct {
 }
 
 // Open opens the file at path and leaves its content as it is. The error is that of a
-// path that cannot be written.
+// path that cannot be written. Open follows links as Follow does.
 func Open(path string) (*File, error) {
+	path, err := Follow(path)
+	if err != nil {
+		return nil, err
+	}
 	if f := beside(path); f != nil {
 		return f, nil
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := openPlain(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, hinted(path, err)
 	}
@@ -135,7 +139,7 @@ func (f *File) Show() error {
 // overwrite copies what was written into the file at the path, which cannot be renamed
 // over: it is a mount point, say.
 func (f *File) overwrite() error {
-	to, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	to, err := openPlain(f.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ func NewReady(text string, status int) (Ready, error) {
 	case text == "" || text == "tcp":
 		r.text, r.tcp = "tcp", "127.0.0.1:"+PortMark
 	case kind == "tcp" && more && !strings.HasPrefix(rest, "//"):
+		if _, err := value.ParseHostPort(withPort(rest, 1)); err != nil {
+			return r, value.Faultf("bad --ready %q: %w", text, err)
+		}
 		r.tcp = rest
 	case kind == "log" && more && rest != "":
 		line, err := regexp.Compile(rest)
@@ -38,7 +41,7 @@ func NewReady(text string, status int) (Ready, error) {
 		}
 		r.line = line
 	default:
-		u, err := url.Parse(strings.ReplaceAll(text, PortMark, "1"))
+		u, err := url.Parse(withPort(text, 1))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return r, value.Faultf("bad --ready %q; give a URL such as http://127.0.0.1:%s/, tcp, tcp:HOST:PORT, or log:REGEXP", text, PortMark)
 		}
@@ -65,27 +68,26 @@ func (r Ready) at(port int) Ready {
 	return r
 }
 
-// answers reports whether something answers at the URL or the port. why is what it answered.
-func (r Ready) answers(ctx context.Context) (ready bool, why string) {
+// answers asks whether something answers at the URL or the port; nil: it does, as a server that is ready.
+func (r Ready) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	if r.tcp != "" {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", r.tcp)
-		if err != nil {
-			return false, err.Error()
+		if err == nil {
+			conn.Close()
 		}
-		conn.Close()
-		return true, ""
+		return err
 	}
 	status, err := get(ctx, r.url)
 	switch {
 	case err != nil:
-		return false, err.Error()
+		return err
 	case r.status == 0 && status >= 200 && status < 400, status == r.status:
-		return true, ""
+		return nil
 	}
-	return false, fmt.Sprintf("%s answered with status %d", r.url, status)
+	return fmt.Errorf("%s answered with status %d", r.url, status)
 }
 
 // get returns the status of the answer. It follows no redirect, uses no proxy, and leaves no

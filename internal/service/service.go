@@ -5,6 +5,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
 )
@@ -46,7 +48,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	o.Ready = o.Ready.at(port)
 	if o.Ready.line == nil {
-		if taken, _ := o.Ready.answers(ctx); taken {
+		switch err := o.Ready.answers(ctx); {
+		case permanent.Is(err):
+			return nil, never(err)
+		case err == nil:
 			return nil, fmt.Errorf("another program answers at %s before the server is started; end that program, or use %s in --run", o.Ready.text, PortMark)
 		}
 	}
@@ -73,14 +78,16 @@ func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
 	defer cancel()
 	tick := time.NewTicker(pollTime)
 	defer tick.Stop()
-	why := "no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:")
+	why := errors.New("no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:"))
 	for {
 		if s.options.Ready.line == nil {
-			ready, said := s.options.Ready.answers(ctx) // may end after the patience; ended by it, it would say so and not why
-			if ready && s.alive() {
+			why = s.options.Ready.answers(ctx) // may end after the patience; ended by it, it would say so and not why
+			switch {
+			case why == nil && s.alive():
 				return nil
+			case permanent.Is(why):
+				return &Failed{Why: never(why).Error(), Tail: s.tail()}
 			}
-			why = said
 		}
 		select {
 		case <-found:
@@ -91,10 +98,15 @@ func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
 			if ctx.Err() != nil {
 				return cmp.Or(context.Cause(ctx), ctx.Err())
 			}
-			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %s; raise --ready-timeout, or check --ready%s", s.options.Patience, why, s.elsewhere()), Tail: s.tail()}
+			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %v; raise --ready-timeout, or check --ready%s", s.options.Patience, why, s.elsewhere()), Tail: s.tail()}
 		case <-tick.C:
 		}
 	}
+}
+
+// never is the error of a server that waiting does not make ready.
+func never(why error) error {
+	return fmt.Errorf("the server cannot become ready: %w; correct --ready", why)
 }
 
 // elsewhere names the ports of a server that listens on other ones than its own; "": it does not.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,6 +121,24 @@ func TestNeverReady(t *testing.T) {
 	cause := errors.New("the user")
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
 	if _, err := Start(ctx, options(t, `exec "$SERVER"`, "log:never", 0)); err != cause {
+		t.Error(err)
+	}
+}
+
+// A server is not waited for if no time makes it ready.
+func TestCannotBecomeReady(t *testing.T) {
+	for ready, begun := range map[string]bool{"https://127.0.0.1:{{.Port}}/": true, "http://127.0.0.1:99999/": false} {
+		o := options(t, `echo begun >begun; exec "$SERVER"`, ready, 0)
+		o.Patience = time.Minute
+		_, err := Start(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), "cannot become ready: ") || !strings.Contains(err.Error(), "; correct --ready") {
+			t.Errorf("%s: %v", ready, err)
+		}
+		if _, missing := os.Stat(filepath.Join(o.Folder, "begun")); (missing == nil) != begun {
+			t.Errorf("%s: the server was started: %v", ready, missing == nil)
+		}
+	}
+	if _, err := NewReady("tcp:127.0.0.1", 0); err == nil || !strings.Contains(err.Error(), "write HOST:PORT") {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // audit appends to the file of who did what. When the file was renamed or removed, as
@@ -55,7 +56,7 @@ func openAudit(path string) (*audit, error) {
 }
 
 func (a *audit) open() (err error) {
-	a.file, err = os.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	a.file, err = outfile.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	return err
 }
 

@@ -40,17 +40,26 @@ type Steps struct {
 	Restore   func()          // gives the signals back to the process
 }
 
-// Signals listens to SIGINT, SIGTERM, SIGQUIT and SIGHUP, but to SIGHUP not under nohup.
-// It calls first after the first signal. After the second one the signals kill again.
-func Signals(first func()) Steps {
-	c := make(chan os.Signal, 4)
+// Caught are the signals of the process that wait for Steps.
+type Caught chan os.Signal
+
+// Catch catches SIGINT, SIGTERM, SIGQUIT and SIGHUP from now on, but SIGHUP not under nohup.
+func Catch() Caught {
+	c := make(Caught, 4)
 	for s := range names() {
 		if s != syscall.SIGHUP || !signal.Ignored(s) {
 			signal.Notify(c, s)
 		}
 	}
-	return steps(c, first, func() { signal.Stop(c) })
+	return c
 }
+
+// Release gives the signals back to the process.
+func (c Caught) Release() { signal.Stop(c) }
+
+// Steps calls first after the first signal, which may have come already. After the second one the signals
+// kill again.
+func (c Caught) Steps(first func()) Steps { return steps(c, first, c.Release) }
 
 func steps(c <-chan os.Signal, first, restore func()) Steps {
 	ctx, cancel := context.WithCancelCause(context.Background())

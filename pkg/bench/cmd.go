@@ -52,7 +52,7 @@ func BenchmarkCmd(h RequestHandler) {
 		stray: stray(flag.CommandLine, theirs), stdout: os.Stdout, stderr: os.Stderr,
 	}
 	c.Handler, c.Tune = h, true
-	steps := stop.Signals(c.stopping)
+	steps := stop.Catch().Steps(c.stopping)
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // otherwise the signal would end the program before its files are written
 	code := c.run(steps.Interrupt, steps.Abort)

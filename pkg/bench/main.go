@@ -208,7 +208,7 @@ func (m *mainProgram) misused(err error) int {
 
 // run makes the run, prints it, and returns the exit code.
 func (m *mainProgram) run(s *mainSettings, p *inprocess.Plan) int {
-	steps := stop.Signals(func() {
+	steps := stop.Catch().Steps(func() {
 		fmt.Fprintf(m.stderr, "stopping: what is open may take %v more; a second signal ends the run at once\n", s.engine.Drain.Duration())
 	})
 	defer steps.Restore()

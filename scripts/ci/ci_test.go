@@ -19,6 +19,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/stop"
 )
 
 // program is the variable that makes this test binary a program: takt, or a takt that only says what it was given.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "takt":
-		interrupt, abort := core.Signals()
+		interrupt, abort := core.Signals(stop.Catch())
 		os.Exit(cli.Main(core.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Interrupt: interrupt, Abort: abort}, os.Args[1:]))
 	}
 	os.Exit(fake())

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -79,13 +80,16 @@ var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
 func lowerEscapes(s string) string { return escapes.ReplaceAllStringFunc(s, strings.ToLower) }
 
 // Replace replaces secrets by takt.Redacted.
-func (s *Scrubber) Replace(text string) string {
+func (s *Scrubber) Replace(text string) string { return s.replace(text, 1) }
+
+// replace replaces secrets of at least that many bytes.
+func (s *Scrubber) replace(text string, least int) string {
 	if s == nil || len(s.forms) == 0 {
 		return text
 	}
 	var b strings.Builder
 	for i := 0; i < len(text); {
-		if n := s.secretAt(text, i); n > 0 {
+		if n := s.secretAt(text, i); n >= least {
 			b.WriteString(takt.Redacted)
 			i += n
 			continue
@@ -94,6 +98,77 @@ func (s *Scrubber) Replace(text string) string {
 		i++
 	}
 	return b.String()
+}
+
+// HideIn replaces secrets in the parts of a report that repeat the command line: labels, variables, the
+// driver's own figures and warnings. Only long secrets are replaced. Labels and variables tell runs apart,
+// so a password such as kafka must not change the name of a host.
+func (s *Scrubber) HideIn(r *takt.Report) {
+	if s == nil || len(s.forms) == 0 {
+		return
+	}
+	r.Labels, r.Variables, r.Extra, r.Warnings = hidden(s, r.Labels), hidden(s, r.Variables), hidden(s, r.Extra), hidden(s, r.Warnings)
+}
+
+// hidden is a copy of v whose texts have no long secrets.
+func hidden[T any](s *Scrubber, v T) T {
+	to := reflect.New(reflect.TypeFor[T]()).Elem()
+	to.Set(reflect.ValueOf(v))
+	s.hideIn(to)
+	return to.Interface().(T)
+}
+
+// hideIn replaces what v leads to by copies: the driver may use the original.
+func (s *Scrubber) hideIn(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s.replace(v.String(), minAnywhere))
+	case reflect.Interface, reflect.Pointer:
+		if !v.IsNil() {
+			s.hideInElem(v)
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v))
+		}
+		for i := range v.Len() {
+			s.hideIn(v.Index(i))
+		}
+	case reflect.Map:
+		s.hideInMap(v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				s.hideIn(v.Field(i))
+			}
+		}
+	}
+}
+
+func (s *Scrubber) hideInElem(v reflect.Value) {
+	elem := reflect.New(v.Elem().Type())
+	elem.Elem().Set(v.Elem())
+	s.hideIn(elem.Elem())
+	if v.Kind() == reflect.Interface {
+		elem = elem.Elem()
+	}
+	v.Set(elem)
+}
+
+func (s *Scrubber) hideInMap(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	to := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for pair := v.MapRange(); pair.Next(); {
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		key.Set(pair.Key())
+		value.Set(pair.Value())
+		s.hideIn(key)
+		s.hideIn(value)
+		to.SetMapIndex(key, value)
+	}
+	v.Set(to)
 }
 
 // secretAt is the length of the secret that begins at text[i]; 0: there is none.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,6 +100,38 @@ func TestScrubberOfPublicWords(t *testing.T) {
 	text := "cannot reach artemis:61616 as artemis, password=artemis, token " + random
 	if got := s.Replace(text); got != "cannot reach artemis:61616 as artemis, password=xxxxx, token xxxxx" {
 		t.Error(got)
+	}
+}
+
+// Long secrets are hidden in all values of a report, and the driver's own values stay as they are.
+func TestHideIn(t *testing.T) {
+	const long, short = "abcdefghijklmnopqrstuvwxyz12", "kafka"
+	type row struct {
+		Name string
+		n    string
+	}
+	list, rows := []string{"/" + long}, []row{{long, long}}
+	r := takt.Report{
+		Labels: map[string]string{"l": long, "host": short}, Warnings: []takt.Warning{{Code: "x", Message: "not " + long}},
+		Variables: map[string]any{"path": "/?q=" + long, "brokers": short + ":9092", "list": list, "n": 7, "none": nil, "any": map[string]any{long: []any{long, 1.5}}},
+		Extra:     map[string]any{"rows": rows, "row": &rows[0]},
+	}
+	scrubberOf(nil, long, short).HideIn(&r)
+	want := takt.Report{
+		Labels: map[string]string{"l": "xxxxx", "host": short}, Warnings: []takt.Warning{{Code: "x", Message: "not xxxxx"}},
+		Variables: map[string]any{"path": "/?q=xxxxx", "brokers": short + ":9092", "list": []string{"/xxxxx"}, "n": 7, "none": nil, "any": map[string]any{"xxxxx": []any{"xxxxx", 1.5}}},
+		Extra:     map[string]any{"rows": []row{{"xxxxx", long}}, "row": &row{"xxxxx", long}},
+	}
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("%+v\n%+v", r, want)
+	}
+	if list[0] != "/"+long || rows[0].Name != long {
+		t.Error("the values of the driver have changed")
+	}
+	(*Scrubber)(nil).HideIn(&r)
+	scrubberOf(nil).HideIn(&r)
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("without secrets: %+v", r)
 	}
 }
 

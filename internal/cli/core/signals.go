@@ -23,12 +23,12 @@ func SignalOf(ctx context.Context) (s *SignalError) {
 // nothing more to print.
 func ExitBy(s *SignalError, err error) error { return ExitWith(ExitSignal+s.Number, err) }
 
-// Signals turns the process's signals into Env.Interrupt and Env.Abort: the first signal stops
+// Signals turns signals of the process into Env.Interrupt and Env.Abort: the first signal stops
 // gracefully, the second at once. It ignores SIGPIPE, so that writing to a closed pipe is an
 // error; the signal would end the process with the other outputs empty. Only main calls it.
-func Signals() (interrupt context.Context, abort <-chan struct{}) {
+func Signals(caught stop.Caught) (interrupt context.Context, abort <-chan struct{}) {
 	signal.Ignore(syscall.SIGPIPE)
-	s := stop.Signals(func() {})
+	s := caught.Steps(func() {})
 	return s.Interrupt, s.Abort
 }
 

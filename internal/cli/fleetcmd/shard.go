@@ -28,7 +28,7 @@ import (
 // shardCommand is a member of a fleet.
 type shardCommand struct {
 	env      core.Env
-	gatherer string
+	gatherer value.HostPort
 	patience time.Duration
 	secret   secret
 	store    kept.Storing
@@ -37,7 +37,7 @@ type shardCommand struct {
 
 // NewShard returns takt shard.
 func NewShard(env core.Env) *cobra.Command {
-	s := &shardCommand{env: env, gatherer: defaultListen, patience: joinTime}
+	s := &shardCommand{env: env, gatherer: value.HostPort{Host: "127.0.0.1", Port: "8400"}, patience: joinTime}
 	return core.Define(&cobra.Command{
 		Use:   "shard [--fleet HOST:PORT]",
 		Short: "send a shard of the load of takt fleet",
@@ -51,7 +51,7 @@ ended it. Settings of a load can also come from this process's environment, such
 
 func (s *shardCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
-		fs.Var(value.Target(&s.gatherer), "fleet", "`HOST:PORT` of takt fleet")
+		fs.Var(value.Address(&s.gatherer), "fleet", "`HOST:PORT` of takt fleet")
 		fs.Var(value.Duration(&s.patience), "join-timeout", "try to connect for `TIME`; takt fleet may start later than its shards")
 		fs.Var(value.List(&s.programs), "program", "let the fleet start the program `PATH` on this host; repeatable")
 		s.secret.addFlags(fs)
@@ -62,7 +62,6 @@ func (s *shardCommand) addFlags(fs *pflag.FlagSet) {
 func (s *shardCommand) validate(args []string) []error {
 	faults := s.secret.validate()
 	faults.If(len(args) > 0, "takt shard takes no arguments but got %q; the command is given to takt fleet", args)
-	faults.If(!strings.Contains(s.gatherer, ":"), "--fleet is %.60q; give HOST:PORT", s.gatherer)
 	faults.If(s.patience <= 0, "--join-timeout is %v; give a time above 0", s.patience)
 	return faults
 }
@@ -74,7 +73,7 @@ func (s *shardCommand) run(ctx context.Context, _ []string) error {
 	}
 	host, _ := os.Hostname() // "": the gatherer takes the address
 	m, err := fleet.Dial(ctx, fleet.Join{
-		Address: s.gatherer, Token: token, Patience: s.patience,
+		Address: s.gatherer.String(), Token: token, Patience: s.patience,
 		Hello:   fleet.Hello{Version: core.Version, Host: host},
 		Waiting: func(err error) { s.say("waiting for the gatherer: %v", err) },
 	})

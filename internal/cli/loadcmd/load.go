@@ -425,6 +425,7 @@ func (l *load) head() takt.Report {
 	for name, v := range l.driver.Variables() {
 		r.Variables[name] = v
 	}
+	l.scrub.HideIn(&r)
 	return r
 }
 
@@ -463,6 +464,7 @@ func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 	l.calibrated.NoteFloor(r)
 	l.joinGroup(r, number)
+	l.scrub.HideIn(r)
 }
 
 // joinGroup sets the run group, which the runs of --repeat, or the shards of one run, have in

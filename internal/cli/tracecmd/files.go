@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/value"
@@ -49,10 +50,14 @@ func (f *traceFiles) addFlags(fs *pflag.FlagSet) {
 }
 
 func (f *traceFiles) write(src trace.Stream) error {
-	if err := os.MkdirAll(f.root, 0o755); err != nil {
+	to, err := outfile.Follow(f.root)
+	if err == nil {
+		err = os.MkdirAll(to, 0o755)
+	}
+	if err != nil {
 		return fmt.Errorf("%w; check --root", err)
 	}
-	root, err := os.OpenRoot(f.root)
+	root, err := os.OpenRoot(to)
 	if err != nil {
 		return fmt.Errorf("%w; check --root", err)
 	}

@@ -75,7 +75,7 @@ func (o *judgementOutputs) open(env core.Env) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := outfile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("cannot write the step summary: %w; check %s", err, summaryVariable)
 	}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -85,10 +86,15 @@ func (o *Options) dump(w io.Writer, p *plan) error {
 		o.dumpTarget(&b, t)
 	}
 	name += ".yml"
-	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+	f, err := outfile.Open(name)
+	if err == nil {
+		_, err = f.Write([]byte(b.String()))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write the targets: %w; run in a folder where you may write", err)
 	}
-	_, err := fmt.Fprintf(w, "%s: %d bytes\n", name, b.Len())
+	_, err = fmt.Fprintf(w, "%s: %d bytes\n", name, b.Len())
 	return err
 }
 

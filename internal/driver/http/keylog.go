@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,7 +25,7 @@ type keyLog struct {
 // openKeyLog opens the file at path, which keeps what it has: the runs of a search write to one
 // file, and a reader ignores keys that it does not need.
 func openKeyLog(path string) (*keyLog, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) // for writing only, a pipe would wait for its reader
+	f, err := outfile.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) // for writing only, a pipe would wait for its reader
 	if err != nil {
 		return nil, value.Faultf("cannot write the key log: %w; name another file with --tls-keylog", err)
 	}

@@ -1,6 +1,8 @@
 package jms
 
 import (
+	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -180,6 +182,31 @@ func TestRunEndsInAnOutage(t *testing.T) {
 		}
 		if len(r.Outages) != 1 || r.Outages[0].To != nil {
 			t.Errorf("outages %+v", r.Outages)
+		}
+	}
+}
+
+// A lost connection comes back, or not: an address that is none is not tried for --reconnect, unless
+// another broker of the list may answer.
+func TestReconnectIsHopeless(t *testing.T) {
+	bad, closed := broker{addr: "127.0.0.1:99999"}, broker{addr: "127.0.0.1:1"}
+	bad.others = []broker{bad}
+	mixed := bad
+	mixed.others = []broker{closed}
+	for _, c := range []struct {
+		name      string
+		list      broker
+		reconnect time.Duration
+		want      string
+	}{
+		{"all", bad, time.Minute, "invalid port"},
+		{"one of two", mixed, 100 * time.Millisecond, "no broker answered for 100ms"},
+	} {
+		o := NewProducer()
+		o.Reconnect = c.reconnect
+		err := (&line{run: o.newRun(), broker: c.list}).restore(io.EOF)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "raise --reconnect") != (c.name != "all") {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

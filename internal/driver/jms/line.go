@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/outage"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // line is a place for a connection. If the connection is lost, the line connects again, to any
@@ -181,12 +182,15 @@ func (l *line) restore(lost error) error {
 	if l.brief > 0 {
 		amqp.Pause(ctx, wait-rand.N(wait/2))
 	}
-	for {
+	for hopeless := 0; ; {
 		err := l.again(ctx)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil
-		case errors.Is(err, amqp.ErrRefused):
+		}
+		if hopeless++; !permanent.Is(err) {
+			hopeless = 0
+		}
+		if hopeless == len(l.broker.members()) {
 			return err
 		}
 		l.member = (l.member + 1) % len(l.broker.members())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // file gets the lines at its end. Telegraf and others follow such files.
@@ -13,7 +14,7 @@ type file struct{ *os.File }
 
 func openFile(path string) (metrics.Exporter, error) {
 	// A pipe that is opened for writing only waits for a reader.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := outfile.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 
@@ -36,8 +35,7 @@ func Parse(where string) (metrics.Destination, error) {
 }
 
 func parseUDP(where, address string) (metrics.Destination, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" || port == "" {
+	if to, err := value.ParseHostPort(address); err != nil || to.Host == "" {
 		return metrics.Destination{}, fmt.Errorf("%.60q is not an address; write udp://HOST:PORT", where)
 	}
 	return metrics.Destination{

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // rejected is the error of a good answer by which the receiver says that it dropped values: an
@@ -21,7 +21,7 @@ func rejected(answer []byte) error {
 		return nil
 	}
 	why, _ := field(partial, 2, protowire.BytesType)
-	return metrics.Refuse(fmt.Errorf("the receiver rejected %d values: %.200q", int64(count), why))
+	return permanent.Mark(fmt.Errorf("the receiver rejected %d values: %.200q", int64(count), why))
 }
 
 // field is the first field with this number and type: of BytesType its content, of others their bytes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 const (
@@ -36,7 +37,7 @@ func New(url string, header http.Header) *Client {
 	}}
 }
 
-// Send posts a body. The errors are those of a metrics.Exporter: a refusal for an answer that a repetition
+// Send posts a body. The errors are those of a metrics.Exporter: permanent for an answer that a repetition
 // would not change.
 func (c *Client) Send(ctx context.Context, body []byte) error {
 	_, err := c.Ask(ctx, body)
@@ -47,7 +48,7 @@ func (c *Client) Send(ctx context.Context, body []byte) error {
 func (c *Client) Ask(ctx context.Context, body []byte) (text []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, metrics.Refuse(err)
+		return nil, permanent.Mark(err)
 	}
 	for name, values := range c.header {
 		req.Header[name] = values
@@ -68,11 +69,10 @@ func judge(answer *http.Response, text []byte) error {
 		return nil
 	}
 	err := fmt.Errorf("the receiver answered %s%s", answer.Status, quoted(text))
-	switch {
-	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
-		return metrics.Later(err, asked(answer.Header.Get("Retry-After")))
+	if permanent.Status(code) {
+		return permanent.Mark(err)
 	}
-	return metrics.Refuse(err)
+	return metrics.Later(err, asked(answer.Header.Get("Retry-After")))
 }
 
 // asked is the pause that a receiver asks for in seconds; 0: it asks for none.

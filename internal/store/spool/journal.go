@@ -66,11 +66,11 @@ func (j *Journal) Replace(records ...[]byte) error {
 	for _, r := range records {
 		text = frame(text, r)
 	}
-	f, err := os.CreateTemp(j.spool.dir, "*.tmp") // mode 0600
+	f, err := j.spool.create()
 	if err != nil {
 		return err
 	}
-	err = lock(f) // before anybody can find it
+	err = lock(f) // again, for the error: without locks nobody could tell whose journal is left
 	if err == nil {
 		_, err = f.Write(text)
 	}

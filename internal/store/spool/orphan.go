@@ -35,7 +35,7 @@ type Orphan struct {
 }
 
 // Orphans gives the journals whose processes have ended, oldest ULID first. An error is
-// that of one file, which stays where it is; the others follow.
+// that of one file, which stays where it is; the others follow. It removes the unfinished files of such processes.
 func (s *Spool) Orphans() iter.Seq2[*Orphan, error] {
 	return func(yield func(*Orphan, error) bool) {
 		entries, err := os.ReadDir(s.dir) // sorted
@@ -44,6 +44,9 @@ func (s *Spool) Orphans() iter.Seq2[*Orphan, error] {
 			return
 		}
 		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), unfinishedFile) {
+				sweep(filepath.Join(s.dir, e.Name()))
+			}
 			if !strings.HasSuffix(e.Name(), journalFile) {
 				continue
 			}
@@ -82,21 +85,17 @@ func adopt(path string) (*Orphan, error) {
 }
 
 func (o *Orphan) open() error {
-	info, err := readable(o.f)
-	if err != nil {
+	if _, err := readable(o.f); err != nil {
 		return err
 	}
 	if err := lock(o.f); err != nil {
 		return err
 	}
-	named, err := os.Stat(o.Path)
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(info, named) {
+	if !isAt(o.f, o.Path) {
 		return fs.ErrNotExist // it was replaced, or another process has taken it, until the lock came
 	}
-	if info, err = o.f.Stat(); err != nil { // what was written until then
+	info, err := o.f.Stat() // with what was written until then
+	if err != nil {
 		return err
 	}
 	o.in, o.rest = bufio.NewReader(o.f), info.Size()

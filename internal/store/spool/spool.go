@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/taktload/takt/internal/outfile"
@@ -60,17 +61,20 @@ func (s *Spool) Add(r *takt.Report, store string) error {
 
 // put writes a file whole or not at all.
 func (s *Spool) put(file string, text []byte) error {
-	temp, err := os.CreateTemp(s.dir, "*.tmp") // mode 0600
+	f, err := s.create()
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(text)
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), file)
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync()); err == nil {
+		err = os.Rename(f.Name(), file)
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
+	closed := f.Close()                                           // after it has its name: until then its lock protects it
+	if err != nil && closed == nil && runtime.GOOS == "windows" { // which renames no open file, and has no such lock
+		err = os.Rename(f.Name(), file)
+	}
+	if err = errors.Join(err, closed); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

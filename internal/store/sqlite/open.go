@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
@@ -39,9 +40,12 @@ func Look(ctx context.Context, path string) (*Store, error) {
 type opening struct{ create, upgrade bool }
 
 func open(ctx context.Context, path string, o opening, pragmas []string) (*Store, error) {
-	path, err := filepath.Abs(path)
+	where, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
+	}
+	if path, err = outfile.Follow(where); err != nil {
+		return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "give another file with --store"}
 	}
 	if err := touch(path, o.create); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // The classes of failed records; docs/kafka.md explains them. Any other refusal by the broker
@@ -112,7 +113,7 @@ func PartitionName(topic string, n int32) string {
 // Lasts reports whether err is permanent for a consumer.
 func Lasts(err error) bool {
 	class := Classify(err)
-	return class == ClassAuth || class == classClosed || isUnfit(err)
+	return class == ClassAuth || class == classClosed || isUnfit(err) || permanent.Is(err)
 }
 
 // isUnfit reports whether a group refuses a member for its settings.

@@ -97,11 +97,9 @@ func (c *Cluster) addSecurityFlags(fs *pflag.FlagSet) {
 func (c *Cluster) Validate() (faults value.Faults) {
 	faults.Add(c.Properties.faults...)
 	for _, b := range c.Addresses() {
-		_, port, err := net.SplitHostPort(b)
-		if err == nil {
-			_, err = net.LookupPort("tcp", port)
+		if _, err := value.ParseHostPort(b); err != nil {
+			faults.Add(value.Faultf("bad broker in --brokers: %w", err))
 		}
-		faults.If(err != nil || port == "", "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
 	faults.If(c.ClientID == "", "--client-id is empty; name takt, or leave the flag out")
 	faults.If(c.Topic == "", "--topic is empty; name the topic")

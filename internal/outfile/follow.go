@@ -1,0 +1,34 @@
+package outfile
+
+import (
+	"fmt"
+	"os"
+)
+
+// OpenFile is os.OpenFile for a file that takt writes: it follows links as Follow does. For files that are
+// written in place, such as logs.
+func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
+	to, err := Follow(path)
+	if err != nil {
+		return nil, err
+	}
+	return openPlain(to, flag, mode)
+}
+
+// openPlain opens a path that Follow returned. A link that somebody made there since then is an error.
+func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
+	if !ofKernel(path) {
+		flag |= noFollow
+	}
+	return os.OpenFile(path, flag, mode)
+}
+
+// plantedError is a link that takt does not follow.
+type plantedError struct {
+	link  string
+	owner uint32
+}
+
+func (e *plantedError) Error() string {
+	return fmt.Sprintf("%s is a link that user %d made in a folder where everybody may write, and takt does not follow it", e.link, e.owner)
+}

@@ -1,0 +1,73 @@
+//go:build unix
+
+package outfile
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// noFollow makes a link at the end of a path an error.
+const noFollow = syscall.O_NOFOLLOW
+
+// mostLinks is the number of links in a path that Linux follows.
+const mostLinks = 40
+
+// Follow returns the path without symbolic links, also if there is no file yet. In a folder with the
+// sticky bit where everybody may write, as /tmp, it follows only links of takt's user and of the folder's
+// owner: anybody else could have made the link to let takt overwrite a file. This is the rule of Linux's
+// fs.protected_symlinks, which a host may have turned off. What is not there, and too many links, are left
+// to who opens the path.
+func Follow(path string) (string, error) {
+	at, rest, links := "", path, 0 // at has no links
+	if filepath.IsAbs(path) {
+		at = "/"
+	}
+	for rest != "" {
+		name, after, _ := strings.Cut(rest, "/")
+		next := filepath.Join(at, name)
+		info, err := os.Lstat(cmp.Or(next, "."))
+		switch {
+		case err != nil || ofKernel(next):
+			at, rest = filepath.Join(next, after), ""
+			continue
+		case info.Mode()&fs.ModeSymlink == 0:
+			at, rest = next, after
+			continue
+		}
+		if owner, yes := planted(cmp.Or(at, "."), info); yes {
+			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner}}
+		}
+		to, err := os.Readlink(next)
+		if links++; err != nil || links > mostLinks {
+			return path, nil
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = to + "/" + after
+	}
+	if links == 0 {
+		return path, nil
+	}
+	return at, nil
+}
+
+// planted reports whether a link in a folder may be another user's trap, and who owns the link.
+func planted(folder string, link fs.FileInfo) (owner uint32, yes bool) {
+	const everybody = 0o002
+	info, err := os.Stat(folder)
+	if err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode()&everybody == 0 {
+		return 0, false
+	}
+	its, ok := link.Sys().(*syscall.Stat_t)
+	shared, also := info.Sys().(*syscall.Stat_t)
+	if !ok || !also {
+		return 0, false
+	}
+	return its.Uid, int(its.Uid) != os.Geteuid() && its.Uid != shared.Uid
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package outfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shared makes a folder with a mode, and in it a link of user owner to a file with a secret. It skips the
+// test where links cannot be given away. Folders above are not shared.
+func shared(t *testing.T, mode fs.FileMode, folder, owner int) (victim, path string) {
+	t.Helper()
+	victim = filepath.Join(t.TempDir(), "victim")
+	write(t, victim, old)
+	dir := filepath.Join(t.TempDir(), "shared")
+	path = filepath.Join(dir, "r.json")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(victim, path), os.Lchown(path, owner, -1), os.Chown(dir, folder, -1), os.Chmod(dir, mode)); err != nil {
+		t.Skip(err)
+	}
+	return victim, path
+}
+
+const stranger, other = 65534, 65533
+
+// The rule of fs.protected_symlinks, whatever the host has set.
+func TestFollow(t *testing.T) {
+	const sticky = fs.ModeSticky | 0o777
+	me := os.Geteuid()
+	for _, test := range []struct {
+		name          string
+		mode          fs.FileMode
+		folder, owner int
+		refused       bool
+	}{
+		{"a stranger's link in a shared folder", sticky, me, stranger, true},
+		{"a link of the folder's owner", sticky, stranger, stranger, false},
+		{"one's own link", sticky, stranger, me, false},
+		{"neither", sticky, other, stranger, true},
+		{"a folder without the sticky bit", 0o777, me, stranger, false},
+		{"a folder that only its group may write", fs.ModeSticky | 0o775, me, stranger, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			victim, path := shared(t, test.mode, test.folder, test.owner)
+			f, err := Open(path)
+			if err == nil {
+				_, err = f.Write([]byte(text))
+				err = errors.Join(err, f.Close())
+			}
+			wanted := text
+			if test.refused {
+				wanted = old
+			}
+			if (err != nil) != test.refused || err != nil && !strings.Contains(err.Error(), "open "+path+": "+path+" is a link that user 65534 made") {
+				t.Error(err)
+			}
+			if got := read(t, victim); got != wanted {
+				t.Errorf("the file has %q", got)
+			}
+			if g, err := OpenFile(path, os.O_WRONLY, 0o600); (err != nil) != test.refused {
+				t.Errorf("in place: %v", err)
+			} else if err == nil {
+				g.Close()
+			}
+		})
+	}
+}
+
+// A folder may be the link, also below others, and links lead to links.
+func TestFollowFolders(t *testing.T) {
+	victim, path := shared(t, fs.ModeSticky|0o777, os.Geteuid(), stranger)
+	home := t.TempDir()
+	mine := filepath.Join(home, "mine")
+	link(t, os.Symlink(path, mine))
+	folder := filepath.Join(filepath.Dir(path), "folder")
+	link(t, errors.Join(os.Symlink(filepath.Dir(victim), folder), os.Lchown(folder, stranger, -1)))
+	t.Chdir(filepath.Dir(path))
+	for _, path := range []string{mine, folder + "/victim", folder + "/new", "folder/new", "./folder/../folder/new", "../shared/r.json"} {
+		if to, err := Follow(path); err == nil {
+			t.Errorf("%s leads to %s", path, to)
+		}
+	}
+	t.Chdir(home)
+	dir, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(t, errors.Join(os.Mkdir("a", 0o700), os.Symlink("a", "b"), os.Symlink("../b/./new", "a/c"), os.Symlink("loop", "loop"), os.Symlink("/dev/null", "null"), os.Symlink("/proc/self/fd/1", "out")))
+	for path, want := range map[string]string{
+		"a/x": "a/x", "b/x": "a/x", "b/c": "a/new", dir + "/b/no/such": dir + "/a/no/such", "b/../b/x": "a/x", "none/../x": "none/../x", "": "",
+		"a/": "a/", "loop": "loop", "null": "/dev/null", "out": "/proc/self/fd/1", "/dev/stdout": "/dev/stdout",
+	} {
+		if got, err := Follow(path); err != nil || got != want {
+			t.Errorf("%s leads to %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
+// A link that appears after the check, as at the end of a run, is not followed, either.
+func TestPlantedLater(t *testing.T) {
+	dir := t.TempDir()
+	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "r.json")
+	write(t, victim, old)
+	f := open(t, path)
+	if _, err := f.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	link(t, os.Symlink(victim, path))
+	if err := f.overwrite(); err == nil || read(t, victim) != old {
+		t.Errorf("%v, the file has %q", err, read(t, victim))
+	}
+	f.Discard()
+}
