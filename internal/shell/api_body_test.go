@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +14,8 @@ import (
 
 // A request that is refused before its body is read does not keep its connection by half a body.
 func TestAPIHalfBody(t *testing.T) {
-	s, err := Listen(Options{HTTP: "127.0.0.1:0", DumpDir: t.TempDir()}, Host{})
+	log := filepath.Join(t.TempDir(), "audit")
+	s, err := Listen(Options{HTTP: "127.0.0.1:0", DumpDir: t.TempDir(), AuditLog: log}, Host{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +41,9 @@ func TestAPIHalfBody(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want) {
 			t.Errorf("%s: %.100s, %v", first, answer, err)
 		}
+	}
+	if text, err := os.ReadFile(log); err != nil || strings.Count(string(text), `"outcome":"refused: `) != 2 {
+		t.Errorf("the page and the other host are to be in the audit log: %v\n%s", err, text)
 	}
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -569,10 +569,27 @@ func TestAPIBeyondLoopback(t *testing.T) {
 	}
 }
 
-// More connections than the limit are closed at once, and others go on.
+// Connections that say nothing keep out neither a new client nor one that has shown who it is.
 func TestAPICrowd(t *testing.T) {
 	w, _ := serveWeb(t, t.TempDir(), held(nil))
 	addr := strings.TrimPrefix(w.url, "http://")
+	known, err := net.Dial("tcp", addr) // has an answer, and stays
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer known.Close()
+	answers := bufio.NewReader(known)
+	list := func() error {
+		fmt.Fprint(known, "GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+		answer, err := http.ReadResponse(answers, nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, answer.Body)
+		}
+		return err
+	}
+	if err := list(); err != nil {
+		t.Fatal(err)
+	}
 	var all []net.Conn
 	for range 300 {
 		conn, err := net.Dial("tcp", addr)
@@ -584,6 +601,9 @@ func TestAPICrowd(t *testing.T) {
 	}
 	if _, err := queueAt(w.url); err != nil {
 		t.Errorf("the owner, while 256 connections say nothing: %v", err)
+	}
+	if err := list(); err != nil {
+		t.Errorf("a known visitor: %v", err)
 	}
 	for _, conn := range all[:44] {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -215,7 +216,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// Clients that send nothing occupy only so many connections, and the others get their pages; a panic of
+// Clients that send nothing keep out neither a new client nor one that has shown who it is; a panic of
 // a page ends its connection only.
 func TestCrowd(t *testing.T) {
 	source := empty()
@@ -224,6 +225,23 @@ func TestCrowd(t *testing.T) {
 	address := strings.TrimSuffix(strings.TrimPrefix(s.Address(), "http://"), "/")
 	if answer, err := http.Get(s.Address()); err == nil {
 		t.Errorf("status %d", answer.StatusCode)
+	}
+	known, err := net.Dial("tcp", address) // has a page, and stays
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer known.Close()
+	pages := bufio.NewReader(known)
+	page := func() error {
+		fmt.Fprint(known, "HEAD /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+		answer, err := http.ReadResponse(pages, &http.Request{Method: http.MethodHead})
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		return err
+	}
+	if err := page(); err != nil {
+		t.Fatal(err)
 	}
 	var all []net.Conn
 	for range maxConns/2 + 20 { // of one address
@@ -239,6 +257,9 @@ func TestCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
+	if err := page(); err != nil {
+		t.Errorf("a known visitor: %v", err)
+	}
 	for _, conn := range all[:20] {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
