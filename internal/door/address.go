@@ -1,20 +1,26 @@
 package door
 
 import (
+	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 )
 
 // AddressOf is the key of the limits per address: an IPv4 address, or the IPv6 /64 from
-// which one host can choose its addresses. All clients of a unix socket share one key.
+// which one host can choose its addresses. All addresses of loopback are one: a user of this machine
+// can use 2^24 of them. All clients of a unix socket share one key.
 func AddressOf(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return a.Network()
 	}
 	ip := at.Addr().Unmap().WithZone("")
-	if ip.Is4() {
+	switch {
+	case ip.IsLoopback():
+		return "127.0.0.1"
+	case ip.Is4():
 		return ip.String()
 	}
 	network, _ := ip.Prefix(64) // fails only beyond 128 bits
@@ -39,4 +45,19 @@ func HostOf(text string) string {
 		return host
 	}
 	return strings.Trim(text, "[]")
+}
+
+// Misdirected says why a server without tokens refuses a request although it came from loopback; nil: it
+// does not. A page in a browser can come through a name that leads to this machine (DNS rebinding), and
+// a proxy speaks for people whom takt does not know. What a proxy says of them is not believed.
+func Misdirected(r *http.Request) error {
+	if !IsLoopback(HostOf(r.Host)) {
+		return fmt.Errorf("the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host)
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
+		if r.Header.Values(name) != nil {
+			return fmt.Errorf("a proxy sent this request, as its header %s says, and takt does not know for whom; use a token file, or come without the proxy", name)
+		}
+	}
+	return nil
 }

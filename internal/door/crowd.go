@@ -5,65 +5,52 @@ import (
 	"sync"
 )
 
-// crowd limits the connections of a listener, in all and from one address. It closes a
-// connection beyond a limit at once.
+// crowd limits the connections of a listener, in all and from one address, by a lobby: a connection
+// is a guest until its request has shown who sends it.
 type crowd struct {
 	net.Listener
-	most int
-	mu   sync.Mutex
-	all  int
-	of   map[string]int
+	lobby *Lobby
 }
 
 // NewCrowd returns the listener with at most so many connections at once, half of them from one
-// address.
+// address. Its connections are Visitors.
 func NewCrowd(l net.Listener, most int) net.Listener {
-	return &crowd{Listener: l, most: most, of: map[string]int{}}
+	return &crowd{Listener: l, lobby: &Lobby{Most: most, MostOf: most / 2}}
 }
 
 // Accept implements net.Listener.
 func (l *crowd) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		address := AddressOf(conn.RemoteAddr())
-		if l.enter(address) {
-			return &counted{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
-		}
-		_ = conn.Close() // an error loses nothing
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return &Visitor{
+		Conn: conn, lobby: l.lobby,
+		guest: l.lobby.Enter(AddressOf(conn.RemoteAddr()), func() { _ = conn.Close() }), // an error loses nothing
+	}, nil
 }
 
-func (l *crowd) enter(address string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all >= l.most || l.of[address] >= l.most/2 {
-		return false
-	}
-	l.all++
-	l.of[address]++
-	return true
-}
-
-func (l *crowd) leave(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all--
-	if l.of[address]--; l.of[address] == 0 {
-		delete(l.of, address)
-	}
-}
-
-// counted is a connection that leaves the crowd when it closes.
-type counted struct {
+// Visitor is a connection of a crowd.
+type Visitor struct {
 	net.Conn
-	leave func()
+	lobby *Lobby
+	guest *Guest
+	once  sync.Once
+	peer  Peer
 }
+
+// Peer is who find says is at the other end. To find out may cost 10 ms, so each connection is asked
+// once.
+func (v *Visitor) Peer(find func(net.Conn) Peer) Peer {
+	v.once.Do(func() { v.peer = find(v.Conn) })
+	return v.peer
+}
+
+// Welcome keeps the place of a visitor that has shown who it is.
+func (v *Visitor) Welcome() { v.lobby.Welcome(v.guest) }
 
 // Close implements net.Conn.
-func (c *counted) Close() error {
-	c.leave()
-	return c.Conn.Close()
+func (v *Visitor) Close() error {
+	v.lobby.Leave(v.guest)
+	return v.Conn.Close()
 }

@@ -27,7 +27,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = checkPrivate(path, info.Mode())
+		err = errors.Join(checkPrivate(path, info.Mode()), checkOwner(path, info))
 	}
 	if err != nil {
 		return nil, err
@@ -49,6 +49,16 @@ func checkPrivate(path string, mode fs.FileMode) error {
 	return nil
 }
 
+// checkOwner refuses a file that belongs to another user than takt's or root, because its owner can
+// change it whatever its mode is. It accepts pipes and a container's secrets, as checkPrivate does.
+func checkOwner(path string, info fs.FileInfo) error {
+	uid, known := ownerOf(info)
+	if !known || !info.Mode().IsRegular() || uid == 0 || uid == os.Geteuid() || isSecretOfContainer(path) {
+		return nil
+	}
+	return fmt.Errorf("%s can be changed by the user %d, to whom it belongs; run chown %d %s", path, uid, os.Geteuid(), path)
+}
+
 // containerSecrets is where container engines mount secrets: visible only in the container
 // that gets them, with the mode 0444, which takt cannot change.
 const containerSecrets = "/run/secrets/"
@@ -56,15 +66,15 @@ const containerSecrets = "/run/secrets/"
 // isSheltered reports whether others cannot reach the file, whatever its own mode is: a
 // folder above it is closed to them, or it is a container's secret.
 func isSheltered(path string) bool {
+	if isSecretOfContainer(path) {
+		return true
+	}
 	path, err := filepath.Abs(path)
-	if err == nil && !strings.HasPrefix(path, containerSecrets) {
+	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
 		return false
-	}
-	if strings.HasPrefix(path, containerSecrets) {
-		return true
 	}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
@@ -74,4 +84,13 @@ func isSheltered(path string) bool {
 			return false
 		}
 	}
+}
+
+// isSecretOfContainer reports whether the file is one, by its path or through a link.
+func isSecretOfContainer(path string) bool {
+	path, err := filepath.Abs(path)
+	if err == nil && !strings.HasPrefix(path, containerSecrets) {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	return err == nil && strings.HasPrefix(path, containerSecrets)
 }

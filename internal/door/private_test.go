@@ -54,6 +54,26 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+// A file of another user is that user's to change, whatever its mode is; one of root is fine.
+func TestOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte("ann 12345678\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[int]string{0: "", 54321: "can be changed by the user 54321, to whom it belongs; run chown 0 "} {
+		if err := os.Chown(path, uid, 0); err != nil {
+			t.Skip(err)
+		}
+		switch _, err := ReadTokens(path); {
+		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("of user %d: %v", uid, err)
+		}
+	}
+}
+
 // A link leads to where the file is: its own folder says nothing. What an engine shows a
 // container as a secret is fine with the mode that the engine chooses.
 func TestSheltered(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	stdlog "log"
 	"mime"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +18,9 @@ import (
 
 // Limits of the API.
 const (
-	maxBody     = 128 << 10 // bytes of a request's body; a line has at most 64 KiB
-	bodyTime    = 10 * time.Second
-	idleTime    = time.Minute // a connection without a request
+	maxBody     = 128 << 10        // bytes of a request's body; a line has at most 64 KiB
+	bodyTime    = 10 * time.Second // for a whole request
+	idleTime    = time.Minute      // a connection without a request
 	maxHeader   = 16 << 10
 	maxAnswer   = 4 << 20  // bytes of what commands say in one answer
 	maxReport   = 64 << 20 // bytes of a report
@@ -30,8 +30,9 @@ const (
 // api is the shell over HTTP. Each request is a session of its own, and runs the same code as a
 // typed line.
 type api struct {
-	server *Server
-	routes []route
+	server   *Server
+	routes   []route
+	bodyTime time.Duration
 }
 
 // route is one method of a path. A * in the path matches a job's number.
@@ -50,7 +51,7 @@ type request struct {
 }
 
 func newAPI(s *Server) *api {
-	a := &api{server: s}
+	a := &api{server: s, bodyTime: bodyTime}
 	a.routes = []route{
 		{method: http.MethodGet, path: "/v1/openapi.json", open: true, serve: serveOpenAPI},
 		{method: http.MethodGet, path: "/v1/jobs", serve: serveJobs},
@@ -64,14 +65,11 @@ func newAPI(s *Server) *api {
 	return a
 }
 
-type connKey struct{}
-
 // run serves a listener until the context ends.
 func (a *api) run(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: a, ReadHeaderTimeout: authTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:    stdlog.New(io.Discard, "", 0), // clients cause what would be there
+		ReadTimeout: a.bodyTime, // also of a body that nobody reads because the request is refused
 	}
 	return door.ServeHTTP(ctx, h, l, endTime)
 }
@@ -80,7 +78,9 @@ func (a *api) run(ctx context.Context, l net.Listener) error {
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
+	c := a.session(r)
 	if p := a.foreign(r); p != nil {
+		c.noteStranger(webPage, errors.New(p.Cause))
 		p.write(w)
 		return
 	}
@@ -94,7 +94,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
-	c := a.session(r)
 	if !to.open {
 		release, p := c.enter(r)
 		if p != nil {
@@ -105,6 +104,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	to.serve(c, w, &request{Request: r, body: body, id: id})
 }
+
+// webPage is the address, for the limit of the audit log, of all requests that foreign refuses.
+const webPage = "web page"
 
 // foreign refuses what a web page could make a browser send: a page of another site, or a page
 // whose name leads to this machine (DNS rebinding). With tokens any name is fine: only those who
@@ -119,8 +121,11 @@ func (a *api) foreign(r *http.Request) *problem {
 	switch {
 	case len(origin) > 0 && (len(origin) > 1 || !strings.EqualFold(origin[0], scheme+r.Host)), site != "" && site != "same-origin" && site != "none":
 		return problemOf(http.StatusForbidden, errors.New("a web page of another origin sent this request; use a client that is not a browser, without the header Origin"))
-	case a.server.tokenList() == nil && !door.IsLoopback(door.HostOf(r.Host)):
-		return problemOf(http.StatusMisdirectedRequest, fmt.Errorf("the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host))
+	case a.server.tokenList() != nil:
+		return nil
+	}
+	if err := door.Misdirected(r); err != nil {
+		return problemOf(http.StatusMisdirectedRequest, err)
 	}
 	return nil
 }
@@ -173,13 +178,14 @@ func match(pattern, path string) (id int, ok bool) {
 // body that never ends.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // fails only on a closed connection
-	_ = control.SetWriteDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Time{}) // fails only on a closed connection
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, problemOf(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d KiB; send a shorter line", maxBody>>10))
+	case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, problemOf(http.StatusBadRequest, errors.New("the body is not as its headers say; send a Content-Length"))
 	case err != nil:
 		return nil, problemOf(http.StatusRequestTimeout, fmt.Errorf("the body did not arrive within %v; send it at once", bodyTime))
 	}
@@ -197,9 +203,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 
 // session returns the session of a request. It has no user yet.
 func (a *api) session(r *http.Request) *session {
-	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	return &session{
-		server: a.server, ctx: r.Context(), conn: conn, number: a.server.sessions.Add(1), from: r.RemoteAddr, role: door.RoleRun,
+		server: a.server, ctx: r.Context(), conn: door.VisitorOf(r), number: a.server.sessions.Add(1), from: r.RemoteAddr, role: door.RoleRun,
 		notices: make(chan notice, maxNotices), shown: map[int]bool{}, sink: &sink{},
 	}
 }
@@ -230,6 +235,7 @@ func (c *session) enter(r *http.Request) (release func(), p *problem) {
 			return nil, unauthorized(err)
 		}
 	}
+	door.VisitorOf(r).Welcome()
 	if err := c.server.seats.take(address); err != nil {
 		return nil, problemOf(http.StatusServiceUnavailable, err)
 	}

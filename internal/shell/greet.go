@@ -59,9 +59,9 @@ func (c *session) identify() (name, address string, err error) {
 		return localUser, "", c.admitLocal()
 	}
 	address = door.AddressOf(c.conn.RemoteAddr())
-	g := c.server.lobby.enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
+	g := c.server.lobby.Enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
 	name, err = c.authenticate(address)
-	if c.server.lobby.leave(g) {
+	if c.server.lobby.Leave(g) {
 		err = errors.New("too many sessions wait to give their token; connect again and give it at once")
 	}
 	if err != nil && !errors.Is(err, errUnknown) { // admit has logged a wrong token
@@ -73,7 +73,11 @@ func (c *session) identify() (name, address string, err error) {
 // admitLocal decides who may use a server without tokens. Only this machine can reach
 // such a server, but the machine may have other users.
 func (c *session) admitLocal() error {
-	switch c.server.peer(c.conn) {
+	peer := c.server.peer
+	if v, ok := c.conn.(*door.Visitor); ok {
+		peer = func(net.Conn) door.Peer { return v.Peer(c.server.peer) }
+	}
+	switch peer(c.conn) {
 	case door.PeerSelf:
 		c.own = true
 	case door.PeerStranger:

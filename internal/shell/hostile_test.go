@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -226,12 +227,18 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// What looks like HTTP gets no answer, and nothing of it is run.
+// What looks like HTTP, TLS or STUN gets no answer, and nothing of it is run: a web page can put lines
+// into the ticket of a TLS session, or into a user's name of TURN. The audit log tells of it.
 func TestForeign(t *testing.T) {
 	tick := make(chan struct{})
-	server := serve(t, t.TempDir(), held(tick))
+	log := filepath.Join(t.TempDir(), "audit")
+	server := serve(t, t.TempDir(), held(tick), "--audit-log", log)
 	holdJob(t, server.addr)
-	for _, first := range []string{"POST / HTTP/1.1", "GET http://x/ HTTP/1.0", "Host: x", "PRI * HTTP/2.0"} {
+	firsts := []string{
+		"POST / HTTP/1.1", "GET http://x/ HTTP/1.0", "Host: x", "PRI * HTTP/2.0",
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03random\x00\x23\x00\x40\x03status", "\x00\x03\x00\x20\x21\x12\xa4\x42", "\x01\x01\x00\x20\x21\x12\xa4\x42",
+	}
+	for _, first := range firsts {
 		c := dial(t, server.addr)
 		c.until(prompted)
 		c.send(first + "\r\ncancel\r\ncancel")
@@ -240,6 +247,9 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	tick <- struct{}{} // the job goes on
+	if text, err := os.ReadFile(log); err != nil || strings.Count(string(text), `"outcome":"refused: this is another protocol than a session's`) != len(firsts) {
+		t.Errorf("%v\n%s", err, text)
+	}
 }
 
 // 200 sessions that do nothing take at most 0.5 % of a core.

@@ -20,6 +20,16 @@ import (
 // maxImmediate limits the commands of takt that run beside the queue, of all sessions.
 const maxImmediate = 4
 
+// Limits of sessions that have not sent their token yet. A script sends its token within
+// a round trip, so only a flood comes near the limits.
+const (
+	maxGuests          = 128
+	maxGuestsOfAddress = 32
+)
+
+// newLobby is where sessions wait that have not sent their token yet.
+func newLobby() *door.Lobby { return &door.Lobby{Most: maxGuests, MostOf: maxGuestsOfAddress} }
+
 // Server is a shell that serves.
 type Server struct {
 	options   Options
@@ -34,7 +44,7 @@ type Server struct {
 	http      net.Listener // of the API; nil: none
 	immediate chan struct{}
 	sessions  atomic.Int64 // number of the newest session
-	lobby     lobby
+	lobby     *door.Lobby
 	seats     seats
 	peer      func(net.Conn) door.Peer // the user at the other end of a connection
 	audit     *audit                   // nil: no audit log
@@ -49,7 +59,7 @@ func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
-		peer: door.PeerOf,
+		peer: door.PeerOf, lobby: newLobby(),
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {

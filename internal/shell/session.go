@@ -184,6 +184,8 @@ func (c *session) read() {
 func (c *session) input(l input) {
 	watched := c.unwatch()
 	switch {
+	case errors.Is(l.err, errProtocol):
+		c.leave(errProtocol)
 	case watched && l.err == nil && strings.TrimSpace(l.text) == "":
 	case errors.Is(l.err, errLongLine):
 		c.fail(l.err)
@@ -191,7 +193,7 @@ func (c *session) input(l input) {
 		c.lines = nil
 		c.ending = len(c.follows) == 0 || !errors.Is(l.err, io.EOF)
 	case c.first() && isHTTP(l.text):
-		c.ending = true
+		c.leave(errProtocol)
 	case c.question != nil:
 		ask := c.question
 		c.question = nil
@@ -199,6 +201,12 @@ func (c *session) input(l input) {
 	default:
 		c.execute(l.text)
 	}
+}
+
+// leave ends the session of a client that is not meant to be here.
+func (c *session) leave(why error) {
+	_ = c.note(eventSession, 0, "", "refused: "+why.Error()) // may fail: the session ends
+	c.ending = true
 }
 
 // first reports whether this is the first line.

@@ -38,7 +38,7 @@ func TestSilent(t *testing.T) {
 				client, conn := net.Pipe()
 				defer client.Close()
 				begun := time.Now()
-				s := &Server{}
+				s := &Server{lobby: newLobby()}
 				s.rights.Store(&rights{tokens: door.Tokens{}})
 				newSession(s, ctx, one.wrap(conn)).serve()
 				if took := time.Since(begun); took != one.want {

@@ -41,6 +41,18 @@ type telnet struct {
 	window    func(width, height int)
 	agreed    [256]bool // options that takt itself has proposed
 	pressed   bool      // the previous byte was a carriage return
+	begun     bool      // a byte was read
+}
+
+// errProtocol ends a session. A web page can have a browser connect here by HTTP, TLS or STUN, and
+// chooses parts of what the browser sends, which later lines would be: commands.
+var errProtocol = errors.New("this is another protocol than a session's")
+
+// isProtocol reports whether the first byte of a session is one of TLS (22) or of STUN (0, 1) rather than
+// a key that people press: keys here are Tab, Enter, Ctrl-C, Escape, and all that are not control
+// characters.
+func isProtocol(b byte) bool {
+	return b < ' ' && !bytes.ContainsRune([]byte("\t\r\n\x03\x1b"), rune(b))
 }
 
 // propose asks the client to leave the editing to takt, or to edit itself again.
@@ -58,9 +70,13 @@ func (t *telnet) propose(editing bool) {
 func (t *telnet) next() (byte, error) {
 	for {
 		b, err := t.in.ReadByte()
+		if err == nil && !t.begun && isProtocol(b) {
+			err = errProtocol
+		}
 		if err != nil {
 			return 0, err
 		}
+		t.begun = true
 		pressed := t.pressed
 		t.pressed = b == '\r'
 		switch {

@@ -113,14 +113,23 @@ func (s *Server) check(r *http.Request) error {
 	if err := s.foreign(r); err != nil {
 		return err
 	}
-	c, _ := r.Context().Value(connKey{}).(*connection)
-	if c == nil {
-		return refuse(http.StatusInternalServerError, "the connection is not known")
+	v := door.VisitorOf(r)
+	if err := s.known(r, v); err != nil {
+		return err
 	}
-	if s.tokens == nil {
-		return s.local(c)
+	v.Welcome()
+	return nil
+}
+
+// known refuses who may not look.
+func (s *Server) known(r *http.Request, v *door.Visitor) error {
+	if s.tokens != nil {
+		return s.authenticate(r, door.AddressOf(v.RemoteAddr()))
 	}
-	return s.authenticate(r, door.AddressOf(c.RemoteAddr()))
+	if v.Peer(s.peer) == door.PeerStranger { // only this machine can connect, but it may have other users
+		return refuse(http.StatusForbidden, "these pages are for the user that runs takt ui; others need a token, which its owner gives with --token-file")
+	}
+	return nil
 }
 
 // foreign refuses what a page of another site could make a browser do: to read these pages through a
@@ -133,27 +142,11 @@ func (s *Server) foreign(r *http.Request) error {
 	switch {
 	case len(r.Header.Values("Origin")) > 0 && site != "same-origin", !slices.Contains([]string{"", "same-origin", "none"}, site) && !link:
 		return refuse(http.StatusForbidden, "a web page of another origin sent this request; open the address yourself")
-	case s.tokens == nil && !door.IsLoopback(door.HostOf(r.Host)): // a browser may come to a unix socket, too: through ssh -L
-		return refuse(http.StatusMisdirectedRequest, "the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host)
+	case s.tokens != nil:
+		return nil
 	}
-	return nil
-}
-
-// local decides who may look without a token. Only this machine can connect, but it may have other
-// users. To find out who it is may cost 10 ms, so a connection is asked once.
-func (s *Server) local(c *connection) error {
-	var who door.Peer
-	select {
-	case who = <-c.owner:
-	default:
-		who = s.peer(c.Conn)
-	}
-	select {
-	case c.owner <- who:
-	default:
-	}
-	if who == door.PeerStranger {
-		return refuse(http.StatusForbidden, "these pages are for the user that runs takt ui; others need a token, which its owner gives with --token-file")
+	if err := door.Misdirected(r); err != nil { // a browser may come to a unix socket, too: through ssh -L
+		return refuse(http.StatusMisdirectedRequest, "%w", err)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
-	stdlog "log"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -120,22 +118,10 @@ func (s *Server) listen(o Options) error {
 // Address is the URL of the pages, or unix: and the path of the socket.
 func (s *Server) Address() string { return s.address }
 
-type connKey struct{}
-
-// connection is what is known of a connection.
-type connection struct {
-	net.Conn
-	owner chan door.Peer // has the user at its other end, once it was asked for
-}
-
 // Serve serves until the context ends.
 func (s *Server) Serve(ctx context.Context) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, &connection{c, make(chan door.Peer, 1)})
-		},
-		ErrorLog: stdlog.New(io.Discard, "", 0), // clients cause what would be there
 	}
 	return door.ServeHTTP(ctx, h, s.listener, endTime)
 }

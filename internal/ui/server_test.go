@@ -216,7 +216,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// Clients that send nothing occupy only so many connections, and the others get their pages; a panic of
+// Clients that send nothing keep out neither a new client nor one that has shown who it is; a panic of
 // a page ends its connection only.
 func TestCrowd(t *testing.T) {
 	source := empty()
@@ -226,26 +226,44 @@ func TestCrowd(t *testing.T) {
 	if answer, err := http.Get(s.Address()); err == nil {
 		t.Errorf("status %d", answer.StatusCode)
 	}
-	var last net.Conn
-	for range maxConns/2 + 20 { // of one address
-		var err error
-		if last, err = net.Dial("tcp", address); err != nil {
-			t.Fatal(err)
-		}
-		defer last.Close()
+	known, err := net.Dial("tcp", address) // has a page, and stays
+	if err != nil {
+		t.Fatal(err)
 	}
-	_ = last.SetReadDeadline(time.Now().Add(headerTime - time.Second)) // later all of them are closed
-	if _, err := bufio.NewReader(last).ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a connection too many is open: %v", err)
-	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // until the silent ones are closed
-		answer, err := http.Get(s.Address() + "nowhere")
+	defer known.Close()
+	pages := bufio.NewReader(known)
+	page := func() error {
+		fmt.Fprint(known, "HEAD /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+		answer, err := http.ReadResponse(pages, &http.Request{Method: http.MethodHead})
 		if err == nil {
-			answer.Body.Close()
-			break
+			err = answer.Body.Close()
 		}
-		if time.Now().After(end) {
+		return err
+	}
+	if err := page(); err != nil {
+		t.Fatal(err)
+	}
+	var all []net.Conn
+	for range maxConns/2 + 20 { // of one address
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
 			t.Fatal(err)
+		}
+		defer conn.Close()
+		all = append(all, conn)
+	}
+	answer, err := http.Get(s.Address() + "nowhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if err := page(); err != nil {
+		t.Errorf("a known visitor: %v", err)
+	}
+	for _, conn := range all[:20] {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("one of the oldest connections beyond the limit is open")
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
-	stdlog "log"
 	"net"
 	"net/http"
 	"strings"
@@ -76,7 +74,6 @@ func (p *pull) serve() {
 	p.stop = stop
 	h := &http.Server{
 		Handler: p, ReadHeaderTimeout: clientTime, ReadTimeout: clientTime, WriteTimeout: clientTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: stdlog.New(io.Discard, "", 0), // scrapers cause what would be there
 	}
 	go func() {
 		defer close(p.ended)
@@ -135,11 +132,17 @@ func (p *pull) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refusal is the status of a request that gets no figures, and the reason; 0: it gets them.
 func (p *pull) refusal(r *http.Request) (status int, why string) {
+	if p.tokens == nil {
+		if err := door.Misdirected(r); err != nil {
+			return http.StatusMisdirectedRequest, err.Error()
+		}
+	}
 	switch {
-	case p.tokens == nil && !door.IsLoopback(door.HostOf(r.Host)): // a page in a browser, through a name that leads to this machine
-		return http.StatusMisdirectedRequest, "the host is not a name of this machine for itself; use 127.0.0.1 or localhost"
 	case p.tokens != nil && !p.known(r):
 		return http.StatusUnauthorized, "send a token of the token file: Authorization: Bearer TOKEN"
+	}
+	door.VisitorOf(r).Welcome()
+	switch {
 	case r.URL.Path != Path:
 		return http.StatusNotFound, "the figures are at " + Path
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -157,7 +160,6 @@ func (p *pull) known(r *http.Request) bool {
 	if !ok {
 		return false
 	}
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	found, _ := p.tries.Check(host, func() *door.Token { return p.tokens.Find(token) })
+	found, _ := p.tries.Check(door.AddressOf(door.VisitorOf(r).RemoteAddr()), func() *door.Token { return p.tokens.Find(token) })
 	return found != nil
 }

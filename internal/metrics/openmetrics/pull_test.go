@@ -92,6 +92,7 @@ func TestPullRefuses(t *testing.T) {
 	}{
 		{"http://" + open + Path, "Host: evil.example", 421},
 		{"http://" + open + Path, "Host: localhost:1", 200},
+		{"http://" + open + Path, "X-Forwarded-For: 127.0.0.1", 421},
 		{"http://" + open + "/", "X: y", 404},
 		{"http://" + shut + Path, "X: y", 401},
 		{"http://" + shut + Path, "Authorization: Bearer wrong", 401},
