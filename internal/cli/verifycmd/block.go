@@ -168,7 +168,12 @@ func (b *block) once(env core.Env, name, address string, words []string) (stored
 		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, strings.Join(b.command, " "))
 	}
 	if b.reports != nil {
-		own := r.Command[:min(len(r.Command), 1+len(b.command))] // without the words that takt adds
+		own := slices.Clone(r.Command[:min(len(r.Command), 1+len(b.command))]) // without the words that takt adds
+		if servers := b.verifyCommand.servers; servers != nil {
+			for i, word := range own {
+				own[i] = servers.side(name).server.PlaceOf(word)
+			}
+		}
 		b.reports[r.ID] = &takt.Report{ID: r.ID, Command: own, Latency: r.Latency}
 	}
 	return stored.RunOf(r), nil

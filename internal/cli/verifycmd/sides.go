@@ -44,9 +44,9 @@ func namesOf(base, head []string) (names [2]string) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "@") {
 			continue
 		}
-		names[i] = value.HidePassword(words[0])
-		if more := len(words) - 1; more > 0 {
-			names[i] += fmt.Sprintf(" and %d more", more)
+		names[i] = value.HidePassword(strings.Join(words, ","))
+		if more := len(words) - 1; more > 1 {
+			names[i] = value.HidePassword(words[0]) + fmt.Sprintf(" and %d more", more)
 		}
 	}
 	return names
