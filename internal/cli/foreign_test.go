@@ -5,10 +5,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/driver"
 )
 
 // What users of other load generators type first: takt says the cause and the remedy, in one fault.
@@ -29,7 +31,7 @@ func TestFirstMistakes(t *testing.T) {
 		"http --vus 10 --duration 1s URL":          "unknown flag --vus; k6's virtual users are connections: write -c N",
 		"http -qps 100 -c 4 -t 1s URL":             "unknown flag -qps; the rate is -q N",
 		"http -qps=100 URL":                        "unknown flag -qps; the rate is -q N",
-		"http -R 100 -c 10 URL":                    "unknown flag -R; the rate is -q N",
+		"http -R 100 -c 10 URL":                    "unknown flag -R; wrk2's rate is --rate N/s, of all connections together",
 		"http --rps 100 URL":                       "unknown flag --rps; the rate is -q N",
 		"http --latency -c 2 URL":                  "unknown flag --latency; takt always shows latencies",
 		"http -k -n 5 URL":                         "unknown flag -k; takt keeps connections alive, as ab -k does",
@@ -47,7 +49,17 @@ func TestFirstMistakes(t *testing.T) {
 		"http --duration URL":                      `flag --duration needs a value before "URL"`,
 		"http -n URL":                              `flag -n needs a value before "URL"`,
 		"http -u URL -z 1":                         "is the last argument, without a flag",
-		"http script.js":                           `url "script.js" has no http:// or https:// scheme`,
+		"http script.js":                           "script.js is a k6 script; takt runs no scripts",
+		"http scripts/a.test.js URL":               "2 arguments where one url is expected",
+		"http example.com/a.js":                    "did you mean http://example.com/a.js?",
+		"s.js":                                     "s.js is a k6 script; takt runs no scripts",
+		"run ./s.js":                               "./s.js is a k6 script; takt runs no scripts",
+		"replay plan.jmx URL":                      "plan.jmx is a JMeter test plan; takt reads no test plans",
+		"-n -t plan.jmx":                           "plan.jmx is a JMeter test plan; takt reads no test plans",
+		"http test.lua URL":                        "test.lua is a script of wrk; takt runs no scripts",
+		"http --rate 100/s -q 10 URL":              "both --rate 100/s and -q 10 are given, and they are one flag; keep one: in takt -q is the rate of the whole run",
+		"http -q 10 -c 5 --rate=100/s URL":         "both -q 10 and --rate 100/s are given",
+		"http -c 5 --connections 6 URL":            "both -c 5 and --connections 6 are given, and they are one flag; keep one",
 		"htp URL":                                  `unknown command "htp"; did you mean takt http?`,
 		"attack -rate=100 -duration=1s":            `unknown command "attack"; did you mean takt http?`,
 		"load -qps 100 -c 4 -t 1s URL":             `unknown command "load"; did you mean takt http?`,
@@ -66,6 +78,19 @@ func TestFirstMistakes(t *testing.T) {
 		faults := strings.Count(errs.String(), "takt: ")
 		if code != core.ExitUsage && code != core.ExitFailed || !strings.Contains(errs.String(), fill(want)) || faults != 1 {
 			t.Errorf("%s: exit code %d, %d faults:\n%swant %s", line, code, faults, errs.String(), want)
+		}
+	}
+}
+
+// docs/coming-from.md has a row for each foreign file.
+func TestForeignFilesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range driver.ForeignFiles() {
+		if !strings.Contains(string(page), "`"+f.Ends+"`") {
+			t.Errorf("docs/coming-from.md does not name %s, %s", f.Ends, f.Is)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestPrecedence(t *testing.T) {
 		{nil, all, "", "insecure = true  # file stdin:4\nlabel = a=1  # file stdin:2\nlabel = b=2  # file stdin:3\nrate = 1/s  # file stdin:1"},
 		{[]string{"TAKT_RATE=2/s", "TAKT_LABEL=c=3", "TAKT_INSECURE=false"}, all, "",
 			"insecure = false  # environment\nlabel = c=3  # environment\nrate = 2/s  # environment"},
-		{[]string{"TAKT_RATE=2/s", "TAKT_LABEL=c=3", "TAKT_INSECURE=0"}, all, "-q 3/s --rate 4/s --label d=4 --label e=5 --insecure",
+		{[]string{"TAKT_RATE=2/s", "TAKT_LABEL=c=3", "TAKT_INSECURE=0"}, all, "--rate 3/s --rate 4/s --label d=4 --label e=5 --insecure",
 			"insecure = true  # flag\nlabel = d=4  # flag\nlabel = e=5  # flag\nrate = 4/s  # flag"},
 		{[]string{"TAKT_MAX_IN_FLIGHT=7"}, "", "", "max-in-flight = 7  # environment"},
 		{[]string{"TAKT_RATE="}, "rate = 1/s", "", "rate = 1/s  # file stdin:1"}, // empty is not set

@@ -1,6 +1,6 @@
 package driver
 
-// Foreign is a flag of another load generator that takt lacks.
+// Foreign is a flag of another load generator that takt lacks, or that means something else in takt.
 type Foreign struct {
 	Names  []string // without dashes
 	Value  bool     // the flag has a value
@@ -13,7 +13,9 @@ func foreignHTTP() []Foreign {
 	return []Foreign{
 		{[]string{"vus", "u"}, true, "k6's virtual users are connections: write -c N, or better a rate with -q N; a URL is the last argument, without a flag"},
 		{[]string{"iterations", "i"}, true, "k6's iterations are requests: write -n N"},
-		{[]string{"qps", "rps", "R"}, true, "the rate is -q N"},
+		{[]string{"qps", "rps"}, true, "the rate is -q N"},
+		{[]string{"R"}, true, "wrk2's rate is --rate N/s, of all connections together"},
+		{[]string{"q"}, true, "in takt -q is the rate of the whole run; hey's -q is the rate of each worker, so multiply it by -c"},
 		{[]string{"concurrency", "workers", "vus-max"}, true, "the number of connections is -c N"},
 		{[]string{"max-workers", "max-connections"}, true, "the bound of the connections is --max-in-flight N"},
 		{[]string{"threads"}, true, "takt chooses its threads; leave the flag out, or write --loops N"},
@@ -64,5 +66,27 @@ func foreignKafka() []Foreign {
 		{[]string{"from-latest"}, false, "the end of the log is --from latest"},
 		{[]string{"transaction-duration-ms", "transactional-id"}, true, "transactions are --transactions N, in records"},
 		{[]string{"isolation-level"}, true, "only committed records are --read-committed"},
+	}
+}
+
+// ForeignFile is a file of another load generator that takt cannot run.
+type ForeignFile struct {
+	Ends   string // how the name ends
+	Is     string // what the file is
+	Advice string // what to write
+}
+
+// ForeignFiles are the files that users of other load generators name first. docs/coming-from.md has
+// the same table.
+func ForeignFiles() []ForeignFile {
+	const scripts = "takt runs no scripts: write the requests into a file for --targets, or the steps of a user into one for --scenario"
+	const plans = "takt reads no test plans: write the requests into a file for --targets, or the steps of a user into one for --scenario"
+	return []ForeignFile{
+		{".js", "a k6 script", scripts + "; see docs/coming-from.md, k6"},
+		{".ts", "a k6 script", scripts + "; see docs/coming-from.md, k6"},
+		{".lua", "a script of wrk", scripts + "; see docs/coming-from.md, wrk"},
+		{".jmx", "a JMeter test plan", plans + ", or send the requests of JMeter's results again: takt replay results.jtl URL"},
+		{".py", "a Python script, such as Locust's", scripts},
+		{".scala", "a Gatling simulation", scripts},
 	}
 }

@@ -231,3 +231,12 @@ func TestJUnitNamesTheCommit(t *testing.T) {
 		}
 	}
 }
+
+// The text says at which look a series ended, or that its time was over before.
+func TestLooksAreTold(t *testing.T) {
+	for look, want := range map[int]string{0: ", at most 12 looks", 1: ", after the 1st of at most 12 looks", 2: ", after the 2nd of", 3: ", after the 3rd of", 4: ", after the 4th of", 11: ", after the 11th of"} {
+		if got := judgementAs(t, verify.Judgement{Look: look, Looks: 12}, "text", false); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

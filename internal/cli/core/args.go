@@ -33,7 +33,10 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		if err := forgottenDashes(root, cmd, args[depth:]); err != nil {
 			return nil, Usage(cmd, []error{err})
 		}
-		return nil, Usage(cmd, []error{UnknownCommand(cmd, args[depth])})
+		return nil, Usage(cmd, []error{cmp.Or(ForeignFile(args[depth:]), UnknownCommand(cmd, args[depth]))})
+	}
+	if err := ForeignFile(args); cmd == root && err != nil { // jmeter -n -t plan.jmx
+		return nil, Usage(cmd, []error{err})
 	}
 	if cmd.Name() == "help" {
 		return helpOf(root, args[depth:])
@@ -273,10 +276,25 @@ func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
 }
 
 func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
+	p.twice(f, shown, value)
 	p.put(f, value, Origin{FromFlag, shown})
 	if p.Seen != nil {
 		p.Seen(f, value)
 	}
+}
+
+// twice refuses a flag that is given by two names, such as --rate 100/s -q 10: who writes that takes
+// them for two flags. By one name the last value wins, so that a script can append one.
+func (p *FlagParser) twice(f *pflag.Flag, shown, value string) {
+	i := slices.IndexFunc(p.Given, func(s Setting) bool { return s.Name == f.Name && s.Origin.at != shown })
+	if i < 0 || IsRepeatable(f) || f.NoOptDefVal != "" {
+		return
+	}
+	fault := fmt.Sprintf("both %s %s and %s %s are given, and they are one flag; keep one", p.Given[i].Origin.at, Hidden(f.Value, p.Given[i].Value), shown, Hidden(f.Value, value))
+	if advice, ok := p.foreign[foreignMark+f.Shorthand]; ok {
+		fault += ": " + strings.TrimPrefix(advice, valueMark)
+	}
+	p.fault("%s", fault)
 }
 
 // unknown refuses a flag and names the nearest known flag. It also consumes the value that the

@@ -74,7 +74,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--store", worse, "--accept", ""}, core.ExitRegression, "worse, open errors"},
 		{[]string{"--store", worse, "--metric", "p50"}, core.ExitOK, "OK: no change"},
 		{[]string{"--store", worse, "--tolerance", "40%", "--detect", "50%"}, core.ExitOK, "OK: no change"},
-		{[]string{"--store", same, "-n", "5"}, core.ExitInconclusive, "too short to show a change of 10 % with 5"},
+		{[]string{"--store", same, "-n", "5"}, core.ExitInconclusive, "5 revisions are too few to show 10 % in p50"},
 		{[]string{"--store", same, "branch=other"}, core.ExitFailed, "no run matches"},
 		{[]string{"--store", same, "nonsense=1"}, core.ExitUsage, "no run has"},
 		{[]string{"--store", same, "--detect", "1%"}, core.ExitUsage, "tolerance"},

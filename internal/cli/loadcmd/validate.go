@@ -26,6 +26,9 @@ func (l *load) faults(args []string) []error {
 
 // validate reports every fault at once and prepares the run.
 func (l *load) validate(args []string) []error {
+	if foreign := core.ForeignFile(args); foreign != nil && l.row.Group == "" { // a destination of JMS may have any name
+		return []error{foreign}
+	}
 	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
 		l.progress = progressAuto
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // block runs the command against both targets in turn, pair by pair.
@@ -27,7 +28,8 @@ type block struct {
 	base, head []stored.Run
 	fit        int // number of undisturbed pairs, including the warm-up pair
 	disturbed  verify.Disturbed
-	said       bool // the user was told that a run is not stored
+	said       bool                    // the user was told that a run is not stored
+	reports    map[string]*takt.Report // what the page needs of each run, by its id
 
 	budget time.Duration // limit of the whole series; 0: none
 	made   int           // number of pairs, including disturbed ones
@@ -164,6 +166,15 @@ func (b *block) once(env core.Env, name, address string, words []string) (stored
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {
 		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, strings.Join(b.command, " "))
+	}
+	if b.reports != nil {
+		own := slices.Clone(r.Command[:min(len(r.Command), 1+len(b.command))]) // without the words that takt adds
+		if servers := b.verifyCommand.servers; servers != nil {
+			for i, word := range own {
+				own[i] = servers.side(name).server.PlaceOf(word)
+			}
+		}
+		b.reports[r.ID] = &takt.Report{ID: r.ID, Command: own, Latency: r.Latency}
 	}
 	return stored.RunOf(r), nil
 }

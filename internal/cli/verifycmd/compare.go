@@ -83,6 +83,7 @@ func (m *compare) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	m.options.Names = namesOf(strings.Split(args[0], ","), strings.Split(args[1], ","))
 	contrast, err := verify.Compare(runsOf(base), runsOf(head), m.options)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // pairsAuto is the value of --pairs that makes pairs until they suffice.
@@ -82,6 +83,9 @@ func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (v
 	b := s.block(ctx, v, command)
 	s.last = b
 	j, err := s.judge(b)
+	if err == nil {
+		j.Attach(b.reports)
+	}
 	if signal := core.SignalOf(ctx); err != nil && signal != nil {
 		err = core.ExitBy(signal, b.stopped(signal))
 	}
@@ -92,7 +96,7 @@ func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (v
 func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
 
 func (s *series) block(ctx context.Context, v *verifyCommand, command []string) *block {
-	b := &block{ctx: ctx, verifyCommand: v, command: command, disturbed: verify.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget}
+	b := &block{ctx: ctx, verifyCommand: v, command: command, disturbed: verify.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget, reports: map[string]*takt.Report{}}
 	began := time.Now()
 	b.used = func() time.Duration { return time.Since(began) }
 	b.run = b.side

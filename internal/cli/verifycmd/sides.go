@@ -37,6 +37,21 @@ func (v *verifyCommand) checkSides(command []string) (faults []error) {
 	return faults
 }
 
+// namesOf are what the user calls the sides: a URL, a file, a filter. Words such as @-1 mean another run after
+// the next one, so they are no names.
+func namesOf(base, head []string) (names [2]string) {
+	for i, words := range [][]string{base, head} {
+		if len(words) == 0 || strings.HasPrefix(words[0], "@") {
+			continue
+		}
+		names[i] = value.HidePassword(strings.Join(words, ","))
+		if more := len(words) - 1; more > 1 {
+			names[i] = value.HidePassword(words[0]) + fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return names
+}
+
 // meansPrograms reports whether the sides are programs: by their paths, if flags for them follow, and
 // otherwise because one can be started. Reports are files, too.
 func (v *verifyCommand) meansPrograms(flags []string) bool {

@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // verify is the command that decides whether something became slower.
@@ -95,6 +96,9 @@ func (v *verifyCommand) addBudgetFlag(fs *pflag.FlagSet) {
 func (v *verifyCommand) validate(args []string) (faults []error) {
 	args = v.git.meant(args)
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
+	if !v.git.on() {
+		v.options.Names = namesOf(v.base, v.head)
+	}
 	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
 	faults = append(faults, v.git.validate(v, args)...)
 	if bad := v.checkSides(args); len(bad) > 0 { // other faults would only follow from these
@@ -220,23 +224,19 @@ func (v *verifyCommand) compared(ctx context.Context, args []string) (verify.Jud
 	case v.series.pairs != "":
 		return v.series.run(ctx, v, args)
 	case len(v.base) > 0:
-		base, err := v.runs(ctx, v.base)
+		base, err := v.store.Side(ctx, v.env, v.choice, v.base)
 		if err != nil {
 			return verify.Judgement{}, err
 		}
-		head, err := v.runs(ctx, v.head)
+		head, err := v.store.Side(ctx, v.env, v.choice, v.head)
 		if err != nil {
 			return verify.Judgement{}, err
 		}
-		return verify.Verify(base, head, false, v.options)
+		j, err := verify.Verify(runsOf(base), runsOf(head), false, v.options)
+		j.Reports = [2][]*takt.Report{base, head}
+		return j, err
 	}
 	return v.history(ctx)
-}
-
-// runs returns the runs that words of the command line name.
-func (v *verifyCommand) runs(ctx context.Context, words []string) (list []stored.Run, err error) {
-	reports, err := v.store.Side(ctx, v.env, v.choice, words)
-	return runsOf(reports), err
 }
 
 func (v *verifyCommand) history(ctx context.Context) (j verify.Judgement, err error) {

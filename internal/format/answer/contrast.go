@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -20,11 +21,12 @@ func ContrastText(w io.Writer, c verify.Contrast, color bool) error {
 		p.Bullet("- ", page.Clean(note))
 	}
 	p.Linef("")
-	findings(p, telling(c.Findings), c.Base.Name, c.Head.Name)
+	sides := contrasted(c)
+	findings(p, telling(c.Findings), sides)
 	for _, o := range c.Overlay {
 		if o.Latency == takt.LatencyResponse || o.Latency == takt.LatencyService {
 			p.Linef("")
-			overlay(p, o)
+			overlay(p, o, sides)
 		}
 	}
 	return p.Print(w)
@@ -49,12 +51,16 @@ func telling(all []verify.Finding) (some []verify.Finding) {
 
 func contrastTitle(c verify.Contrast) string {
 	return fmt.Sprintf("%s against %s: %s against %s, tolerance %s %%, each interval by itself at %s %%",
-		revision(c.Head.Name), revision(c.Base.Name), page.Plural(len(c.Head.Runs), "run"), page.Plural(len(c.Base.Runs), "run"), page.Short(c.Tolerance*100), atLeast(c.Confidence))
+		stored.ShortRevision(c.Head.Name), stored.ShortRevision(c.Base.Name), page.Plural(len(c.Head.Runs), "run"), page.Plural(len(c.Base.Runs), "run"), page.Short(c.Tolerance*100), atLeast(c.Confidence))
 }
+
+// contrasted are the titles of the columns of both sides.
+func contrasted(c verify.Contrast) [2]string { return Titles(c.Base.Name, c.Head.Name, "A", "B") }
 
 // contrastNotes say why the sides may not be comparable, and what the figures are; curves
 // describes the plot, if there is one.
 func contrastNotes(c verify.Contrast, curves string) (notes []string) {
+	notes = sideLines(c.Base, c.Head, contrasted(c))
 	if len(c.Differing) > 0 {
 		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
 	}
@@ -63,7 +69,8 @@ func contrastNotes(c verify.Contrast, curves string) (notes []string) {
 	}
 	notes = append(notes, c.Advice...)
 	if len(c.Base.Runs) > 1 || len(c.Head.Runs) > 1 {
-		notes = append(notes, fmt.Sprintf("%s and %s: medians of the runs%s", revision(c.Base.Name), revision(c.Head.Name), curves))
+		sides := contrasted(c)
+		notes = append(notes, fmt.Sprintf("%s and %s: medians of the runs%s", sides[0], sides[1], curves))
 	}
 	return notes
 }
@@ -79,7 +86,7 @@ func ContrastMarkdown(w io.Writer, c verify.Contrast) error {
 	if len(notes) > 0 {
 		b.WriteString("\n")
 	}
-	markdownFindings(&b, telling(c.Findings), c.Base.Name, c.Head.Name)
+	markdownFindings(&b, telling(c.Findings), contrasted(c))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -87,15 +94,24 @@ func ContrastMarkdown(w io.Writer, c verify.Contrast) error {
 // overlayWidth is the width of an overlay's plot in columns.
 const overlayWidth = 48
 
+// letters says which side a letter of an overlay is.
+func letters(sides [2]string) string {
+	if sides == [2]string{"A", "B"} {
+		return "A and B"
+	}
+	return "A " + sides[0] + ", B " + sides[1]
+}
+
 // overlay plots both sides of a latency on one axis, logarithmic in time: A is the base, B
 // the head, * both.
-func overlay(p *page.Page, o verify.Overlay) {
+func overlay(p *page.Page, o verify.Overlay, sides [2]string) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, q := range o.Points {
 		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)
 	}
 	low = max(low, 1e-3) // a nanosecond, a histogram's smallest value
-	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", page.Clean(page.Words(o.Latency)), figure.Micros(low), figure.Micros(high))))
+	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s time, %s to %s, logarithmic", page.Clean(page.Words(o.Latency)), figure.Micros(low), figure.Micros(high))))
+	p.Linef("%s, * both", letters(sides))
 	at := func(v float64) int {
 		if high <= low {
 			return 0

@@ -77,7 +77,11 @@ func HistoryTitle(g *history.Group) string {
 		parts = []string{g.Kind}
 	}
 	first, last := g.Revisions[0].Date, g.Revisions[len(g.Revisions)-1].Date
-	parts = append(parts, fmt.Sprintf("%s in %s, %s to %s", page.Plural(len(g.Revisions), "revision"), page.Plural(g.Runs, "run"), day(first), day(last)))
+	when := day(first) + " to " + day(last)
+	if day(first) == day(last) {
+		when = day(first)
+	}
+	parts = append(parts, fmt.Sprintf("%s in %s, %s", page.Plural(len(g.Revisions), "revision"), page.Plural(g.Runs, "run"), when))
 	return page.Clean(strings.Join(parts, ", "))
 }
 
@@ -154,11 +158,11 @@ func ChangeSentence(g *history.Group, s *history.Series, c history.Change) strin
 	}
 	size, ends := changeSize(s, c)
 	r := g.Revisions[c.At]
-	text := fmt.Sprintf("%s %s by %s%s at %s (%s), ", s.Metric, verb, size, ends, revision(r.Name), day(r.Date))
+	text := fmt.Sprintf("%s %s by %s%s at %s (%s), ", s.Metric, verb, size, ends, stored.ShortRevision(r.Name), day(r.Date))
 	if c.To-c.From == 1 {
-		text += "the revision after " + revision(c.After)
+		text += "the revision after " + stored.ShortRevision(c.After)
 	} else {
-		text += fmt.Sprintf("between %s and %s", revision(c.After), revision(c.Until))
+		text += fmt.Sprintf("between %s and %s", stored.ShortRevision(c.After), stored.ShortRevision(c.Until))
 	}
 	return page.Clean(text + ": " + ChangeWord(c))
 }
@@ -198,16 +202,22 @@ func changeSize(s *history.Series, c history.Change) (size, ends string) {
 
 // NeedSentence says why a series is inconclusive, and what it lacks.
 func NeedSentence(h history.History, s *history.Series) string {
-	size := relative(s, detectable(h, s))
-	why := "too short"
+	size, metric, n := relative(s, detectable(h, s)), page.Clean(s.Metric), page.Plural(len(s.Points), "revision")
+	more := fmt.Sprintf("about %d more are needed", s.Noise.Missing)
+	switch {
+	case s.Noise.Missing > manyMore:
+		more = fmt.Sprintf("more than %d more are needed, so make its runs longer or the machine quieter", manyMore)
+	case s.Noise.Missing == 1:
+		more = "about 1 more is needed"
+	}
 	if s.Noise.Spread > 0 && s.Noise.Needed > shortHistory {
-		why = "too noisy"
+		return fmt.Sprintf("%s is too noisy to show a change of %s with %s; %s", metric, size, n, more)
 	}
-	n := fmt.Sprintf("about %d more", s.Noise.Missing)
-	if s.Noise.Missing > manyMore {
-		n = fmt.Sprintf("more than %d more, so make its runs longer or the machine quieter", manyMore)
+	verb := "are"
+	if len(s.Points) == 1 {
+		verb = "is"
 	}
-	return fmt.Sprintf("%s is %s to show a change of %s with %s; it needs %s", page.Clean(s.Metric), why, size, page.Plural(len(s.Points), "revision"), n)
+	return fmt.Sprintf("%s %s too few to show %s in %s; %s", n, verb, size, metric, more)
 }
 
 const (
@@ -276,7 +286,7 @@ func next(h history.History) (list []string) {
 // confirm is the command that compares the commits beside a change. A revision is anybody's text, so only a hash
 // is written into a command.
 func confirm(c history.Change) string {
-	from, to := revision(c.After), revision(c.Until)
+	from, to := stored.ShortRevision(c.After), stored.ShortRevision(c.Until)
 	if !isHash(from) || !isHash(to) {
 		return "to confirm the change, compare the revisions beside it with takt verify"
 	}
@@ -296,5 +306,5 @@ func pasteable(name string) string {
 	if strings.Trim(name, plain) != "" || strings.HasPrefix(name, "-") {
 		return "REVISION"
 	}
-	return revision(name)
+	return stored.ShortRevision(name)
 }

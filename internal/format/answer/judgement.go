@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
@@ -19,13 +21,13 @@ func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
 	for _, c := range j.Comparisons {
 		p.Linef("")
 		p.Linef("%s", p.Paint(page.Bold, page.Clean(against(j, c))))
-		for _, line := range commitLines(j, c) {
+		for _, line := range sideLines(c.Base, j.Head, judged(c, j)) {
 			p.Linef("%s", page.Clean(line))
 		}
 		if j.Duet != nil {
 			p.Linef("%s", duetLine(j.Duet))
 		}
-		findings(p, c.Findings, c.Base.Name, j.Head.Name)
+		findings(p, c.Findings, judged(c, j))
 	}
 	if len(j.Advice) > 0 {
 		p.Linef("")
@@ -39,9 +41,12 @@ func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
 // verdictLine names the judged runs and the criteria.
 func verdictLine(j verify.Judgement) string {
 	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
-		revision(j.Head.Name), page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
-	if j.Looks > 1 {
-		s += fmt.Sprintf(", one of %d looks", j.Looks)
+		stored.ShortRevision(j.Head.Name), page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
+	switch {
+	case j.Looks > 1 && j.Look > 0:
+		s += fmt.Sprintf(", after the %s of at most %d looks", ordinal(j.Look), j.Looks)
+	case j.Looks > 1:
+		s += fmt.Sprintf(", at most %d looks", j.Looks)
 	}
 	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound && j.BisectEnded != verify.BisectNone {
 		s += "; bisection: " + string(j.BisectEnded)
@@ -49,14 +54,28 @@ func verdictLine(j verify.Judgement) string {
 	return s
 }
 
-// commitLines describe the commits that takt built.
-func commitLines(j verify.Judgement, c verify.Comparison) (lines []string) {
-	for _, side := range []struct {
-		name   string
-		commit *verify.Commit
-	}{{"base", c.Base.Commit}, {"head", j.Head.Commit}} {
-		if side.commit != nil {
-			lines = append(lines, fmt.Sprintf("%s is %s: %s", side.name, side.commit.Name, side.commit.Subject))
+// ordinal writes 1 as 1st.
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		suffix = []string{"th", "st", "nd", "rd", "th", "th", "th", "th", "th", "th"}[n%10]
+	}
+	return fmt.Sprint(n) + suffix
+}
+
+// judged are the titles of the columns of both sides.
+func judged(c verify.Comparison, j verify.Judgement) [2]string {
+	return Titles(c.Base.Name, j.Head.Name, "base", "head")
+}
+
+// sideLines describe the commits that takt built, and say what a title of a column stands for.
+func sideLines(base, head verify.Side, titles [2]string) (lines []string) {
+	for i, side := range []verify.Side{base, head} {
+		switch {
+		case side.Commit != nil:
+			lines = append(lines, fmt.Sprintf("%s is %s: %s", []string{"base", "head"}[i], side.Commit.Name, side.Commit.Subject))
+		case titles[i] != page.Clean(stored.ShortRevision(side.Name)):
+			lines = append(lines, fmt.Sprintf("%s is %s", titles[i], side.Name))
 		}
 	}
 	return lines
@@ -74,7 +93,7 @@ func against(j verify.Judgement, c verify.Comparison) string {
 	case verify.Prediction:
 		n = "one run against " + page.Plural(base, "run")
 	}
-	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
+	return fmt.Sprintf("%s against %s, %s: %s", stored.ShortRevision(j.Head.Name), stored.ShortRevision(c.Base.Name), n, c.Verdict)
 }
 
 // duetSlices says how many slices of a duet count.
@@ -102,11 +121,43 @@ func paintWord(p *page.Page, w verify.Word, s string) string {
 	}
 }
 
-// findingHead and FindingCells are the columns of a comparison.
-func findingHead(base, head string) []string {
-	return []string{"metric", revision(base), revision(head), "difference", "interval", "at", "verdict"}
+// longestTitle is the longest name of a side that is the title of a column.
+const longestTitle = 16
+
+// Titles are the titles of the columns of two sides: their names, or if these are too long, a and b.
+func Titles(base, head, a, b string) [2]string {
+	base, head = page.Clean(stored.ShortRevision(base)), page.Clean(stored.ShortRevision(head))
+	if max(utf8.RuneCountInString(base), utf8.RuneCountInString(head)) > longestTitle {
+		return [2]string{a, b}
+	}
+	return [2]string{base, head}
 }
 
+// FindingTable is a comparison with its titles. It has no columns of intervals if no finding has an
+// interval, and no words if no finding has a verdict.
+func FindingTable(list []verify.Finding, sides [2]string) [][]string {
+	table := [][]string{{"metric", sides[0], sides[1], "difference", "interval", "at", "verdict"}}
+	bounded, worded := false, false
+	for _, f := range list {
+		table = append(table, FindingCells(f))
+		bounded, worded = bounded || interval(f) != noInterval, worded || f.Verdict != ""
+	}
+	for row, cells := range table {
+		for i := range cells {
+			cells[i] = page.Clean(cells[i])
+		}
+		if !worded {
+			cells = cells[:6]
+		}
+		if !bounded {
+			cells = slices.Delete(cells, 4, 6)
+		}
+		table[row] = cells
+	}
+	return table
+}
+
+// FindingCells are the columns of a finding.
 func FindingCells(f verify.Finding) []string {
 	u := unitOf(f)
 	word := string(f.Verdict)
@@ -122,21 +173,16 @@ func FindingCells(f verify.Finding) []string {
 }
 
 // findings writes columns as wide as their longest cell, two spaces apart.
-func findings(p *page.Page, list []verify.Finding, base, head string) {
-	table := [][]string{findingHead(base, head)}
-	for _, f := range list {
-		table = append(table, FindingCells(f))
-	}
+func findings(p *page.Page, list []verify.Finding, sides [2]string) {
+	table := FindingTable(list, sides)
 	last := len(table[0]) - 1
-	for row, cells := range table {
-		for i := range cells {
-			cells[i] = page.Clean(cells[i])
-		}
-		if row > 0 {
-			cells[last] = paintWord(p, list[row-1].Verdict, cells[last])
+	words := table[0][last] == "verdict"
+	for row, cells := range table[1:] {
+		if words {
+			cells[last] = paintWord(p, list[row].Verdict, cells[last])
 		}
 	}
-	page.Align(table, func(column int) bool { return column > 0 && column < last })
+	page.Align(table, func(column int) bool { return column > 0 && !(words && column == last) })
 	for _, cells := range table {
 		p.Linef("%s", strings.Join(cells, "  "))
 	}
@@ -167,10 +213,12 @@ func signed(v float64, decimals int) string {
 	return fmt.Sprintf("%+.*f", decimals, math.Round(v*scale)/scale+0)
 }
 
-// interval is the confidence interval, or "none" if there are too few runs.
+const noInterval = "none"
+
+// interval is the confidence interval, or noInterval if there are too few runs.
 func interval(f verify.Finding) string {
 	if f.Low == nil || f.High == nil {
-		return "none"
+		return noInterval
 	}
 	low, high := difference(f, *f.Low), difference(f, *f.High)
 	for _, unit := range []string{" %", " points"} {

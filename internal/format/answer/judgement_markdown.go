@@ -15,13 +15,13 @@ func JudgementMarkdown(w io.Writer, j verify.Judgement) error {
 	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, page.Escape(page.Clean(verdictLine(j))))
 	for _, c := range j.Comparisons {
 		fmt.Fprintf(&b, "\n**%s**\n\n", page.Escape(page.Clean(against(j, c))))
-		for _, line := range commitLines(j, c) {
+		for _, line := range sideLines(c.Base, j.Head, judged(c, j)) {
 			fmt.Fprintf(&b, "%s\n\n", page.Escape(page.Clean(line)))
 		}
 		if j.Duet != nil {
 			fmt.Fprintf(&b, "%s\n\n", page.Escape(page.Clean(duetLine(j.Duet))))
 		}
-		markdownFindings(&b, c.Findings, c.Base.Name, j.Head.Name)
+		markdownFindings(&b, c.Findings, judged(c, j))
 	}
 	if len(j.Advice) > 0 {
 		b.WriteString("\n")
@@ -34,12 +34,18 @@ func JudgementMarkdown(w io.Writer, j verify.Judgement) error {
 }
 
 // markdownFindings writes the findings, with bad results in bold.
-func markdownFindings(b *strings.Builder, list []verify.Finding, base, head string) {
-	b.WriteString(page.MarkdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
-	for _, f := range list {
-		cells := FindingCells(f)
+func markdownFindings(b *strings.Builder, list []verify.Finding, sides [2]string) {
+	table := FindingTable(list, sides)
+	last := len(table[0]) - 1
+	rule := "|---" + strings.Repeat("|---:", last)
+	words := table[0][last] == "verdict"
+	if words {
+		rule = strings.TrimSuffix(rule, ":")
+	}
+	b.WriteString(page.MarkdownRow(table[0]) + rule + "|\n")
+	for i, cells := range table[1:] {
 		line := page.MarkdownRow(cells)
-		if word := cells[len(cells)-1]; f.Verdict == verify.Regressed || f.Verdict == verify.Inconclusive {
+		if f, word := list[i], cells[last]; words && (f.Verdict == verify.Regressed || f.Verdict == verify.Inconclusive) {
 			line = strings.TrimSuffix(line, word+" |\n") + "**" + word + "** |\n"
 		}
 		b.WriteString(line)

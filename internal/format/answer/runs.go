@@ -51,7 +51,7 @@ func RunCells(r *stored.Run) []string {
 		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
 		shown(rate, page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
 		shown("errors", func(v float64) string { return page.Percent(v, 100) }),
-		fitness(r), label("branch"), revision(label("revision")),
+		fitness(r), label("branch"), stored.ShortRevision(label("revision")),
 	}
 }
 
@@ -72,14 +72,4 @@ func fitness(r *stored.Run) string {
 	default: // the run ended early, or shards are missing
 		return "incomplete"
 	}
-}
-
-// revision shortens only hashes, as git does: -dirty stays, and a date has no letters.
-func revision(s string) string {
-	const short = 12
-	hash, _, _ := strings.Cut(s, "-")
-	if len(hash) <= short || strings.Trim(hash, "0123456789abcdef") != "" || !strings.ContainsAny(hash, "abcdef") {
-		return s
-	}
-	return hash[:short] + s[len(hash):]
 }

@@ -3,8 +3,20 @@ package answer
 import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 )
+
+// ComparisonWords are the titles of the columns of both sides, and what these are.
+func ComparisonWords(c verify.Comparison, j verify.Judgement) (titles [2]string, sides []string) {
+	for _, line := range sideLines(c.Base, j.Head, judged(c, j)) {
+		sides = append(sides, page.Clean(line))
+	}
+	return judged(c, j), sides
+}
+
+// ContrastTitles are the titles of the columns of compare.
+func ContrastTitles(c verify.Contrast) [2]string { return contrasted(c) }
 
 // JudgementWords are the sentences of verify's text: about the judgement, and about each comparison.
 func JudgementWords(j verify.Judgement) (line string, comparisons []string) {
@@ -18,14 +30,11 @@ func JudgementWords(j verify.Judgement) (line string, comparisons []string) {
 	return page.Clean(verdictLine(j)), comparisons
 }
 
-// FindingHead are the titles of FindingCells.
-func FindingHead(base, head string) []string { return findingHead(base, head) }
-
 // Telling omits findings without news for people.
 func Telling(all []verify.Finding) []verify.Finding { return telling(all) }
 
 // Revision shortens a hash.
-func Revision(s string) string { return page.Clean(revision(s)) }
+func Revision(s string) string { return page.Clean(stored.ShortRevision(s)) }
 
 // ContrastWords are the title of compare's text, and its notes.
 func ContrastWords(c verify.Contrast) (title string, notes []string) {

@@ -49,6 +49,13 @@ func judgementPage(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := map[string]*takt.Report{}
+	for _, r := range append(base, head...) {
+		r.Command = []string{"takt", "http", "-d", "a b", payload}
+		all[r.ID] = r
+	}
+	j.Attach(all)
+	j.Head.Commit = &verify.Commit{Name: "HEAD", Subject: "cart: read prices" + payload}
 	var b bytes.Buffer
 	if err := html.Judgement(&b, j); err != nil {
 		t.Fatal(err)
@@ -161,7 +168,7 @@ func TestPagesOfAnswers(t *testing.T) {
 		page string
 		has  []string
 	}{
-		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`}},
+		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`, `id="spectrum-response"`, "takt http -d &#39;a b&#39;", "<h1>verify new: cart: read prices"}},
 		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", inside.Open}},
 		"collate":  {collationPage(t), []string{`id="group-1"`, `class="whisker"`, `id="json"`}},
 		"history":  {historyPage(t), []string{`id="group-1"`, "regressed</strong>", `class="dot over"`, `class="range"`, `class="cross"`, "too noisy", `id="json"`}},
@@ -179,6 +186,115 @@ func TestPagesOfAnswers(t *testing.T) {
 		}
 		if n := strings.Count(c.page, "<script"); n > 2 {
 			t.Errorf("%s: the page has %d scripts", name, n)
+		}
+	}
+}
+
+func findingOf(difference, low, high float64, pairs ...float64) verify.Finding {
+	return verify.Finding{Metric: "p99", Better: "lower", Difference: difference, Low: &low, High: &high, Verdict: verify.Regressed, Pairs: pairs}
+}
+
+// What is beyond the picture is an arrow at its edge, and the picture is as wide as its figures need.
+func TestForestBeyondItsEdges(t *testing.T) {
+	page := func(list ...verify.Finding) string {
+		var b bytes.Buffer
+		j := verify.Judgement{Verdict: verify.Regressed, Tolerance: 0.05, Head: verify.Side{Name: "new"}, Comparisons: []verify.Comparison{{Base: verify.Side{Name: "old"}, Findings: list}}}
+		if err := html.Judgement(&b, j); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name   string
+		list   []verify.Finding
+		arrows int
+		has    []string
+		lacks  []string
+	}{
+		{"within", []verify.Finding{findingOf(0.3, 0.2, 0.4, 0.35)}, 0, []string{"&#43;40 %", "Right of 0, new has more"}, []string{"-50 %", "-40 %"}},
+		{"far above", []verify.Finding{findingOf(5, 1, 9, 0.5, 7, 8)}, 4, []string{"a pair: &#43;700 %", "the interval goes on", "&#43;150 %"}, []string{"-50 %"}},
+		{"far below", []verify.Finding{findingOf(-0.95, -0.99, -0.9)}, 0, []string{"-100 %"}, []string{"-150 %", "-200 %"}},
+	} {
+		got := page(c.list...)
+		if n := strings.Count(got, `<svg class="arrow"`); n != c.arrows {
+			t.Errorf("%s: %d arrows, want %d", c.name, n, c.arrows)
+		}
+		for _, text := range c.has {
+			if !strings.Contains(got, text) && !strings.Contains(got, strings.ReplaceAll(text, "&#43;", "+")) {
+				t.Errorf("%s: the page has no %s", c.name, text)
+			}
+		}
+		for _, text := range c.lacks {
+			if strings.Contains(got, text) {
+				t.Errorf("%s: the page has %s", c.name, text)
+			}
+		}
+	}
+}
+
+// One run a side has no interval, so the page has no picture of intervals and no column of them.
+func TestOneRunASide(t *testing.T) {
+	base, head := pairs(1, 0.2)
+	o := verify.DefaultOptions()
+	c, err := verify.Compare(runsOf(base), runsOf(head), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := html.Contrast(&b, c, base, head); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"one run a side cannot tell a change from chance": true, ">none": false, "whisker": false, ">interval": false, "spectrum-response": true} {
+		if page, _, _ := strings.Cut(b.String(), `<pre id="markdown"`); strings.Contains(page[strings.Index(page, "</style>"):], text) != want {
+			t.Errorf("%s: want %v", text, want)
+		}
+	}
+}
+
+// The labels of a history differ: by day, by the time of day, by the revision. Whiskers are whole, or end
+// with an arrow.
+func TestHistoryLabels(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		apart  time.Duration
+		labels []string
+	}{
+		{"days", 24 * time.Hour, []string{">01-01<", ">01-03<"}},
+		{"hours", time.Hour, []string{">00:00<", ">02:00<", ">04:00<"}},
+		{"half days", 12 * time.Hour, []string{">01-01<", ">01-02<"}},
+		{"quarter days", 6 * time.Hour, []string{">01-01 00:00<", ">01-01 12:00<"}},
+		{"at once", 0, []string{">r00<", ">r02<"}},
+		{"years", 200 * 24 * time.Hour, []string{">2026-01<", ">2027-02<"}},
+	} {
+		col := history.NewCollector(history.DefaultOptions())
+		for i := range 24 {
+			r := run(1, 100)
+			r.ID, r.StartedAt = fmt.Sprintf("01JD%02d", i), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i/3)*c.apart)
+			r.Labels = map[string]string{"revision": fmt.Sprintf("r%02d", i/3)}
+			l := r.Latency[takt.LatencyResponse]
+			l.P99 *= 1 + float64(i%2)*0.3
+			if i == 5 {
+				l.P99 *= 40
+			}
+			r.Latency[takt.LatencyResponse] = l
+			one := stored.RunOf(r)
+			col.Add(&one)
+		}
+		h, err := col.History()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := html.History(&b, h); err != nil {
+			t.Fatal(err)
+		}
+		for _, label := range c.labels {
+			if !strings.Contains(b.String(), label) {
+				t.Errorf("%s: no label %s", c.name, label)
+			}
+		}
+		if c.apart == time.Hour && !strings.Contains(b.String(), "a run beyond the edge") {
+			t.Error("a slow run is cut without an arrow")
 		}
 	}
 }

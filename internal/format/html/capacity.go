@@ -103,7 +103,7 @@ func capacityCurve(c capacity.Answer) block {
 	for i, s := range c.Steps {
 		response, service := c.Shown(s)
 		if service > 0 {
-			d.dot(x.at(s.Offered), y.at(service), 4, "ring", "service "+c.Statistic+" "+figure.Micros(service))
+			d.upright(x.at(s.Offered), y, service, 4, "ring", "service "+c.Statistic+" "+figure.Micros(service))
 		}
 		class := "dot"
 		switch {
@@ -112,11 +112,11 @@ func capacityCurve(c capacity.Answer) block {
 		case !s.Met:
 			class += " over"
 		}
-		d.link(x.at(s.Offered), y.at(response), stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
+		d.link(x.at(s.Offered), y, response, stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
 	}
 	b.Legend = append(b.Legend, legend{"dotkey over", "broke the SLO"})
 	b.Picture = d.svg("response and service time over the offered rate; the table has the steps", "")
-	b.Help = "Steps above the picture are drawn at its upper edge. Grey steps do not count: the generator or its host shaped them."
+	b.Help = "An arrow at the upper edge is a step above the picture. Grey steps do not count: the generator or its host shaped them."
 	return b
 }
 

@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/format/answer"
-	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // forest draws the intervals of relative differences, one row a metric, with the pairs as dots. Metrics
-// with an absolute difference, such as shares of errors, have a unit of their own and are in the table.
-func forest(all []verify.Finding, tolerance float64) []block {
-	list := slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Absolute })
+// with an absolute difference, such as shares of errors, have a unit of their own and are in the table. A
+// difference without an interval proves nothing, so it is only there, too.
+func forest(all []verify.Finding, tolerance float64, head string) []block {
+	list := slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool {
+		return f.Absolute || f.Low == nil && f.High == nil
+	})
 	if len(list) == 0 {
 		return nil
 	}
-	reach := forestReach(list, tolerance)
-	x := scale{low: -reach, high: reach}
+	x := forestScale(list, tolerance)
 	d := newRows(len(list))
 	var at []float64
 	ticks := x.ticks(6)
@@ -35,28 +36,32 @@ func forest(all []verify.Finding, tolerance float64) []block {
 		b.Legend = append(b.Legend, legend{"ring", "a pair"})
 	}
 	b.Picture = d.svg("difference of each metric with its interval; the table has the figures", "")
-	b.Help = "Right of 0 the head has more. An interval that reaches the edge goes on there."
+	b.Help = "Right of 0, " + head + " has more. An arrow at the edge: the interval or the pair goes on there."
 	return []block{b}
 }
 
-// mostReach is the largest difference that has room.
-const mostReach = 2
+// The largest differences that have room: no ratio is below −100 %.
+const (
+	mostAbove = 2
+	mostBelow = 1
+)
 
-// forestReach is the largest difference to show, in either direction.
-func forestReach(list []verify.Finding, tolerance float64) float64 {
-	reach := 1.6 * tolerance
+// forestScale is from the least to the greatest difference, with some room.
+func forestScale(list []verify.Finding, tolerance float64) scale {
+	x := scale{low: -1.6 * tolerance, high: 1.6 * tolerance}
+	widen := func(v float64) { x.low, x.high = min(x.low, 1.1*v), max(x.high, 1.1*v) }
 	for _, f := range list {
-		reach = max(reach, 1.15*math.Abs(f.Difference))
+		widen(f.Difference)
 		for _, end := range []*float64{f.Low, f.High} {
 			if end != nil {
-				reach = max(reach, 1.15*math.Abs(*end))
+				widen(*end)
 			}
 		}
 		for _, v := range f.Pairs {
-			reach = max(reach, 1.05*math.Abs(v))
+			widen(v)
 		}
 	}
-	return min(reach, mostReach)
+	return scale{low: max(x.low, -mostBelow), high: min(x.high, mostAbove)}
 }
 
 var wordTones = map[verify.Word]string{verify.Regressed: "bad", verify.Inconclusive: "warn", verify.OK: "good", verify.Improved: "good"}
@@ -69,20 +74,23 @@ func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 	}
 	top, bottom := y+11/d.height, y-11/d.height
 	d.stroke(x.at(worse), x.at(worse), bottom, top, "tolerance")
-	low, high := 0.0, 1.0
+	low, high := math.Inf(-1), math.Inf(1)
 	if f.Low != nil {
-		low = x.at(*f.Low)
+		low = *f.Low
 	}
 	if f.High != nil {
-		high = x.at(*f.High)
+		high = *f.High
 	}
 	for _, v := range f.Pairs {
-		d.dot(x.at(v), y, 3, "ring", "a pair: "+signedPercent(v))
+		d.across(x, v, y, 3, "ring", "a pair: "+signedPercent(v))
 	}
-	if f.Low != nil || f.High != nil {
-		d.stroke(low, high, y, y, "whisker "+wordTones[f.Verdict])
+	d.stroke(x.at(low), x.at(high), y, y, "whisker "+wordTones[f.Verdict])
+	for _, end := range []float64{low, high} {
+		if x.beyond(end) != 0 {
+			d.across(x, end, y, 0, "beyond "+wordTones[f.Verdict], "the interval goes on")
+		}
 	}
-	d.dot(x.at(f.Difference), y, 5, "dot", f.Metric+": "+signedPercent(f.Difference))
+	d.across(x, f.Difference, y, 5, "dot", f.Metric+": "+signedPercent(f.Difference))
 }
 
 // stroke adds a straight line.
@@ -98,17 +106,11 @@ func signedPercent(v float64) string {
 }
 
 // findingTable has all findings.
-func findingTable(list []verify.Finding, base, head string) *table {
-	t := &table{Caption: "Every metric, with the difference of the head and its interval.", Head: answer.FindingHead(base, head), Words: 1, Tail: 1}
-	for _, f := range list {
-		row := answer.FindingCells(f)
-		for i := range row {
-			row[i] = page.Clean(row[i])
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	for i := range t.Head {
-		t.Head[i] = page.Clean(t.Head[i])
+func findingTable(list []verify.Finding, sides [2]string) *table {
+	cells := answer.FindingTable(list, sides)
+	t := &table{Caption: sides[1] + " against " + sides[0] + ", every metric.", Head: cells[0], Rows: cells[1:], Words: 1}
+	if cells[0][len(cells[0])-1] == "verdict" {
+		t.Tail = 1
 	}
 	return t
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -19,24 +21,42 @@ func Judgement(w io.Writer, j verify.Judgement) error {
 	if err := answer.JudgementMarkdown(&markdown, j); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(j, "", "  ")
+	encoded, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
 		return err
 	}
 	line, comparisons := answer.JudgementWords(j)
 	d := &document{
-		Title: "verify " + answer.Revision(j.Head.Name), Verdict: verdictWord{string(j.Verdict), wordTones[j.Verdict]}, Headline: line,
-		Markdown: markdown.String(), JSON: string(text),
+		Title: title(j.Head), Verdict: verdictWord{string(j.Verdict), wordTones[j.Verdict]}, Headline: line,
+		Markdown: markdown.String(), JSON: string(encoded),
 	}
 	for _, s := range j.Advice {
 		d.Notes = append(d.Notes, page.Clean(s))
 	}
 	for i, c := range j.Comparisons {
-		s := section{ID: fmt.Sprintf("comparison-%d", i+1), Title: comparisons[i], Blocks: forest(c.Findings, j.Tolerance)}
-		s.Blocks = append(s.Blocks, block{Table: findingTable(c.Findings, c.Base.Name, j.Head.Name)}, runsOf(c.Base, j.Head))
+		titles, sides := answer.ComparisonWords(c, j)
+		s := section{ID: fmt.Sprintf("comparison-%d", i+1), Title: comparisons[i], Lead: strings.Join(sides, " · "), Blocks: forest(c.Findings, j.Tolerance, titles[1])}
+		s.Blocks = append(s.Blocks, block{Table: findingTable(c.Findings, titles)}, runsOf(c.Base, j.Head))
 		d.Sections = append(d.Sections, s)
 	}
+	if head := j.Reports[1]; len(j.Comparisons) == 1 && len(head) > 0 {
+		names, _ := answer.ComparisonWords(j.Comparisons[0], j)
+		curves, err := bothSides(names, j.Reports[0], head)
+		if err != nil {
+			return err
+		}
+		d.Sections = append(d.Sections, curves...)
+		d.Sections = append(d.Sections, section{ID: "load", Title: "Load", Blocks: []block{{Title: "Command", Pre: text.CommandLine(head[0].Command)}}})
+	}
 	return d.write(w)
+}
+
+// title names the judged side, with the subject of its commit.
+func title(head verify.Side) string {
+	if head.Commit == nil {
+		return "verify " + answer.Revision(head.Name)
+	}
+	return "verify " + answer.Revision(head.Name) + ": " + page.Clean(head.Commit.Subject)
 }
 
 // runsOf lists the runs of both sides.
@@ -62,7 +82,7 @@ func (f *Frame) Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Repo
 		return err
 	}
 	title, notes := answer.ContrastWords(c)
-	names := [2]string{answer.Revision(c.Base.Name), answer.Revision(c.Head.Name)}
+	names, titles := [2]string{answer.Revision(c.Base.Name), answer.Revision(c.Head.Name)}, answer.ContrastTitles(c)
 	d := &document{
 		Frame: f, Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
 		Notes: notes, Markdown: markdown.String(),
@@ -72,17 +92,28 @@ func (f *Frame) Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Repo
 			d.Subtitle = append(d.Subtitle, names[i]+": "+heading(side[0]).Subtitle[0]+", "+heading(side[0]).Title)
 		}
 	}
-	s := section{ID: "metrics", Title: "Differences", Blocks: forest(answer.Telling(c.Findings), c.Tolerance)}
-	s.Blocks = append(s.Blocks, block{Table: findingTable(answer.Telling(c.Findings), c.Base.Name, c.Head.Name)}, runsOf(c.Base, c.Head))
+	told := answer.Telling(c.Findings)
+	s := section{ID: "metrics", Title: "Differences", Blocks: forest(told, c.Tolerance, titles[1])}
+	s.Blocks = append(s.Blocks, block{Table: findingTable(told, titles)}, runsOf(c.Base, c.Head))
 	d.Sections = append(d.Sections, s)
+	curves, err := bothSides(names, base, head)
+	if err != nil {
+		return err
+	}
+	d.Sections = append(d.Sections, curves...)
+	return d.writeSides(w, base, head)
+}
+
+// bothSides are the sections with the latencies of both sides.
+func bothSides(names [2]string, base, head []*takt.Report) (list []section, err error) {
 	for _, latency := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySend, "transfer"} {
 		one, err := overlaid(latency, names, base, head)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d.Sections = append(d.Sections, one...)
+		list = append(list, one...)
 	}
-	return d.writeSides(w, base, head)
+	return list, nil
 }
 
 // mostCurves is the largest number of runs of a side that have a curve each.

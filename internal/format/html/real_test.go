@@ -208,3 +208,23 @@ func realPages(t *testing.T) map[string]string {
 		"capacity": capacityPage(t), "verify": judgementPage(t), "compare": contrastPage(t), "collate": collationPage(t), "history": historyPage(t), "replay": write(t, replayed()),
 	}
 }
+
+// A printed page opens what is folded, except tables of hundreds of rows, names the chosen percentile, and cuts no table.
+func TestRealChromiumPrints(t *testing.T) {
+	b := chromium.ForTest(t)
+	for name, page := range realPages(t) {
+		p := show(t, b, saved(t, page), chromium.View{Width: 794, Height: 1100, NoScript: true}) // A4
+		if _, err := p.Call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := chromium.Eval[int](t, p, `[...document.querySelectorAll("details:not(:has(.many)) > :not(summary)")].filter((e) => e.getBoundingClientRect().height === 0 || !e.checkVisibility({contentVisibilityAuto: true})).length`); n > 0 {
+			t.Errorf("%s: %d folded parts are not printed", name, n)
+		}
+		if n := chromium.Eval[int](t, p, `[...document.querySelectorAll(".tabs input:checked + label")].filter((e) => e.getBoundingClientRect().height === 0).length`); n > 0 {
+			t.Errorf("%s: %d charts without the name of what they show", name, n)
+		}
+		if clipped := chromium.Eval[[]string](t, p, `[...document.querySelectorAll(".scroll")].filter((e) => getComputedStyle(e).overflowX !== "visible").map((e) => e.ariaLabel)`); len(clipped) > 0 {
+			t.Errorf("%s: cut tables: %q", name, clipped)
+		}
+	}
+}

@@ -40,6 +40,18 @@ func (s scale) at(v float64) float64 {
 	return min(1, max(0, f))
 }
 
+// beyond is −1 for a value below the scale, 1 for one above it, else 0.
+func (s scale) beyond(v float64) int {
+	room := 1e-9 * (s.high - s.low)
+	switch {
+	case v < s.low-room:
+		return -1
+	case v > s.high+room:
+		return 1
+	}
+	return 0
+}
+
 // ticks are about n round values.
 func (s scale) ticks(n int) (list []float64) {
 	if !s.log {

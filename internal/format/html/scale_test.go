@@ -120,3 +120,20 @@ func TestLabelsOfPhone(t *testing.T) {
 		}
 	}
 }
+
+// A value within the scale is a dot, one beyond it an arrow that points out of the picture.
+func TestBeyondTheScale(t *testing.T) {
+	s := scale{low: 10, high: 20}
+	for v, want := range map[float64][2]string{
+		9: {"rotate(180)", "rotate(90)"}, 10: {"<circle", "<circle"}, 20: {"<circle", "<circle"}, 21: {"rotate(0)", "rotate(270)"},
+	} {
+		x, y := newDrawing(100), newDrawing(100)
+		x.across(s, v, 0.5, 3, "dot", "")
+		y.upright(0.5, s, v, 3, "dot", "")
+		for i, d := range []*drawing{x, y} {
+			if !strings.Contains(d.over.String(), want[i]) {
+				t.Errorf("%v: %s, want %s", v, d.over.String(), want[i])
+			}
+		}
+	}
+}

@@ -29,12 +29,21 @@ type drawing struct {
 
 func newDrawing(height float64) *drawing { return &drawing{height: height, width: usualWidth} }
 
-// rowHeight is the height of a row of dots, in pixels.
-const rowHeight = 34
+// The height of a row of dots, in pixels, and from how many rows on it is the lower one, so that the picture
+// fits a printed page.
+const (
+	rowHeight = 34
+	lowRow    = 24
+	manyRows  = 14
+)
 
 // newRows is a drawing with n rows, each with a name at its left.
 func newRows(n int) *drawing {
-	d := newDrawing(rowHeight * float64(n))
+	height := rowHeight
+	if n > manyRows {
+		height = lowRow
+	}
+	d := newDrawing(float64(height * n))
 	d.rows = true
 	return d
 }
@@ -120,11 +129,48 @@ func (d *drawing) dot(x, y, radius float64, class, title string) {
 	fmt.Fprintf(&d.over, `<circle class="%s" cx="%s" cy="%s" r="%s"><title>%s</title></circle>`, class, fine(x), short(d.y(y)), short(radius), html.EscapeString(title))
 }
 
+// The directions of arrows, in degrees.
+const (
+	rightward = 0
+	downward  = 90
+	leftward  = 180
+	upward    = 270
+)
+
+// arrow says at the edge that a value is beyond it.
+func (d *drawing) arrow(x, y float64, degrees int, class, title string) {
+	fmt.Fprintf(&d.over, `<svg class="arrow" x="%s" y="%s" overflow="visible"><polygon class="%s" points="0,0 -9,-5 -9,5" transform="rotate(%d)"><title>%s</title></polygon></svg>`, fine(x), short(d.y(y)), class, degrees, html.EscapeString(title))
+}
+
+// across is a dot at a value of x, or an arrow where the value is beyond the scale.
+func (d *drawing) across(x scale, v, y, radius float64, class, title string) {
+	switch x.beyond(v) {
+	case -1:
+		d.arrow(0, y, leftward, class, title)
+	case 1:
+		d.arrow(1, y, rightward, class, title)
+	default:
+		d.dot(x.at(v), y, radius, class, title)
+	}
+}
+
+// upright is across for a value of y.
+func (d *drawing) upright(x float64, y scale, v, radius float64, class, title string) {
+	switch y.beyond(v) {
+	case -1:
+		d.arrow(x, 0, downward, class, title)
+	case 1:
+		d.arrow(x, 1, upward, class, title)
+	default:
+		d.dot(x, y.at(v), radius, class, title)
+	}
+}
+
 // link adds a dot that leads to a row of a table.
-func (d *drawing) link(x, y float64, id, class, title string) {
+func (d *drawing) link(x float64, y scale, v float64, id, class, title string) {
 	d.links = true
 	fmt.Fprintf(&d.over, `<a href="#%s" aria-label="%s">`, html.EscapeString(id), html.EscapeString(title))
-	d.dot(x, y, 5, class, title)
+	d.upright(x, y, v, 5, class, title)
 	d.over.WriteString("</a>")
 }
 

@@ -16,14 +16,19 @@ type Facts struct {
 // FactsOf returns the facts of r.
 func FactsOf(r *takt.Report) Facts {
 	plain := func(s string) string { return strings.ReplaceAll(s, page.NoBreak, " ") }
-	var command []string
-	for _, arg := range r.Command {
-		command = append(command, quote(page.Visible(arg)))
-	}
 	return Facts{
 		Rate: rates(r), Accounting: accounting(r.Counts), Broker: ledger(r.Ledger), Bytes: plain(volumes(r)), Measured: measured(r),
-		Generator: plain(generator(r.Generator)), Extra: plain(extras(r.Extra)), Command: strings.Join(command, " "),
+		Generator: plain(generator(r.Generator)), Extra: plain(extras(r.Extra)), Command: CommandLine(r.Command),
 	}
+}
+
+// CommandLine is a command as a line for a shell.
+func CommandLine(words []string) string {
+	var line []string
+	for _, word := range words {
+		line = append(line, quote(page.Visible(word)))
+	}
+	return strings.Join(line, " ")
 }
 
 // Statistics are the rows of the percentile table.

@@ -46,6 +46,16 @@ func BeginsHash(s string) bool {
 	return len(digits) >= shortHash && len(digits) < wholeHash && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
+// ShortRevision shortens only hashes, as git does: -dirty stays, and a date has no letters.
+func ShortRevision(s string) string {
+	const short = 12
+	hash, _, _ := strings.Cut(s, "-")
+	if len(hash) <= short || strings.Trim(hash, "0123456789abcdef") != "" || !strings.ContainsAny(hash, "abcdef") {
+		return s
+	}
+	return hash[:short] + s[len(hash):]
+}
+
 // IsDirty reports whether a revision is of a working tree with uncommitted changes. Two runs of it may be of
 // different code.
 func IsDirty(revision string) bool { return strings.HasSuffix(revision, "-dirty") }

@@ -16,9 +16,7 @@ func advise(j *Judgement, gates []gate) {
 	var few []string
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
-		if c.Verdict == Regressed {
-			j.Advice = append(j.Advice, fmt.Sprintf("%s outperforms %s: %s", runsOf(c.Base), runsOf(j.Head), namesOf(c, func(f Finding) bool { return f.Verdict == Regressed })))
-		}
+		j.Advice = append(j.Advice, outperforms(c, j.Head.Name)...)
 		have := min(len(c.Base.Runs), len(j.Head.Runs))
 		clearly := fill(c, gates[i*len(c.Findings):], have, alpha)
 		if n := leastOf(c); n > 0 && few == nil {
@@ -134,15 +132,10 @@ func namesOf(c *Comparison, such func(Finding) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// mostIDs is the largest number of runs that a sentence names.
-const mostIDs = 5
-
-func runsOf(s Side) string {
-	ids := s.Runs
-	rest := ""
-	if len(ids) > mostIDs {
-		rest = fmt.Sprintf(" and %d more", len(ids)-mostIDs)
-		ids = ids[:mostIDs]
+// outperforms names the metrics that are worse in head; nil: none is.
+func outperforms(c *Comparison, head string) []string {
+	if c.Verdict != Regressed {
+		return nil
 	}
-	return fmt.Sprintf("%s (%s%s)", s.Name, strings.Join(ids, ", "), rest)
+	return []string{fmt.Sprintf("%s outperforms %s: %s", stored.ShortRevision(c.Base.Name), stored.ShortRevision(head), namesOf(c, func(f Finding) bool { return f.Verdict == Regressed }))}
 }

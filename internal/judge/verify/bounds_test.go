@@ -147,8 +147,8 @@ func TestOpposedBounds(t *testing.T) {
 		}
 	}
 	odd := []Finding{{Metric: "p50", Base: 10, Head: 11, Difference: -0.1}, {Metric: "p90", Base: 10, Head: 11, Difference: 0.1}, {Metric: "p99", Base: 10, Head: 9, Difference: 0.1}}
-	for method, want := range map[Method]string{Paired: "it compares the two runs of each pair, and", Unpaired: "it compares every base run with every head run, and"} {
-		if got := opposedOf(odd, method); len(got) != 1 || !strings.HasPrefix(got[0], "p50, p99: the difference has another sign") || !strings.Contains(got[0], want) {
+	for method, want := range map[Method]string{Paired: "pairs and medians disagree", Unpaired: "the difference and the medians disagree"} {
+		if got := opposedOf(odd, method); len(got) != 1 || !strings.HasPrefix(got[0], "p50, p99: ") || !strings.Contains(got[0], want) {
 			t.Errorf("%s: %q", method, got)
 		}
 	}

@@ -47,7 +47,7 @@ func Compare(base, head []stored.Run, o Options) (Contrast, error) {
 		Method: m.method(), Findings: []Finding{},
 		Differing: differing(all, o.Lift...), Unfit: []string{}, Advice: []string{}, Overlay: []Overlay{},
 	}
-	c.Base, c.Head = sidesOf("A", base, "B", head)
+	c.Base, c.Head = o.sidesOf(base, head, "A", "B")
 	for _, r := range all {
 		if r.Unfit != "" {
 			c.Unfit = append(c.Unfit, r.ID+": "+r.Unfit)
@@ -78,8 +78,12 @@ func (c *Contrast) tooFew(m match) {
 	for i := range c.Findings {
 		c.Findings[i].Verdict = ""
 	}
-	c.Advice = append([]string{fmt.Sprintf("inconclusive: %s against %s show a difference, but not whether it is chance; compare groups of %d runs each, or let takt verify --pairs auto run both sides in turn",
-		count(len(m.head), "run", "runs"), count(len(m.base), "run", "runs"), leastRuns(1-c.Confidence))}, c.Advice...)
+	what := fmt.Sprintf("%s against %s", count(len(m.head), "run", "runs"), count(len(m.base), "run", "runs"))
+	if len(m.head) == 1 && len(m.base) == 1 {
+		what = "one run a side"
+	}
+	c.Advice = append([]string{fmt.Sprintf("inconclusive: %s cannot tell a change from chance; compare groups of %d runs each, or let takt verify --pairs auto run both sides in turn",
+		what, leastRuns(1-c.Confidence))}, c.Advice...)
 }
 
 func contrast(name string, m match, o Options) Finding {

@@ -103,7 +103,7 @@ func TestContrastIsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"differing":[]`, `"unfit":[]`, `"advice":["inconclusive: 1 run against 1 run show`, `"overlay":[]`} {
+	for _, want := range []string{`"differing":[]`, `"unfit":[]`, `"advice":["inconclusive: one run a side cannot tell a change from chance`, `"overlay":[]`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s lacks %s", b, want)
 		}
@@ -154,5 +154,25 @@ func near(t *testing.T, name string, got, want float64) {
 	t.Helper()
 	if got != want && !(math.Abs(got-want) <= 1e-10*max(1e-3, math.Abs(want))) {
 		t.Errorf("%s is %v, want %v", name, got, want)
+	}
+}
+
+// Sides without revisions of their own have the names that the user gave, unless these are equal, too.
+func TestSidesHaveTheUsersNames(t *testing.T) {
+	base, head := []stored.Run{ran("a", nil)}, []stored.Run{ran("b", nil)}
+	for _, c := range []struct{ names, revisions, want [2]string }{
+		{[2]string{"before.json", "http://h/"}, [2]string{}, [2]string{"before.json", "http://h/"}},
+		{[2]string{"same", "same"}, [2]string{}, [2]string{"A", "B"}},
+		{[2]string{"", "b.json"}, [2]string{}, [2]string{"A", "B"}},
+		{[2]string{"a.json", "b.json"}, [2]string{"one", "two"}, [2]string{"one", "two"}},
+		{[2]string{"a.json", "b.json"}, [2]string{"one", "one"}, [2]string{"a.json", "b.json"}},
+	} {
+		base[0].Labels, head[0].Labels = map[string]string{"revision": c.revisions[0]}, map[string]string{"revision": c.revisions[1]}
+		o := DefaultOptions()
+		o.Names = c.names
+		got, err := Compare(base, head, o)
+		if err != nil || [2]string{got.Base.Name, got.Head.Name} != c.want {
+			t.Errorf("%v of %v: %s and %s, %v", c.names, c.revisions, got.Base.Name, got.Head.Name, err)
+		}
 	}
 }

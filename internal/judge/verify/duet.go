@@ -244,13 +244,14 @@ func spreadOf(s stats.Shift, n int) float64 {
 // judge judges slices as Verify judges runs.
 func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	o := d.Options
+	base, head := o.names("base", "head")
 	j := Judgement{
-		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Looks: len(d.Looks),
-		Head: Side{Name: "head", Runs: []string{}}, Duet: d.facts(all), Advice: []string{},
+		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Look: d.looked, Looks: len(d.Looks),
+		Head: Side{Name: head, Runs: []string{}}, Duet: d.facts(all), Advice: []string{},
 	}
 	decide(gates, d.share())
 	reasons := muddleDuet(gates, o)
-	c := Comparison{Base: Side{Name: "base", Runs: []string{}}, Method: Sided}
+	c := Comparison{Base: Side{Name: base, Runs: []string{}}, Method: Sided}
 	var words []Word
 	for i := range gates {
 		g := &gates[i]
@@ -262,7 +263,7 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	}
 	c.Verdict = overall(words)
 	j.Verdict, j.Comparisons = c.Verdict, []Comparison{c}
-	j.Advice = append(d.advice(&c), reasons...)
+	j.Advice = append(d.advice(&c, head), reasons...)
 	return j
 }
 
@@ -284,7 +285,8 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 	if i < 0 {
 		return nil
 	}
-	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, "base", "head", o))
+	base, head := o.names("base", "head")
+	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, base, head, o))
 }
 
 // DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator

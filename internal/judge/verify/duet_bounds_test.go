@@ -382,16 +382,16 @@ func TestDuetAdviceBounds(t *testing.T) {
 		}
 	}
 	for needed, want := range map[int][]string{0: {}, 20: {"p50: perhaps 20s of load is needed; repeat with --budget 20s"}, mostNeeded: {"p50: no reasonable time would be enough, because"}} {
-		got := duetOf(9).advice(&Comparison{Verdict: Inconclusive, Findings: []Finding{{Metric: "p50", Verdict: Inconclusive, Needed: needed}, {Metric: "p99", Verdict: OK}}})
+		got := duetOf(9).advice(&Comparison{Verdict: Inconclusive, Findings: []Finding{{Metric: "p50", Verdict: Inconclusive, Needed: needed}, {Metric: "p99", Verdict: OK}}}, "head")
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%d needed: %q, want %q", needed, got, want)
 		}
 	}
-	blind := duetOf(9).advice(&Comparison{Findings: []Finding{{Metric: "p50", Needed: 95, Unknown: true}}})
+	blind := duetOf(9).advice(&Comparison{Findings: []Finding{{Metric: "p50", Needed: 95, Unknown: true}}}, "head")
 	if want := []string{"p50: this load cannot tell how much is needed, and it may be more than 1m35s; quieten"}; !slices.EqualFunc(blind, want, strings.HasPrefix) {
 		t.Errorf("%q, want %q", blind, want)
 	}
-	got := duetOf(9).advice(&Comparison{Verdict: Regressed, Findings: []Finding{{Metric: "p50", Verdict: Regressed}, {Metric: "p99", Verdict: OK}}})
+	got := duetOf(9).advice(&Comparison{Base: Side{Name: "base"}, Verdict: Regressed, Findings: []Finding{{Metric: "p50", Verdict: Regressed}, {Metric: "p99", Verdict: OK}}}, "head")
 	if !slices.Equal(got, []string{"base outperforms head: p50"}) {
 		t.Errorf("%q", got)
 	}

@@ -134,11 +134,8 @@ func (g *gate) mayEnd(have, most int, z, way float64) bool {
 const mostOverlapped = 0.1
 
 // advice says what the duet found, and what to do.
-func (d *Duet) advice(c *Comparison) []string {
-	list := []string{}
-	if c.Verdict == Regressed {
-		list = append(list, "base outperforms head: "+namesOf(c, func(f Finding) bool { return f.Verdict == Regressed }))
-	}
+func (d *Duet) advice(c *Comparison, head string) []string {
+	list := append([]string{}, outperforms(c, head)...)
 	if n := neededOf(c); n > 0 {
 		names := namesOf(c, func(f Finding) bool { return f.Needed > 0 })
 		switch {

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"fmt"
 	"math"
 	"strings"
 )
@@ -22,14 +21,14 @@ func opposedOf(findings []Finding, method Method) []string {
 			names = append(names, f.Metric)
 		}
 	}
-	why := "every base run with every head run"
+	why := "the difference and the medians disagree: the runs of one side vary more than the sides differ; trust the difference"
 	switch {
 	case names == nil || method == Prediction:
 		return nil
 	case method == Paired:
-		why = "the two runs of each pair"
+		why = "pairs and medians disagree: the machine changed between pairs; trust the pairs"
 	}
-	return []string{fmt.Sprintf("%s: the difference has another sign than the difference of the two medians, because it compares %s, and the median of these differences is not the difference of the medians when the runs of one side vary more than the sides differ", strings.Join(names, ", "), why)}
+	return []string{strings.Join(names, ", ") + ": " + why}
 }
 
 func (f *Finding) opposed() bool {

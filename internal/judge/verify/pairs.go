@@ -84,7 +84,7 @@ func (p Pairs) Next(base, head []stored.Run) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	j.Confidence, j.Looks = p.Options.Confidence, len(p.Looks)
+	j.Confidence, j.Look, j.Looks = p.Options.Confidence, look+1, len(p.Looks)
 	s := Step{Judgement: &j, Done: j.Verdict != Inconclusive || look == len(p.Looks)-1}
 	if j.Verdict == Inconclusive {
 		s.Forecast = p.forecast(p.gates(base, head), len(head))

@@ -9,16 +9,18 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Options say how runs are judged.
 type Options struct {
-	Tolerance      float64  // changes for the worse up to this are ignored: 0.05 is 5 %
-	ErrorTolerance float64  // Tolerance for metrics in percent, in percentage points
-	Confidence     float64  // probability that no regressed or ok of a judgement is wrong, from 0.5 to below 1: 0.95
-	Metrics        []string // metrics that decide, in addition to errors; empty: gatedMetrics
-	Also           []string // metrics that decide besides those of the kind, unless Metrics are given
-	Lift           []string // variables and flags that may differ among the runs; in a history, labels too
+	Tolerance      float64   // changes for the worse up to this are ignored: 0.05 is 5 %
+	ErrorTolerance float64   // Tolerance for metrics in percent, in percentage points
+	Confidence     float64   // probability that no regressed or ok of a judgement is wrong, from 0.5 to below 1: 0.95
+	Metrics        []string  // metrics that decide, in addition to errors; empty: gatedMetrics
+	Also           []string  // metrics that decide besides those of the kind, unless Metrics are given
+	Lift           []string  // variables and flags that may differ among the runs; in a history, labels too
+	Names          [2]string // what the user calls base and head, such as a URL; "": a word such as base
 }
 
 // DefaultOptions are a tolerance of 5 %, or 0.1 percentage points, and a confidence of 95 %.
@@ -60,6 +62,7 @@ type Judgement struct {
 	Tolerance      float64      `json:"tolerance"`
 	ErrorTolerance float64      `json:"error_tolerance_points"`
 	Confidence     float64      `json:"confidence"`
+	Look           int          `json:"look,omitempty"`      // the look that judged, from 1; 0: the time was over between two looks
 	Looks          int          `json:"looks,omitempty"`     // number of looks of the plan, at which the series may end
 	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: not a series of pairs
 	Duet           *DuetFacts   `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
@@ -69,6 +72,25 @@ type Judgement struct {
 	Bisect         []Culprit    `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
 	BisectEnded    BisectEnd    `json:"bisect_ended,omitempty"`
 	Advice         []string     `json:"advice"` // sentences: what was found, and what to do
+
+	Reports [2][]*takt.Report `json:"-"` // the reports of base and head, for the page: at least ID, Command and Latency; nil: not known
+}
+
+// Attach sets the Reports to those of the judged runs, in their order, if all of them are in all.
+func (j *Judgement) Attach(all map[string]*takt.Report) {
+	if len(j.Comparisons) != 1 {
+		return
+	}
+	var reports [2][]*takt.Report
+	for i, side := range []Side{j.Comparisons[0].Base, j.Head} {
+		for _, id := range side.Runs {
+			if all[id] == nil {
+				return
+			}
+			reports[i] = append(reports[i], all[id])
+		}
+	}
+	j.Reports = reports
 }
 
 // BisectEnd is why a bisection ended.
@@ -166,7 +188,7 @@ func Verify(base, head []stored.Run, inPairs bool, o Options) (Judgement, error)
 		return Judgement{}, err
 	}
 	o.Metrics = o.gated(head[0].Kind, slices.Concat(base, head)...)
-	from, to := sidesOf("base", base, "head", head)
+	from, to := o.sidesOf(base, head, "base", "head")
 	return judge([]match{{from, base, head, inPairs}}, to, o), nil
 }
 
@@ -219,12 +241,21 @@ func tableNames() []string {
 	return names
 }
 
-// sidesOf names two sides by their revisions; if both names are equal, it names them a and b.
-func sidesOf(a string, base []stored.Run, b string, head []stored.Run) (from, to Side) {
+// sidesOf names two sides by their revisions; if both names are equal, as the user does, or else a and b.
+func (o Options) sidesOf(base, head []stored.Run, a, b string) (from, to Side) {
+	a, b = o.names(a, b)
 	if from, to = sideOf(a, base), sideOf(b, head); from.Name == to.Name {
 		from.Name, to.Name = a, b
 	}
 	return from, to
+}
+
+// names are what the user calls the sides, or else a and b.
+func (o Options) names(a, b string) (base, head string) {
+	if o.Names[0] == "" || o.Names[1] == "" || o.Names[0] == o.Names[1] {
+		return a, b
+	}
+	return o.Names[0], o.Names[1]
 }
 
 // sideOf names runs by their revision if all have the same one.
