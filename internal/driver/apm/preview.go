@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -85,7 +85,7 @@ func (o *Options) dump(w io.Writer, p *plan) error {
 		o.dumpTarget(&b, t)
 	}
 	name += ".yml"
-	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+	if err := files.WriteFile(name, []byte(b.String()), 0o644); err != nil {
 		return fmt.Errorf("cannot write the targets: %w; run in a folder where you may write", err)
 	}
 	_, err := fmt.Fprintf(w, "%s: %d bytes\n", name, b.Len())

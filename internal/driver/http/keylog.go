@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -16,6 +17,7 @@ import (
 // Wireshark reads. nil: nothing is logged.
 type keyLog struct {
 	f     *os.File
+	path  string
 	mu    sync.Mutex
 	lines int
 	err   error // the first one
@@ -24,7 +26,7 @@ type keyLog struct {
 // openKeyLog opens the file at path, which keeps what it has: the runs of a search write to one
 // file, and a reader ignores keys that it does not need.
 func openKeyLog(path string) (*keyLog, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) // for writing only, a pipe would wait for its reader
+	f, err := files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) // for writing only, a pipe would wait for its reader
 	if err != nil {
 		return nil, value.Faultf("cannot write the key log: %w; name another file with --tls-keylog", err)
 	}
@@ -41,7 +43,7 @@ func openKeyLog(path string) (*keyLog, error) {
 		_ = f.Close() // nothing was written
 		return nil, err
 	}
-	return &keyLog{f: f}, nil
+	return &keyLog{f: f, path: path}, nil
 }
 
 // openKeys opens the key log of a run, if there is to be one.
@@ -76,7 +78,7 @@ func (k *keyLog) report(r *takt.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lines > 0 {
-		r.Warn("tls_keylog", "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", k.lines, k.f.Name())
+		r.Warn("tls_keylog", "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", k.lines, k.path)
 	}
 	if k.err != nil {
 		r.Warn("tls_keylog", "the key log is not complete: %v", k.err)

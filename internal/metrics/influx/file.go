@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/metrics"
 )
 
@@ -13,7 +14,7 @@ type file struct{ *os.File }
 
 func openFile(path string) (metrics.Exporter, error) {
 	// A pipe that is opened for writing only waits for a reader.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := files.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}

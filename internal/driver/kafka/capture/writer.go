@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // ErrFull ends a capture whose file has its largest size.
@@ -82,7 +84,7 @@ func (w *Writer) fits() bool {
 // Create makes the file, which only its owner may read. most is its largest size in bytes. Headers with
 // the name own are left out: what writes a record again gives it a stamp of its own.
 func Create(path, topic string, partitions int32, most int64, own string) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := files.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the file of --capture: %w", err)
 	}
