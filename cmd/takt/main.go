@@ -7,13 +7,14 @@ import (
 	"github.com/taktload/takt/cmd/takt/early"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 )
 
 func main() {
 	interrupt, abort := core.Signals(early.Signals)
 	stdout := core.NewStdout(os.Stdout)
 	code := cli.Main(core.Env{
-		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
+		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable, Confine: files.Confine,
 		Programs:  func(string) bool { return true }, // the user named it
 		Interrupt: interrupt, Abort: abort, Quit: core.Quit,
 	}, os.Args[1:])

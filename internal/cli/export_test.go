@@ -166,16 +166,13 @@ func TestExportInSessions(t *testing.T) {
 		{"influx=udp://192.0.2.1:1", "192.0.2.1:1 may not be loaded", false},
 		{"influx=http://192.0.2.1/?db=x", "192.0.2.1 may not be loaded", false},
 	} {
-		rules := shell.Rules{Dir: t.TempDir(), Look: test.look, Allow: func(host string) bool { return strings.HasPrefix(host, "127.0.0.1") }}
-		plan, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--export", test.export, "http://127.0.0.1:1/"}, rules)
+		rules := shell.Rules{Look: test.look, Allow: func(host string) bool { return strings.HasPrefix(host, "127.0.0.1") }}
+		_, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--export", test.export, "http://127.0.0.1:1/"}, rules)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", test.export, err)
 		}
-		if test.export == "openmetrics=a.prom" && !test.look && plan.Args[4] != "openmetrics="+filepath.Join(rules.Dir, "a.prom") {
-			t.Errorf("%s runs as %q", test.export, plan.Args)
-		}
 	}
-	plan, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--export=influx=http://127.0.0.1:1/?bucket=b&token=secret", "http://127.0.0.1:1/"}, shell.Rules{Dir: t.TempDir()})
+	plan, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--export=influx=http://127.0.0.1:1/?bucket=b&token=secret", "http://127.0.0.1:1/"}, shell.Rules{})
 	if err != nil || strings.Contains(strings.Join(plan.Shown, " "), "secret") || !plan.Secret {
 		t.Errorf("%v, %q", err, plan.Shown)
 	}

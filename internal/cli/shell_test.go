@@ -19,6 +19,7 @@ import (
 // files.
 func TestConfigOfSessions(t *testing.T) {
 	dir := t.TempDir()
+	confine(t, dir)
 	env := core.Env{Getenv: func(string) string { return "" }}
 	only := func(host string) bool { return host == "127.0.0.1:1" }
 	for text, fault := range map[string]string{
@@ -27,7 +28,7 @@ func TestConfigOfSessions(t *testing.T) {
 		"body-file = /etc/passwd":                  "--body-file /etc/passwd: sessions have files below",
 		"[http]\ncacert = ../x":                    "--cacert ../x: sessions have files below",
 		"output = json=/tmp/x":                     "--output json=/tmp/x: sessions have files below",
-		"body = {{file \"/etc/passwd\"}}":          "reads a file of the server's",
+		"body = {{file \"/etc/passwd\"}}":          "--body {{file \"/etc/passwd\"}}: sessions have files below",
 		"store = elasticsearch://127.0.0.1:1":      "a session chooses a cluster with elasticsearch use",
 		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1:2 may not be loaded",
 		"targets = mine":                           "--targets leads to targets that the server cannot check",
@@ -41,7 +42,7 @@ func TestConfigOfSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--config", "c", "http://127.0.0.1:1"}, shell.Rules{Dir: dir, Allow: only})
+		_, err := ShellHost(env).Plan([]string{"http", "-n", "1", "--config", "c", "http://127.0.0.1:1"}, shell.Rules{Allow: only})
 		if fault == "" && err != nil && !strings.Contains(err.Error(), "mine") || fault != "" && (err == nil || !strings.Contains(err.Error(), fault)) {
 			t.Errorf("%q: %v, want %q", text, err, fault)
 		}
@@ -63,12 +64,12 @@ func TestKafkaOfSessions(t *testing.T) {
 		"--message-size lognormal:300,2KiB": "",
 	} {
 		line := strings.Fields("kafka produce -n 1 --brokers 127.0.0.1:1 --topic t " + words)
-		_, err := ShellHost(env).Plan(line, shell.Rules{Dir: t.TempDir(), Allow: only})
+		_, err := ShellHost(env).Plan(line, shell.Rules{Allow: only})
 		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
 			t.Errorf("%s: %v, want %q", words, err, fault)
 		}
 	}
-	_, err := ShellHost(env).Plan(strings.Fields("kafka consume --properties mine"), shell.Rules{Dir: t.TempDir(), Allow: only, Own: true})
+	_, err := ShellHost(env).Plan(strings.Fields("kafka consume --properties mine"), shell.Rules{Allow: only, Own: true})
 	if err == nil || !strings.Contains(err.Error(), "--properties leads to targets that the server cannot check") {
 		t.Errorf("the owner's session: %v", err)
 	}
@@ -89,7 +90,7 @@ func TestGroupsOfSessions(t *testing.T) {
 		"verify --base a=/../../y --head @-1":          true,
 		"verify --base /etc/passwd --head @-1":         true,
 	} {
-		_, err := ShellHost(env).Plan(strings.Fields(line), shell.Rules{Dir: "/data/dumps", Allow: func(string) bool { return false }})
+		_, err := ShellHost(env).Plan(strings.Fields(line), shell.Rules{Allow: func(string) bool { return false }})
 		if denied := err != nil && strings.Contains(err.Error(), "sessions have files below"); denied != fault || err != nil && !fault {
 			t.Errorf("%s: %v", line, err)
 		}
@@ -98,11 +99,20 @@ func TestGroupsOfSessions(t *testing.T) {
 
 // A job runs what stands on its standard input, and has the exit code of that.
 func TestJob(t *testing.T) {
-	for in, want := range map[string]int{`["version"]`: core.ExitOK, `["htpp"]`: core.ExitUsage, `x`: core.ExitFailed, ``: core.ExitFailed} {
+	for in, want := range map[string]int{`{"args":["version"]}`: core.ExitOK, `{"args":["htpp"]}`: core.ExitUsage, `x`: core.ExitFailed, ``: core.ExitFailed} {
 		var out bytes.Buffer
 		env := core.Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+		confined := ""
+		env.Confine = func(dir string) (func(), error) { confined = dir; return nil, nil }
 		if got := Main(env, []string{shellcmd.JobCommand}); got != want {
 			t.Errorf("%s: exit code %d, want %d: %s", in, got, want, &out)
+		}
+		if confined != "." {
+			t.Errorf("%s: confined to %q", in, confined)
+		}
+		env.Confine, env.Stdin = nil, strings.NewReader(in)
+		if got := Main(env, []string{shellcmd.JobCommand}); got != core.ExitFailed {
+			t.Errorf("%s, in a process that cannot be confined: exit code %d", in, got)
 		}
 	}
 }
@@ -126,12 +136,12 @@ func TestServersOfApmInSessions(t *testing.T) {
 	env := core.Env{Getenv: func(string) string { return "" }}
 	only := func(host string) bool { return host == "127.0.0.1:1" }
 	for _, words := range []string{"apm --base-url http://192.0.2.1:1 -n 1", "apm --base-url http://127.0.0.1:1 --base-url http://192.0.2.1:1 -n 1"} {
-		_, err := ShellHost(env).Plan(strings.Fields(words), shell.Rules{Dir: t.TempDir(), Allow: only})
+		_, err := ShellHost(env).Plan(strings.Fields(words), shell.Rules{Allow: only})
 		if err == nil || !strings.Contains(err.Error(), "192.0.2.1:1 may not be loaded") {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
-	if _, err := ShellHost(env).Plan(strings.Fields("apm --base-url http://127.0.0.1:1 -n 1"), shell.Rules{Dir: t.TempDir(), Allow: only}); err != nil {
+	if _, err := ShellHost(env).Plan(strings.Fields("apm --base-url http://127.0.0.1:1 -n 1"), shell.Rules{Allow: only}); err != nil {
 		t.Error(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
 )
@@ -36,6 +37,7 @@ type walk struct {
 	mu      sync.Mutex
 	got     bytes.Buffer
 	allowed [][]string // command lines that the shell does not refuse
+	refused [][]string // those that it refuses, for files alone
 }
 
 func newWalk(t *testing.T) *walk {
@@ -56,7 +58,7 @@ func newWalk(t *testing.T) *walk {
 	}))
 	t.Cleanup(s.Close)
 	w.url = s.URL
-	t.Chdir(w.dumps) // where a job runs
+	confine(t, w.dumps)
 	return w
 }
 
@@ -101,8 +103,20 @@ func forms(f *pflag.Flag, value string) [][]string {
 	return all
 }
 
+// confine confines this process, as a job's and a server's are, until the test ends.
+func confine(t *testing.T, dir string) {
+	t.Helper()
+	free, err := files.Confine(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(free)
+	t.Chdir(dir) // where a job runs
+}
+
 // TestWalk has a session try every flag of every command that it can give, the hidden ones
-// too, on what is outside of its folder. What the shell does not refuse is run.
+// too, on what is outside of its folder. What the shell does not refuse is run. What it refuses for a file
+// alone is run as well: the process of a job opens nothing outside, whatever the shell thinks of its words.
 func TestWalk(t *testing.T) {
 	racetest.Skip(t, "plans and runs many command lines, which takes long with the race detector")
 	w := newWalk(t)
@@ -146,19 +160,28 @@ func TestWalk(t *testing.T) {
 	if len(known) != len(base) {
 		t.Errorf("sessions have the commands %q", known)
 	}
-	if len(seen) < 100 || len(w.allowed) < 100 {
-		t.Errorf("only %d flags were seen, and %d command lines run", len(seen), len(w.allowed))
+	if len(seen) < 100 || len(w.allowed) < 100 || len(w.refused) < 100 {
+		t.Errorf("only %d flags were seen, and %d and %d command lines run", len(seen), len(w.allowed), len(w.refused))
 	}
+	w.allowed = append(w.allowed, w.refused...)
 	w.run()
 	w.check()
 }
 
-// try keeps a command line for later, unless the shell refuses it.
+// try keeps a command line for later, unless the shell refuses it for more than its files.
 func (w *walk) try(args []string) {
 	env := core.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	if plan, err := ShellHost(env).Plan(args, shell.Rules{Dir: w.dumps}); err == nil {
-		w.allowed = append(w.allowed, plan.Args)
+	_, err := ShellHost(env).Plan(args, shell.Rules{})
+	if err == nil {
+		w.allowed = append(w.allowed, args)
+		return
 	}
+	for line := range strings.Lines(err.Error()) {
+		if !strings.Contains(line, files.ErrOutside.Error()) {
+			return
+		}
+	}
+	w.refused = append(w.refused, args)
 }
 
 // run runs what was allowed as jobs of a session, many at once: most wait for servers that
@@ -176,7 +199,7 @@ func (w *walk) run() {
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			var out bytes.Buffer
-			Main(core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: ctx, Getenv: func(name string) string {
+			Main(core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: ctx, Session: true, Getenv: func(name string) string {
 				return map[string]string{"XDG_DATA_HOME": w.dumps, "XDG_STATE_HOME": w.dumps}[name]
 			}}, args)
 			if bytes.Contains(out.Bytes(), []byte(canary)) {

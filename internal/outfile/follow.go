@@ -3,6 +3,8 @@ package outfile
 import (
 	"fmt"
 	"os"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // OpenFile is os.OpenFile for a file that takt writes: it follows links as Follow does. For files that are
@@ -20,7 +22,7 @@ func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 	if !ofKernel(path) {
 		flag |= noFollow
 	}
-	return os.OpenFile(path, flag, mode)
+	return files.OpenFile(path, flag, mode)
 }
 
 // plantedError is a link that takt does not follow.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // noFollow makes a link at the end of a path an error.
@@ -30,7 +32,7 @@ func Follow(path string) (string, error) {
 	for rest != "" {
 		name, after, _ := strings.Cut(rest, "/")
 		next := filepath.Join(at, name)
-		info, err := os.Lstat(cmp.Or(next, "."))
+		info, err := files.Lstat(cmp.Or(next, "."))
 		switch {
 		case err != nil || ofKernel(next):
 			at, rest = filepath.Join(next, after), ""
@@ -42,7 +44,7 @@ func Follow(path string) (string, error) {
 		if owner, yes := planted(cmp.Or(at, "."), info); yes {
 			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner}}
 		}
-		to, err := os.Readlink(next)
+		to, err := files.Readlink(next)
 		if links++; err != nil || links > mostLinks {
 			return path, nil
 		}
@@ -60,7 +62,7 @@ func Follow(path string) (string, error) {
 // planted reports whether a link in a folder may be another user's trap, and who owns the link.
 func planted(folder string, link fs.FileInfo) (owner uint32, yes bool) {
 	const everybody = 0o002
-	info, err := os.Stat(folder)
+	info, err := files.Stat(folder)
 	if err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode()&everybody == 0 {
 		return 0, false
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // File is a file that is being written. The content goes to a temporary file in the
@@ -48,28 +50,28 @@ func beside(path string) *File {
 	if !ok {
 		return nil
 	}
-	f, err := create(filepath.Dir(path))
+	f, temp, err := create(filepath.Dir(path))
 	if err != nil {
 		return nil
 	}
 	if old != nil && become(f, old) != nil {
-		_ = errors.Join(f.Close(), os.Remove(f.Name()))
+		_ = errors.Join(f.Close(), files.Remove(temp))
 		return nil
 	}
-	return &File{path: path, f: f, temp: f.Name()}
+	return &File{path: path, f: f, temp: temp}
 }
 
 // target follows symbolic links to the file that is to be replaced; old is nil when
 // there is none yet.
 func target(path string) (to string, old os.FileInfo, ok bool) {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+	if _, err := files.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return path, nil, true
 	}
-	to, err := filepath.EvalSymlinks(path)
+	to, err := files.EvalSymlinks(path)
 	if err != nil || ofKernel(path) || ofKernel(to) {
 		return "", nil, false
 	}
-	old, err = os.Stat(to)
+	old, err = files.Stat(to)
 	return to, old, err == nil && old.Mode().IsRegular() && !linked(old) && writable(to)
 }
 
@@ -83,14 +85,15 @@ func ofKernel(path string) bool {
 // writable reports whether the user may change the file. To rename another one over it
 // takes the permission of the folder only.
 func writable(path string) bool {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := files.OpenFile(path, os.O_WRONLY, 0)
 	return err == nil && f.Close() == nil
 }
 
 // create makes a temporary file with the permissions of a new file.
-func create(dir string) (*os.File, error) {
-	name := ".takt-" + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
-	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+func create(dir string) (f *os.File, path string, err error) {
+	path = filepath.Join(dir, ".takt-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
+	f, err = files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	return f, path, err
 }
 
 // Write implements io.Writer.
@@ -129,7 +132,7 @@ func (f *File) Show() error {
 	if !f.begun || f.temp == "" {
 		return nil
 	}
-	if os.Rename(f.temp, f.path) == nil {
+	if files.Rename(f.temp, f.path) == nil {
 		f.temp = ""
 		return nil
 	}
@@ -192,17 +195,8 @@ func (f *File) abandon() error {
 	}
 	err := f.f.Close()
 	if f.temp != "" {
-		err = errors.Join(err, os.Remove(f.temp))
+		err = errors.Join(err, files.Remove(f.temp))
 	}
 	f.f, f.temp = nil, ""
 	return err
-}
-
-// SyncFolder makes the names of a folder durable, such as one that a rename gave to a file.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

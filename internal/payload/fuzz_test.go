@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed, uint64(7))
 	}
 	f.Fuzz(func(t *testing.T, text string, seq uint64) {
-		tmpl, err := files(1).Parse("fuzz", text)
+		tmpl, err := inMemory(1).Parse("fuzz", text)
 		if err != nil {
 			return
 		}

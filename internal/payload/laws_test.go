@@ -181,7 +181,7 @@ func TestSameRunSameValues(t *testing.T) {
 // of everything that are random are 1, 3 and 6; words[2] has a hundred values.
 func TestWhatValuesDependOn(t *testing.T) {
 	words := func(seed uint64, name, text string, seq uint64) []string {
-		tmpl, err := files(seed).Parse(name, text)
+		tmpl, err := inMemory(seed).Parse(name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestRandom(t *testing.T) {
 		"{{uuid}}": true, "{{randInt 1 100}}": true, "{{randString 16}}": true, everything: true,
 	} {
 		one := parse(t, text)
-		two, err := files(2).Parse("body", text)
+		two, err := inMemory(2).Parse("body", text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,10 +3,10 @@ package payload
 import (
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -170,7 +170,7 @@ func (s *Sizes) lognormal(text string) error {
 
 // sample reads the sizes of a file.
 func (s *Sizes) sample(path string) error {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return fmt.Errorf("cannot open the sizes: %w; check the path", err)
 	}

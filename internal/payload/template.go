@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // Env is what the templates of one command have in common. Its zero value can be
@@ -14,7 +15,7 @@ type Env struct {
 	// Seed is that of all random values. Generators that split one schedule have the
 	// same, as their operations have different numbers; others need different ones.
 	Seed uint64
-	// Open opens a feeder by the path that stands in the template; nil: os.Open,
+	// Open opens a feeder by the path that stands in the template; nil: files.Open,
 	// for which a relative path starts at the working directory.
 	Open func(path string) (io.ReadCloser, error)
 	// Values are names of values that are known only when an operation begins: {{NAME}} is a
@@ -67,7 +68,7 @@ func (e *Env) open(path string) (io.ReadCloser, error) {
 	if e.Open != nil {
 		return e.Open(path)
 	}
-	return os.Open(path)
+	return files.Open(path)
 }
 
 // Template is a text with placeholders. It is only read, so it is safe for

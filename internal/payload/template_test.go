@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// files is an Env whose feeders are in memory.
-func files(seed uint64) *Env {
+// inMemory is an Env whose feeders are in memory.
+func inMemory(seed uint64) *Env {
 	dir := fstest.MapFS{
 		"ids.txt":   {Data: []byte("a1\r\nb2\nc3")},
 		"users.csv": {Data: []byte("ann,secret\nbob,\"x,y\"\n")},
@@ -29,7 +29,7 @@ func files(seed uint64) *Env {
 
 func parse(t testing.TB, text string) *Template {
 	t.Helper()
-	tmpl, err := files(1).Parse("body", text)
+	tmpl, err := inMemory(1).Parse("body", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,20 +140,20 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat(`{{file "long.txt"}}`, 257), "can become longer than 268435456 bytes; shorten it, or the lines of its feeders"},
 	}
 	for _, tt := range tests {
-		if _, err := files(1).Parse("URL", tt.text); err == nil || err.Error() != "URL: "+tt.want {
+		if _, err := inMemory(1).Parse("URL", tt.text); err == nil || err.Error() != "URL: "+tt.want {
 			t.Errorf("%v\nwant URL: %s", err, tt.want)
 		}
 	}
 }
 
 func TestParseReportsEveryFault(t *testing.T) {
-	_, err := files(1).Parse("body", `{{foo}} {{uuid}} {{randString 0}} {{file "none}} {{.Seq`)
+	_, err := inMemory(1).Parse("body", `{{foo}} {{uuid}} {{randString 0}} {{file "none}} {{.Seq`)
 	for i, want := range []string{"{{foo}}: unknown", "{{randString 0}}: a random", `{{file "none}}: cannot read`, "{{.Seq: the braces"} {
 		if lines := strings.Split(err.Error(), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[i], "body: "+want) {
 			t.Errorf("fault %d of %q, want %q", i, lines, want)
 		}
 	}
-	_, err = files(1).Parse("body", strings.Repeat("{{foo}}", 1000))
+	_, err = inMemory(1).Parse("body", strings.Repeat("{{foo}}", 1000))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 11 || lines[10] != "body: the text after these 10 faults was not read" {
 		t.Errorf("%q", lines)
 	}

@@ -190,11 +190,12 @@ func serveReport(c *session, w http.ResponseWriter, r *request) {
 
 // report reads a stored report, as show does.
 func (c *session) report(run string) ([]byte, error) {
-	plan, err := c.server.host.Plan([]string{"show", run, "-o", "json=-"}, c.rules())
+	args := []string{"show", run, "-o", "json=-"}
+	plan, err := c.server.host.Plan(args, c.rules())
 	if err != nil {
 		return nil, err
 	}
-	call := c.call(plan.Args)
+	call := c.call(args, plan)
 	report := &limited{most: maxReport}
 	call.Out, call.Report = c, report
 	code, err := c.wait(call)

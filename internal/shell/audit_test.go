@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func shellFor(t *testing.T, o Options) *Server {
 	t.Helper()
 	o.DumpDir = filepath.Join(t.TempDir(), "dumps")
 	h := Host{
-		Plan: func(args []string, _ Rules) (Plan, error) { return Plan{Args: args, Shown: args}, nil },
+		Plan: func(args []string, _ Rules) (Plan, error) { return Plan{Shown: slices.Clone(args)}, nil },
 		Run:  func(context.Context, <-chan struct{}, Call) int { return 7 },
 	}
 	o.Unix = filepath.Join(t.TempDir(), "socket")

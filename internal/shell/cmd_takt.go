@@ -107,10 +107,10 @@ func prepareTakt(c *session, args []string) (action, error) {
 	a.shown = join(plan.Shown)
 	if makesLoad(args) {
 		a.words = args
-		a.queued = func(c *session) (task, error) { return c.task(plan.Args), nil }
+		a.queued = func(c *session) (task, error) { return c.task(resolved, plan), nil }
 		return a, nil
 	}
-	a.now = func(c *session) { c.run(plan.Args) }
+	a.now = func(c *session) { c.run(resolved, plan) }
 	return a, nil
 }
 
@@ -121,7 +121,7 @@ var helpAll = regexp.MustCompile(`(?m)^takt (.+) --help-all lists`)
 func helpNow(args []string) action {
 	return action{now: func(c *session) {
 		var text bytes.Buffer
-		c.runTo(append([]string{"help"}, args...), &text)
+		c.runTo(append([]string{"help"}, args...), Plan{}, &text)
 		name := "$1"
 		if args[0] == "apm" {
 			name = "apm-load" // help apm is another text
@@ -131,11 +131,11 @@ func helpNow(args []string) action {
 }
 
 // run runs a command that sends no load, and waits for it.
-func (c *session) run(args []string) { c.runTo(args, c.seenBy(c)) }
+func (c *session) run(args []string, plan Plan) { c.runTo(args, plan, c.seenBy(c)) }
 
 // runTo is run with another output.
-func (c *session) runTo(args []string, out io.Writer) {
-	call := c.call(args)
+func (c *session) runTo(args []string, plan Plan, out io.Writer) {
+	call := c.call(args, plan)
 	call.Out = out
 	code, err := c.wait(call)
 	switch {
@@ -175,8 +175,8 @@ const (
 )
 
 // task returns the job that runs a command line.
-func (c *session) task(args []string) task {
-	call, run := c.call(args), c.server.host.Run
+func (c *session) task(args []string, plan Plan) task {
+	call, run := c.call(args, plan), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
 		call.Out, call.Live = c.seenBy(log), &log.live
 		return run(ctx, abort, call)
@@ -184,11 +184,11 @@ func (c *session) task(args []string) task {
 }
 
 // call returns a command line with the user's store.
-func (c *session) call(args []string) Call {
-	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.testbed.now().cluster, c.own), Plain: !c.own}
+func (c *session) call(args []string, plan Plan) Call {
+	return Call{Args: args, Configs: plan.Configs, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.testbed.now().cluster, c.own), Plain: !c.own}
 }
 
 // rules are the limits for each command line of this session.
 func (c *session) rules() Rules {
-	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.now().allow, Own: c.own, Look: c.role == door.RoleLook}
+	return Rules{Allow: c.server.now().allow, Own: c.own, Look: c.role == door.RoleLook}
 }

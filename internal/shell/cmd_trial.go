@@ -149,7 +149,7 @@ func prepareTest(c *session, args []string) (action, error) {
 		faults = append(faults, err)
 	}
 	if len(faults) == 0 {
-		if _, err := c.server.host.Plan(append(t.args(), "http://127.0.0.1:8200"), Rules{Dir: c.server.options.DumpDir}); err != nil {
+		if _, err := c.server.host.Plan(append(t.args(), "http://127.0.0.1:8200"), Rules{}); err != nil {
 			faults = append(faults, err)
 		}
 	}

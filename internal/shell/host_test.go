@@ -19,6 +19,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/shell"
 )
 
@@ -70,6 +71,21 @@ func inProcess(ctx context.Context, abort <-chan struct{}, call shell.Call) int 
 		return environment(interrupt, ctx.Value(homeKey{}).(string)).Getenv(name)
 	}
 	return cli.Main(env, call.Args)
+}
+
+// confine confines this process to the folder of sessions until the test ends, as takt server confines
+// itself and its jobs. So a test with jobs in its process, or plans with files, does not run in parallel.
+func confine(t *testing.T, home string) {
+	t.Helper()
+	dir := filepath.Join(home, "dumps")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	free, err := files.Confine(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(free)
 }
 
 // certificate makes one of its own authority, and its key, in PEM files.

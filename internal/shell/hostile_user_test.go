@@ -145,6 +145,7 @@ func TestHostileUser(t *testing.T) {
 	}
 	t.Setenv("TAKT_BEARER", secret)
 	before := contents(t, dir)
+	confine(t, home)
 	server := serve(t, home, inProcess, "--token-file", tokenFile(t), "--allow-target", "127.0.0.1", "--apm-folder", "main="+named, "--audit-log", filepath.Join(home, "audit"))
 	c := authorized(t, server.addr, "correct-horse")
 	all := attempts()
@@ -292,6 +293,7 @@ func lookable() (may, mayNot []string) {
 func TestLook(t *testing.T) {
 	tick := make(chan struct{})
 	home := t.TempDir()
+	confine(t, home)
 	server := serve(t, home, func(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
 		if call.Args[0] == "http" {
 			return held(tick)(ctx, abort, call)

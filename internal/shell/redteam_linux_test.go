@@ -43,6 +43,7 @@ type redTeam struct {
 func newRedTeam(t *testing.T, mode string, change func(*shell.Options)) *redTeam {
 	t.Helper()
 	home := t.TempDir()
+	confine(t, home)
 	r := &redTeam{t: t, home: home, dir: outside(t, home), clone: filepath.Join(home, "clone"), audit: filepath.Join(home, "audit"), unix: filepath.Join(home, "socket")}
 	tokens := filepath.Join(home, "tokens")
 	if err := os.WriteFile(tokens, []byte("ann correct-horse\nbob hunter2hunter2\nlou battery-staple look\neve capital-letter admin\n"), 0o600); err != nil {
@@ -79,10 +80,20 @@ func newRedTeam(t *testing.T, mode string, change func(*shell.Options)) *redTeam
 		return inProcess(ctx, abort, call)
 	})
 	r.web = &web{t: t, url: r.server.http}
-	if err := os.WriteFile(filepath.Join(home, "dumps/body"), []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{ // as a target may have answered
+		"body": secret, "answer": "{{file `OUT/secret`}}", "dots": "{{file \"../outside/secret\"}}", "over-link": "{{file `link/secret`}}", "environ": "{{file `/proc/self/environ`}}", "piped": "{{file `pipe`}}",
+		"config": "body-file = OUT/secret\n", "config-link": "bearer-file = link/secret\n",
+	} {
+		if err := os.WriteFile(filepath.Join(home, "dumps", name), []byte(r.fill(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Symlink(r.dir, filepath.Join(home, "dumps/link")); err != nil {
+	for name, to := range map[string]string{"link": r.dir, "self": "/proc/self", "dangling": filepath.Join(r.dir, "new"), "secret": filepath.Join(r.dir, "secret")} {
+		if err := os.Symlink(to, filepath.Join(home, "dumps", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(home, "dumps/pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -485,6 +496,10 @@ func typed() []string {
 		"define x http -n 1 http://10.0.0.1/ ; x", "status ; http -n 1 http://10.0.0.1/", "http -n 1 $ ; http://10.0.0.1/", "shell-job", "sandboxed", "server", "server --addr 0.0.0.0:1", "target --addr 0.0.0.0:1", "fleet",
 		"apm use main/../outside/clone", "apm use docker --dockerfile main/link", "apm use docker --dockerfile main/dumps/body", "apm switch -m '--upload-pack=touch x'",
 		"test 1s 1 1 1 1 -E apm-server.host=0.0.0.0:8200 -E path.home=/", "test 1s 1 1 1 1 -E output.file.path=OUT", "test 1s 1 1 1 1 -E 'max_procs=${TAKT_BEARER}'", "test 1s 1 1 1 1 -E 'logging={to_files: true}'",
+		"http -n 1 -D answer --body-template http://127.0.0.1:1", "http -n 1 -D dots --body-template http://127.0.0.1:1", "http -n 1 -D over-link --body-template http://127.0.0.1:1",
+		"http -n 1 -D environ --body-template http://127.0.0.1:1", "http -n 1 -D piped --body-template http://127.0.0.1:1", "http -n 1 -D secret http://127.0.0.1:1", "http -n 1 -D self/environ http://127.0.0.1:1", "http -n 1 -D pipe http://127.0.0.1:1",
+		"http -n 1 --config config http://127.0.0.1:1", "http -n 1 --config config-link http://127.0.0.1:1", "http -n 1 --config secret http://127.0.0.1:1", "http -n 1 -H 'X: {{file `link/secret`}}' http://127.0.0.1:1", "http -n 1 http://127.0.0.1:1/{{file`secret`}}",
+		"http -n 1 -o json=secret http://127.0.0.1:1", "http -n 1 -o json=dangling http://127.0.0.1:1", "http -n 1 --store mine.db http://127.0.0.1:1", "http -n 1 --git . http://127.0.0.1:1", "replay secret http://127.0.0.1:1", "show secret", "compare secret link/secret",
 		"dump link/new 1 1 1", "dump /tmp/new 1 1 1", "kafka produce --topic x --brokers 10.0.0.1:9092", "jms client --url amqp://10.0.0.1:5672 queue://x", "replay ../tokens http://127.0.0.1:1", "show ../tokens",
 	}
 }

@@ -82,6 +82,11 @@ func (s *Server) prepare() (err error) {
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
+	if s.host.Confine != nil {
+		if _, err := s.host.Confine(s.options.DumpDir); err != nil {
+			return fmt.Errorf("%w; give another --dump-dir", err)
+		}
+	}
 	if s.state, err = openState(s.options.StateDir); err != nil {
 		return err
 	}

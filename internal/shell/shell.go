@@ -18,6 +18,8 @@ type Call struct {
 	Out  io.Writer // gets standard error, and standard output unless Report does
 	// Plain removes everything that could be a secret from the server's environment.
 	Plain bool
+	// Configs are those of the plan of Args.
+	Configs []string
 	// Report gets standard output, if it is not nil.
 	Report io.Writer
 	// Live gets the run while it goes on, as lines of live.Feed, if it is not nil.
@@ -30,14 +32,13 @@ type Run func(ctx context.Context, abort <-chan struct{}, c Call) int
 
 // Plan is what a command line will do.
 type Plan struct {
-	Args   []string // to run
-	Shown  []string // to show: Args without secrets
-	Secret bool     // Args contains a secret
+	Shown   []string // the command line to show: without secrets
+	Secret  bool     // the command line contains a secret
+	Configs []string // which config files it names, for its Call: the host knows them by that
 }
 
 // Rules limit a command line of a session.
 type Rules struct {
-	Dir   string                 // folder that contains all files it names
 	Allow func(host string) bool // reports whether it may load a host or host:port; nil: all
 	Own   bool                   // the session is of takt's own user or root
 	Look  bool                   // it may write no files
@@ -46,6 +47,7 @@ type Rules struct {
 // Host is the program that the shell is part of.
 type Host struct {
 	Run      Run
+	Confine  func(dir string) (free func(), err error)               // confines this process to the files below dir, for Plan; nil: nothing does
 	Save     func(ctx context.Context, c Call, r *takt.Report) error // stores r where a job with the environment of c would
 	Plan     func(args []string, r Rules) (Plan, error)              // checks a command line; the error has every fault
 	Settings func(file, text string) ([]Setting, error)              // reads a text in the format of config files

@@ -73,7 +73,7 @@ func TestHangs(t *testing.T) {
 			c := newSession(s, t.Context(), conn)
 			c.user = &user{}
 			begun := time.Now()
-			c.run([]string{"runs"})
+			c.run([]string{"runs"}, Plan{})
 			if took, text := time.Since(begun), <-said; took != want || text != "error: it took longer than 2m0s and was ended; does its store answer?\r\n" || len(s.immediate) != 0 {
 				t.Errorf("deaf %t: it took %v, want %v: %q", deaf, took, want, text)
 			}

@@ -31,7 +31,7 @@ const (
 	Private              // what only the owner of a server may name; Text says what else to do
 )
 
-// Name is a part of a flag's text. The name of a file is the end of the text.
+// Name is a part of a flag's text.
 type Name struct {
 	Kind Kind
 	Text string
@@ -182,6 +182,17 @@ func Owned(p *string, advice string) Flag {
 	}}
 }
 
+// OwnedPath is a file or folder that a library or a program opens by its name, so only the owner of a
+// server may name it. advice says so to the others.
+func OwnedPath(p *string, advice string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return append(file(Reads)(text), Name{Private, advice})
+	}}
+}
+
 // OwnedFile is a file that takt reads and that only the owner of a server may name, since it names
 // other files and machines. advice says so to the others.
 func OwnedFile(p *string, advice string) Flag {
@@ -213,7 +224,10 @@ func Store(p *string) Flag {
 		if strings.Contains(text, "://") {
 			return []Name{{Private, "a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]"}, {Loads, text}}
 		}
-		return file(Writes)(text)
+		if text == "" {
+			return nil
+		}
+		return append(file(Writes)(text), Name{Private, "the library of the database opens its files itself; a session with a token has the server's store"})
 	}}}, "elasticsearch://", "opensearch://")
 }
 
@@ -329,6 +343,26 @@ func (plain) Names(string) []Name { return nil }
 
 // Plain makes a Flag of a flag.Value that names nothing outside of takt, and is no secret.
 func Plain(v flag.Value) Flag { return plain{v} }
+
+type naming struct {
+	Flag
+	names func(text string) []Name
+}
+
+func (n naming) Names(text string) []Name { return n.names(text) }
+
+type namingList struct{ naming }
+
+func (namingList) Repeats() {}
+
+// Naming is v with the names that another function finds in its text.
+func Naming(v Flag, names func(text string) []Name) Flag {
+	n := naming{v, names}
+	if _, ok := v.(Repeater); ok {
+		return namingList{n}
+	}
+	return n
+}
 
 type repeated struct{ plain }
 

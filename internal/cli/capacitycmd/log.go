@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace/figures"
 	"github.com/taktload/takt/internal/trace/order"
@@ -34,7 +34,7 @@ type loadLog struct {
 // readLoadLog reads a file; nil: the file is empty or begins like a report, or name is not a
 // file, so it names a stored run.
 func readLoadLog(name string) (*loadLog, error) {
-	f, err := os.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
 		return nil, nil // the caller asks the store
 	}

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // maxConfig is the largest config file, in bytes, so that a wrong path does not fill memory.
@@ -45,7 +46,7 @@ func (l configLine) Where(file string) string { return fmt.Sprintf("%s:%d", file
 func readConfig(path string, stdin io.Reader) (string, error) {
 	r := stdin
 	if path != configStdin {
-		f, err := os.Open(path)
+		f, err := files.Open(path)
 		if err != nil {
 			return "", err
 		}

@@ -45,9 +45,15 @@ type Env struct {
 	Fleet    *fleet.Gatherer        // makes the runs of load commands on other machines; nil: they run here
 	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
 	Session  bool                   // a session of takt server runs the command; it types commands without takt
+	Owner    bool                   // the session is of the server's owner, who has also set the environment
+	Configs  []string               // SHA-256 of the config files of the session that the server has checked
+	Confine  confiner               // confines this process to the files below a folder; nil: takt runs no sessions
 	Args     []string               // arguments of Main
 	Settings *Settings
 }
+
+// confiner is files.Confine.
+type confiner func(dir string) (free func(), err error)
 
 // Protocols returns the rows of the driver table.
 func (e Env) Protocols() []driver.Row {

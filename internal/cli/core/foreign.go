@@ -2,11 +2,11 @@ package core
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/files"
 )
 
 // ForeignFile is the fault of the first word that is a file of another load generator; nil: there is
@@ -25,7 +25,7 @@ func ForeignFile(words []string) error {
 // isFile reports whether a word is rather the name of a file than a host without a scheme: example.com/a.js
 // is a host with a path.
 func isFile(word string) bool {
-	if _, err := os.Stat(word); err == nil {
+	if _, err := files.Stat(word); err == nil {
 		return true
 	}
 	folder, name := filepath.Split(word)

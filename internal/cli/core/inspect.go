@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -62,6 +62,7 @@ func (e Env) Names(args []string) (n Names) {
 		if IsLog(i.Command, k, len(i.Words)) {
 			n.Reads = append(n.Reads, strings.Split(word, ",")...)
 		}
+		n.addAll(payload.Names(word)) // a URL may have placeholders
 	}
 	if RunsAnother(i.Command) && len(i.Words) > 0 {
 		inner := e.Names(i.Words)
@@ -77,14 +78,13 @@ func (n *Names) add(f *pflag.Flag, s Setting) {
 	if s.Origin.Kind == FromFlag && HoldsSecret(f) {
 		n.Secrets = append(n.Secrets, f.Name)
 	}
-	for _, found := range fileTemplate.FindAllStringSubmatch(s.Value, -1) {
-		n.Reads = append(n.Reads, found[1])
+	if v, ok := f.Value.(value.Flag); ok {
+		n.addAll(v.Names(s.Value))
 	}
-	v, ok := f.Value.(value.Flag)
-	if !ok {
-		return
-	}
-	for _, name := range v.Names(s.Value) {
+}
+
+func (n *Names) addAll(names []value.Name) {
+	for _, name := range names {
 		switch name.Kind {
 		case value.Reads:
 			n.Reads = append(n.Reads, name.Text)
@@ -93,9 +93,6 @@ func (n *Names) add(f *pflag.Flag, s Setting) {
 		}
 	}
 }
-
-// fileTemplate matches a placeholder of a text that reads a file.
-var fileTemplate = regexp.MustCompile("\\{\\{\\s*file\\s*[\"`]([^\"`]*)[\"`]")
 
 // IsLog reports whether the i-th of so many arguments of a command is a log, or several with commas
 // between them.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -48,8 +49,9 @@ type Setting struct {
 
 // Settings are the settings of the running command, in the order in which they were set.
 type Settings struct {
-	Given []Setting
-	Stdin string // the flag or variable that made takt read the config file from standard input; "": none
+	Given  []Setting
+	Config string // SHA-256 of the config file that --config names; "": none was read
+	Stdin  string // the flag or variable that made takt read the config file from standard input; "": none
 
 	Legacy bool // a flag was written like a predecessor's
 }
@@ -140,13 +142,28 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 			return
 		}
 		if text, name := value.InEnvironment(f.Name, env.Getenv); text != "" {
+			env.trust(f, text)
 			p.put(f, text, Origin{FromEnvironment, name})
 			return
 		}
 		for _, s := range file[f.Name] {
+			if !p.flags.Lookup(ConfigFlag).Changed { // the environment names the file
+				env.trust(f, s.Value)
+			}
 			p.put(f, s.Value, s.Origin)
 		}
 	})
+}
+
+// trust lets the owner's sessions read the files that the environment names, which is the owner's, too.
+func (e Env) trust(f *pflag.Flag, text string) {
+	v, ok := f.Value.(value.Flag)
+	if !e.Owner || !ok {
+		return
+	}
+	for _, n := range v.Names(text) {
+		files.Trust(n.Text)
+	}
 }
 
 // IsGiven reports whether the flag has a value from the command line, the environment or a file.

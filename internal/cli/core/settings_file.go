@@ -1,6 +1,7 @@
 package core
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,11 @@ import (
 // command, by flag.
 func (p *FlagParser) config(env Env, known CommandFlags, command string) map[string][]Setting {
 	path, from := env.Getenv(value.Variable(ConfigFlag)), value.Variable(ConfigFlag)
-	if f := p.flags.Lookup(ConfigFlag); f.Changed {
+	f := p.flags.Lookup(ConfigFlag)
+	if f.Changed {
 		path, from = f.Value.String(), "--"+ConfigFlag
+	} else {
+		env.trust(f, path)
 	}
 	if path == "" {
 		return nil
@@ -30,6 +34,13 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) map[str
 	if err != nil {
 		p.fault("cannot read the settings: %w; check %s", err, from)
 		return nil
+	}
+	if f.Changed {
+		env.Settings.Config = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		if env.Session && !slices.Contains(env.Configs, env.Settings.Config) { // a job before this one may have written it
+			p.fault("the settings in %s have changed since the server checked them; give the command again", path)
+			return nil
+		}
 	}
 	if path == configStdin {
 		path, env.Settings.Stdin = stdinName, from

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/value"
@@ -86,7 +87,7 @@ func (s *secret) addFlags(fs *pflag.FlagSet) {
 func (s *secret) read() (fleet.Token, error) {
 	token := fleet.Token(s.token)
 	if s.file != "" {
-		text, err := os.ReadFile(s.file)
+		text, err := files.ReadFile(s.file)
 		if err != nil {
 			return "", fmt.Errorf("the token cannot be read: %w; check --fleet-token-file", err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/value"
@@ -226,7 +227,7 @@ func digests(names []string) map[string]string {
 const digestPart = 1 << 20
 
 func digest(name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
 		return "", err
 	}

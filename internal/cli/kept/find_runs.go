@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
@@ -181,7 +181,7 @@ func (s *Storing) EachReport(ctx context.Context, env core.Env, words []string, 
 
 // IsFile reports whether a word of the command line is a file; - is standard input.
 func IsFile(word string) bool {
-	info, err := os.Stat(word)
+	info, err := files.Stat(word)
 	return err == nil && !info.IsDir() || word == "-"
 }
 
@@ -201,7 +201,7 @@ func ReadReports(env core.Env, name string) (all []*takt.Report, err error) {
 func EachReport(env core.Env, name string, do func(*takt.Report) error) error {
 	in := env.Stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := files.Open(name)
 		if err != nil {
 			return err
 		}

@@ -9,12 +9,14 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/value"
@@ -102,11 +104,29 @@ func (s *Storing) use(ctx context.Context, env core.Env, open opener, f func(sto
 	})
 }
 
+// allowed refuses a file of a session that is not in the folder of sessions. SQLite opens its files by
+// their names, so only the owner's sessions name one.
+func (s *Storing) allowed(env core.Env) error {
+	given := env.Session && slices.ContainsFunc(env.Settings.Given, func(s core.Setting) bool {
+		return s.Name == "store" && s.Origin.Kind != core.FromEnvironment
+	})
+	switch {
+	case !given || IsCluster(s.Where):
+		return nil
+	case !env.Owner:
+		return errors.New("a session with a token has the server's store; leave --store out")
+	}
+	return files.Check(s.Where)
+}
+
 // opener is store.Open, store.OpenExisting or store.Look.
 type opener func(context.Context, string, store.Options) (store.Store, error)
 
 func (s *Storing) open(ctx context.Context, env core.Env, open opener) (store.Store, error) {
 	where, err := s.place(env)
+	if err == nil {
+		err = s.allowed(env)
+	}
 	if err != nil {
 		return nil, err
 	}

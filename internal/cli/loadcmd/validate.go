@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/value"
 )
@@ -137,12 +138,12 @@ func (l *load) checkAnswers() (faults []error) {
 // overwrites returns an error if the output would overwrite a file that is also an argument,
 // such as the log to replay.
 func overwrites(d core.Destination, args []string) error {
-	out, err := os.Stat(d.Path)
+	out, err := files.Stat(d.Path)
 	if err != nil || d.Path == format.Stdout || !out.Mode().IsRegular() {
 		return nil
 	}
 	for _, name := range args {
-		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
+		if in, err := files.Stat(name); err == nil && os.SameFile(in, out) {
 			return value.Faultf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.Format.Name, d.Path, name)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -95,13 +95,13 @@ func Meant(env core.Env, root *cobra.Command, args []string) error {
 // isData reports whether a word is the path of a file that cannot be started: a command that reads files
 // may have it after --.
 func isData(word string) bool {
-	info, err := os.Stat(word)
+	info, err := files.Stat(word)
 	return err == nil && info.Mode().IsRegular() && !Executable(word)
 }
 
 // Executable reports whether a word is the path of a file that can be started. Reports are files, too.
 func Executable(word string) bool {
-	info, err := os.Stat(word)
+	info, err := files.Stat(word)
 	return program.Is(word) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 

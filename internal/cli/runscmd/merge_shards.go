@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/takt"
@@ -49,40 +49,40 @@ func (m *mergeCommand) shards(ctx context.Context, words []string, add func(*tak
 type shardFile struct{ path, folder string } // folder "": the user named the file
 
 // filesOf are the files that the words name, or that are in folders that they name, and the other words.
-func filesOf(words []string) (files []shardFile, others []string, err error) {
+func filesOf(words []string) (found []shardFile, others []string, err error) {
 	for _, word := range words {
-		info, err := os.Stat(word)
+		info, err := files.Stat(word)
 		switch {
 		case err != nil:
 			others = append(others, word)
 		case !info.IsDir():
-			files = append(files, shardFile{word, ""})
+			found = append(found, shardFile{word, ""})
 		default:
 			list, err := inFolder(word)
 			if err != nil {
 				return nil, nil, err
 			}
-			files = append(files, list...)
+			found = append(found, list...)
 		}
 	}
-	return files, others, nil
+	return found, others, nil
 }
 
 // inFolder returns the *.json files of a folder.
-func inFolder(dir string) (files []shardFile, err error) {
-	entries, err := os.ReadDir(dir)
+func inFolder(dir string) (found []shardFile, err error) {
+	entries, err := files.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		if !e.IsDir() && filepath.Ext(e.Name()) == ".json" && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, shardFile{filepath.Join(dir, e.Name()), dir})
+			found = append(found, shardFile{filepath.Join(dir, e.Name()), dir})
 		}
 	}
-	if files == nil {
+	if found == nil {
 		return nil, withoutShards(dir)
 	}
-	return files, nil
+	return found, nil
 }
 
 func withoutShards(dir string) error {

@@ -31,6 +31,15 @@ const JobCommand = "shell-job"
 // maxJobLine limits a job's command line, in bytes; a line of the shell has at most 64 KiB.
 const maxJobLine = 1 << 20
 
+// job is what a job reads from standard input.
+type job struct {
+	Args    []string `json:"args"`
+	Owner   bool     `json:"owner"`   // the session is of the server's owner
+	Configs []string `json:"configs"` // SHA-256 of the config files that the server has checked
+}
+
+var errNotConfined = errors.New("this program cannot confine sessions to a folder; use takt")
+
 // NewJob returns the hidden command of a job.
 func NewJob(env core.Env) *cobra.Command {
 	return &cobra.Command{
@@ -42,16 +51,22 @@ func NewJob(env core.Env) *cobra.Command {
 			return core.NoArgs(cmd, args)
 		},
 		RunE: func(_ *cobra.Command, words []string) error {
+			if env.Confine == nil {
+				return errNotConfined
+			}
+			if _, err := env.Confine("."); err != nil { // first: what follows is a stranger's
+				return err
+			}
 			if len(words) > 0 {
 				env.Live = core.LivePipe()
 			}
-			var args []string
-			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&args); err != nil {
-				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
+			var j job
+			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&j); err != nil {
+				return fmt.Errorf("cannot read the command line of the job from standard input, as JSON: %w", err)
 			}
-			env.Stdin, env.Session = strings.NewReader(""), true
-			env.Programs = nil                                    // a visitor of the server may not start programs of its host
-			if code := env.Main(env, args); code != core.ExitOK { // it printed its own errors
+			env.Stdin, env.Session, env.Owner, env.Configs = strings.NewReader(""), true, j.Owner, j.Configs
+			env.Programs = nil                                      // a visitor of the server may not start programs of its host
+			if code := env.Main(env, j.Args); code != core.ExitOK { // it printed its own errors
 				return core.ExitWith(code, nil)
 			}
 			return nil
@@ -177,7 +192,7 @@ func (e host) child(call shell.Call) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(call.Args)
+	line, err := json.Marshal(job{call.Args, !call.Plain, call.Configs})
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,23 +13,45 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// planCall checks a command line of a session as takt itself would, and applies the rules: its
-// files must be below the folder of sessions, and its targets must be allowed.
+// planCall checks a command line of a session as takt itself would, and applies the rules: its targets
+// must be allowed. It refuses early what the opener of the job's process would refuse: files outside of the folder.
 func (e host) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
-	e.Settings = &core.Settings{}
-	plan, err := e.confine(args, rules)
-	if err != nil {
-		return plan, err
+	e.Settings, e.Owner = &core.Settings{}, rules.Own
+	if !rules.Own { // the job does not see the owner's settings either
+		server := e.Getenv
+		e.Getenv, e.Environ = func(name string) string {
+			if strings.HasPrefix(name, "TAKT_") {
+				return ""
+			}
+			return server(name)
+		}, nil
 	}
-	_, err = e.Inspect(plan.Args)
+	plan, err := e.confine(args, rules)
+	if err == nil {
+		_, err = e.Inspect(args)
+	}
+	if refusal := files.Refusal(err); refusal != nil {
+		err = deniedFile{err, shell.Denied(refusal.Error())}
+	}
 	return plan, err
 }
+
+// deniedFile is an error with a refusal of the opener in it, which is for the audit log.
+type deniedFile struct {
+	error
+	denied shell.Denied
+}
+
+// Unwrap implements errors.Is.
+func (d deniedFile) Unwrap() []error { return []error{d.error, d.denied} }
 
 // confine applies the rules to a command line, and to the one after --.
 func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
@@ -44,29 +64,28 @@ func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 	if i := slices.Index(args, "--"); i >= 0 && core.RunsAnother(cmd) {
 		end = i
 	}
-	k := &confined{env: e.Env, rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
+	k := &confined{env: e.Env, rules: rules, cmd: cmd, shown: slices.Clone(args[:end]), words: args[:end]}
 	k.flags(depth)
-	plan := shell.Plan{Args: k.args, Shown: k.shown, Secret: k.secret}
+	plan := shell.Plan{Shown: k.shown, Secret: k.secret, Configs: k.configs}
 	if end < len(args) {
 		inner, err := e.confine(args[end+1:], rules)
 		k.faults = core.AppendError(k.faults, err)
-		plan.Args = slices.Concat(plan.Args, []string{"--"}, inner.Args)
 		plan.Shown = slices.Concat(plan.Shown, []string{"--"}, inner.Shown)
-		plan.Secret = plan.Secret || inner.Secret
+		plan.Secret, plan.Configs = plan.Secret || inner.Secret, append(plan.Configs, inner.Configs...)
 	}
 	return plan, errors.Join(k.faults...)
 }
 
 // confined is the command line of one command, word by word.
 type confined struct {
-	env    core.Env
-	rules  shell.Rules
-	cmd    *cobra.Command
-	words  []string // words as typed
-	args   []string // words to run, with files below the folder of sessions
-	shown  []string // words without secrets
-	secret bool     // shown differs from words
-	faults []error
+	env     core.Env
+	rules   shell.Rules
+	cmd     *cobra.Command
+	words   []string // words as typed
+	shown   []string // words without secrets
+	secret  bool     // shown differs from words
+	configs []string // SHA-256 of the config files
+	faults  []error
 }
 
 func (k *confined) deny(format string, args ...any) {
@@ -91,7 +110,6 @@ func (k *confined) flags(depth int) {
 	for i := range k.words {
 		k.show(i, value.HidePassword(k.shown[i]))
 	}
-	k.template(strings.Join(k.words, " "))
 	k.cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(value.Flag); ok && !p.IsGiven(f.Name) {
 			k.machines(f, v.Names(f.Value.String())) // default targets, too
@@ -100,35 +118,22 @@ func (k *confined) flags(depth int) {
 }
 
 // settings checks the config file of --config like typed flags, because a session may have
-// written the file.
+// written the file. The job accepts the file only as it is now.
 func (k *confined) settings(p *core.FlagParser) {
 	f := k.cmd.Flags().Lookup(core.ConfigFlag)
 	if f == nil || !f.Changed || len(k.faults) > 0 {
 		return
 	}
-	safe, err := k.below(f.Value.String())
-	if err != nil {
-		return // flag has reported it
-	}
-	_ = f.Value.Set(safe) // cannot fail for a text
 	env := k.env
-	env.Getenv, env.Environ = func(string) string { return "" }, nil
+	env.Getenv, env.Environ, env.Settings = func(string) string { return "" }, nil, &core.Settings{}
 	p.Fill(env, k.cmd)
+	if env.Settings.Config != "" {
+		k.configs = append(k.configs, env.Settings.Config)
+	}
 	for _, s := range p.Given {
 		if s.Origin.Kind == core.FromFile {
 			k.names(k.cmd.Flags().Lookup(s.Name), s.Value)
-			k.template(s.Value)
 		}
-	}
-}
-
-// fileTemplate matches a placeholder that reads a file.
-var fileTemplate = regexp.MustCompile("\\{\\{\\s*file\\s*[\"`][^}]{0,100}}{0,2}")
-
-// template refuses a text with a placeholder that reads a file.
-func (k *confined) template(text string) {
-	if at := fileTemplate.FindString(text); at != "" {
-		k.deny("%s reads a file of the server's; name one with --body-file or --targets", at)
 	}
 }
 
@@ -141,32 +146,27 @@ func (k *confined) show(i int, text string) {
 
 // flag checks a flag whose value is the end of word at.
 func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
-	safe := k.names(f, text)
-	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" {
+	k.names(f, text)
+	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" || !core.IsSecret(f) {
 		return
 	}
-	before := strings.TrimSuffix(k.words[at], text)
-	if core.IsSecret(f) {
-		hidden := takt.Redacted
-		if r, ok := f.Value.(core.Redacter); ok {
-			hidden = r.Redact(text)
-		} else if !core.HoldsSecret(f) && !slices.Contains(refused, f.Name) { // a proxy without credentials
-			hidden = text
-		}
-		k.show(at, before+hidden)
+	hidden := takt.Redacted
+	if r, ok := f.Value.(core.Redacter); ok {
+		hidden = r.Redact(text)
+	} else if !core.HoldsSecret(f) && !slices.Contains(refused, f.Name) { // a proxy without credentials
+		hidden = text
 	}
-	k.args[at] = before + safe
+	k.show(at, strings.TrimSuffix(k.words[at], text)+hidden)
 }
 
-// names applies the rules to the files and machines in a flag's text, and returns the text with
-// its file below the folder of sessions.
-func (k *confined) names(f *pflag.Flag, text string) string {
+// names applies the rules to the files and machines in a flag's text.
+func (k *confined) names(f *pflag.Flag, text string) {
 	v, ok := f.Value.(value.Flag)
 	if !ok {
 		if !value.IsNumber(f.Value) {
 			k.deny("--%s is not allowed in sessions: takt does not know which files and machines it names", f.Name)
 		}
-		return text
+		return
 	}
 	all := v.Names(text)
 	k.machines(f, all)
@@ -178,18 +178,15 @@ func (k *confined) names(f *pflag.Flag, text string) string {
 			}
 			fallthrough
 		case value.Reads:
-			safe, err := k.below(n.Text)
-			if err != nil {
+			if err := below(n.Text); err != nil {
 				k.deny("--%s %s: %v", f.Name, text, err)
 			}
-			text = strings.TrimSuffix(text, n.Text) + safe
 		case value.Private:
 			if !k.rules.Own {
 				k.deny("--%s %s: %s", f.Name, value.HidePassword(text), n.Text)
 			}
 		}
 	}
-	return text
 }
 
 // machines checks that the machines named by a flag are allowed targets.
@@ -205,48 +202,26 @@ func (k *confined) machines(f *pflag.Flag, names []value.Name) {
 	}
 }
 
-// below is the path of a name below the folder of sessions.
-func (k *confined) below(name string) (string, error) {
+// below returns why the opener of a job's process will refuse a name, which a session then sees at once.
+func below(name string) error {
 	if !filepath.IsLocal(name) {
-		return name, errors.New("sessions have files below the server's folder for them only; give a name without .. and a leading /")
+		return files.ErrOutside
 	}
-	path := filepath.Join(k.rules.Dir, name)
-	if leadsOut(path, k.rules.Dir) {
-		return name, errors.New("a link leads out of the server's folder for sessions; give another name")
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeDevice|os.ModeIrregular) != 0 {
-		return name, errors.New("it is a pipe or a device, which takt would wait for; give the name of a file") // sessions cannot create one
-	}
-	return path, nil
-}
-
-// leadsOut reports whether a path below a folder is elsewhere, because of a symbolic link. Sessions
-// cannot create links, but others who can write there may have done it.
-func leadsOut(path, folder string) bool {
-	root, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return false // it does not exist, so nothing is in it
-	}
-	for at := path; len(at) > len(folder); at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			inside, err := filepath.Rel(root, real)
-			return err != nil || !filepath.IsLocal(inside)
-		}
-		if _, err := os.Lstat(at); err == nil {
-			return true // a link to what does not exist yet
-		}
-	}
-	return false
+	return files.Check(name)
 }
 
 // argument checks a word that is not a flag: the target of a load, else a run or a filter.
 func (k *confined) argument(word string, i, of int) {
+	for _, n := range payload.Names(word) { // a URL may have placeholders
+		if err := below(n.Text); err != nil {
+			k.deny("%s: %v", word, err)
+		}
+	}
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "history", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		core.IsLog(k.cmd, i, of):
 		for one := range strings.SplitSeq(word, ",") { // members of a group
-			if _, err := k.below(one); err != nil && one != "" {
+			if err := below(one); err != nil && one != "" {
 				k.deny("%s: %v", one, err)
 			}
 		}

@@ -47,6 +47,9 @@ scripts with nc. takt -server is the same. The commands of a session:
 
 // serveShell serves until a signal comes.
 func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
+	if e.Confine == nil {
+		return errNotConfined
+	}
 	if o.DumpDir == "" {
 		if o.DumpDir, err = e.UnderHome(core.DataHome, "dumps"); err != nil {
 			return err
@@ -136,7 +139,7 @@ type host struct{ core.Env }
 func Host(env core.Env) shell.Host {
 	env.Programs = nil // of this host: a visitor may not start them
 	e := host{env}
-	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	h := shell.Host{Run: e.runChild, Confine: env.Confine, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if env.Executable != nil {
 		h.Program, _ = env.Executable() // "": no sandbox
 	}

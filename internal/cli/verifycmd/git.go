@@ -2,7 +2,6 @@ package verifycmd
 
 import (
 	"cmp"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 )
@@ -69,7 +69,7 @@ func (c *commits) meant(command []string) []string {
 
 // validate checks the flags of --git. TAKT_GIT with a folder is a setting of the load commands.
 func (c *commits) validate(v *verifyCommand, command []string) (faults value.Faults) {
-	if info, err := os.Stat(c.commits); c.on() && !v.env.Typed("git") && err == nil && info.IsDir() {
+	if info, err := files.Stat(c.commits); c.on() && !v.env.Typed("git") && err == nil && info.IsDir() {
 		c.commits = ""
 	}
 	if !c.on() && v.env.Typed("git") {

@@ -3,6 +3,7 @@ package http
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -25,7 +26,7 @@ func (o *Options) AddRecordedFlags(fs *pflag.FlagSet) {
 func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Text(&o.Method), "method", "m", "HTTP `METHOD`")
 	o.addHeaderFlags(fs)
-	fs.VarP(value.Text(&o.Body), "body", "d", "request `BODY`; placeholders: {{.Seq}} {{uuid}} {{randInt 1 100}} {{randString 8}} {{file \"ids.txt\"}} {{now}}")
+	fs.VarP(value.Naming(value.Text(&o.Body), payload.Names), "body", "d", "request `BODY`; placeholders: {{.Seq}} {{uuid}} {{randInt 1 100}} {{randString 8}} {{file \"ids.txt\"}} {{now}}")
 	fs.VarP(value.InFile(&o.BodyFile), "body-file", "D", "request body from `FILE`, - for stdin")
 	fs.BoolVar(&o.BodyTemplate, "body-template", false, "fill in placeholders in the body of -D too")
 	fs.Var(value.TargetFile(&o.Scenario), "scenario", "steps of each user from `FILE`, in order: targets with @capture, @think and @name lines; without a rate, -c is the number of users")
@@ -34,9 +35,9 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
 	fs.VarP(&o.Header, "header", "H", "`NAME: VALUE` of a header; repeatable; placeholders as in the body")
-	fs.VarP(value.Text(&o.Accept), "accept", "A", "Accept `HEADER`")
-	fs.VarP(value.Text(&o.UserAgent), "user-agent", "U", "User-Agent `HEADER`")
-	fs.VarP(value.Text(&o.ContentType), "content-type", "T", "Content-Type `HEADER` of a request with a body")
+	fs.VarP(value.Naming(value.Text(&o.Accept), payload.Names), "accept", "A", "Accept `HEADER`")
+	fs.VarP(value.Naming(value.Text(&o.UserAgent), payload.Names), "user-agent", "U", "User-Agent `HEADER`")
+	fs.VarP(value.Naming(value.Text(&o.ContentType), payload.Names), "content-type", "T", "Content-Type `HEADER` of a request with a body")
 	fs.VarP(value.Secret(&o.Credentials.Basic), "auth", "a", "basic authentication, `USER:PASSWORD`; better from TAKT_AUTH or --auth-file")
 	fs.Var(value.InFile(&o.Credentials.BasicFile), "auth-file", "basic authentication, USER:PASSWORD in `FILE`")
 	fs.Var(value.Secret(&o.Credentials.Bearer), "bearer", "bearer authentication with `TOKEN`; better from TAKT_BEARER or --bearer-file")
@@ -59,7 +60,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
 	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
-	fs.Var(value.TargetFile(&o.UnixSocket), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
+	fs.Var(value.OwnedFile(&o.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
 	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
 	fs.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate")
 	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")

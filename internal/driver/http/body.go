@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -55,7 +55,7 @@ func (o *Options) templateBody() string {
 
 // readFile reads a file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

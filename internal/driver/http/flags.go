@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -36,7 +37,7 @@ func (h *Header) String() string { return strings.Join(h.FieldNames(), ", ") }
 func (*Header) Type() string { return "list" }
 
 // Names implements value.Flag.
-func (*Header) Names(string) []value.Name { return nil }
+func (*Header) Names(text string) []value.Name { return payload.Names(text) }
 
 // text is the values of the named header, or of all for "", for a look at what they hold.
 func (h *Header) text(name string) string {

@@ -17,6 +17,7 @@ import (
 // Wireshark reads. nil: nothing is logged.
 type keyLog struct {
 	f     *os.File
+	path  string
 	mu    sync.Mutex
 	lines int
 	err   error // the first one
@@ -42,7 +43,7 @@ func openKeyLog(path string) (*keyLog, error) {
 		_ = f.Close() // nothing was written
 		return nil, err
 	}
-	return &keyLog{f: f}, nil
+	return &keyLog{f: f, path: path}, nil
 }
 
 // openKeys opens the key log of a run, if there is to be one.
@@ -77,7 +78,7 @@ func (k *keyLog) report(r *takt.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lines > 0 {
-		r.Warn("tls_keylog", "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", k.lines, k.f.Name())
+		r.Warn("tls_keylog", "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", k.lines, k.path)
 	}
 	if k.err != nil {
 		r.Warn("tls_keylog", "the key log is not complete: %v", k.err)

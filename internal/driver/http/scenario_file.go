@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
@@ -72,7 +73,7 @@ func (r *scenarioReader) at(line int, err error) error {
 
 // readScenario reads the whole file.
 func (o *Options) readScenario() (*scenario, error) {
-	f, err := os.Open(o.Scenario)
+	f, err := files.Open(o.Scenario)
 	if err != nil {
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
@@ -225,7 +226,7 @@ func isMisspelt(text string) bool {
 	if text == "" || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return false
 	}
-	_, err := os.Stat(text)
+	_, err := files.Stat(text)
 	return errors.Is(err, os.ErrNotExist)
 }
 

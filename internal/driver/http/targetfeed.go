@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -74,7 +75,7 @@ func newTargetFeed(l *targetList) (*targetFeed, error) {
 		f.reader = newTargetReader(l.o, "stdin", l.o.standardInput())
 	} else {
 		var err error
-		if f.file, err = os.Open(l.name); err != nil {
+		if f.file, err = files.Open(l.name); err != nil {
 			return nil, fmt.Errorf("cannot read the targets: %w; check --targets", err)
 		}
 		f.reader = newTargetReader(l.o, l.name, f.file)

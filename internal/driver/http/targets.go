@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -60,7 +60,7 @@ func (o *Options) buildTargets() (faults value.Faults) {
 
 // survey reads the file to its end.
 func (l *targetList) survey() error {
-	f, err := os.Open(l.name)
+	f, err := files.Open(l.name)
 	if err != nil {
 		return value.Faultf("cannot read the targets: %w; check --targets", err)
 	}

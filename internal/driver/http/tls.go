@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -37,7 +38,7 @@ func (o *Options) readTLS() error {
 		o.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessionsKept)
 	}
 	if o.CACert != "" {
-		pem, err := os.ReadFile(o.CACert)
+		pem, err := files.ReadFile(o.CACert)
 		if err != nil {
 			return value.Faultf("cannot read the authorities: %w; check --cacert", err)
 		}
@@ -52,7 +53,12 @@ func (o *Options) readTLS() error {
 	if o.Cert == "" {
 		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, cmp.Or(o.Key, o.Cert))
+	cert, err := files.ReadFile(o.Cert)
+	key, unread := files.ReadFile(cmp.Or(o.Key, o.Cert))
+	var pair tls.Certificate
+	if err = errors.Join(err, unread); err == nil {
+		pair, err = tls.X509KeyPair(cert, key)
+	}
 	if err != nil {
 		return value.Faultf("cannot use the client certificate: %w; check --cert and --key", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -100,7 +100,7 @@ func (b *Broker) url() (string, error) {
 		return cmp.Or(b.URL, defaultURL), nil
 	}
 	for _, path := range []string{"etc/broker.xml", "../etc/broker.xml"} {
-		text, err := os.ReadFile(filepath.FromSlash(path))
+		text, err := files.ReadFile(filepath.FromSlash(path))
 		if err == nil {
 			return acceptorURL(text, b.Acceptor, path)
 		}
@@ -225,7 +225,7 @@ func (b *Broker) authorities() (*x509.CertPool, error) {
 	if b.CA == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(b.CA)
+	pem, err := files.ReadFile(b.CA)
 	if err != nil {
 		return nil, value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/pkg/schedule"
@@ -77,7 +77,7 @@ func (o *Options) surveyGaps(ctx context.Context) error {
 // canReadAgain reports whether all logs are files.
 func (o *Options) canReadAgain() bool {
 	return !slices.ContainsFunc(o.logs, func(name string) bool {
-		info, err := os.Stat(name)
+		info, err := files.Stat(name)
 		return name == "-" || err != nil || !info.Mode().IsRegular()
 	})
 }

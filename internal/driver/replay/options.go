@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/play"
@@ -124,7 +124,7 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 		if name == "-" {
 			continue
 		}
-		if info, err := os.Stat(name); err != nil {
+		if info, err := files.Stat(name); err != nil {
 			faults = append(faults, fmt.Errorf("cannot read the log: %w; the arguments are the logs and then the URL", err))
 		} else if info.IsDir() {
 			faults = append(faults, fmt.Errorf("the log %s is a folder; name the files in it", name))

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // followEvery is how often a Follower looks whether its file has grown.
@@ -22,7 +24,7 @@ type Follower struct {
 
 // follow begins at the end of the named file.
 func follow(name string) (*Follower, error) {
-	file, err := os.Open(name)
+	file, err := files.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (f *Follower) Read(p []byte) (int, error) {
 // turn goes to the beginning of a file that was emptied, or opens the new file that has
 // replaced the old one.
 func (f *Follower) turn() error {
-	now, missing := os.Stat(f.name)
+	now, missing := files.Stat(f.name)
 	old, err := f.file.Stat() // after the Stat of the new file: servers write to the old one until they open the new one
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (f *Follower) turn() error {
 	if missing != nil || os.SameFile(old, now) || now.Size() == 0 || old.Size() > f.at {
 		return nil // there is no new file with content yet, or the old one is not read to its end
 	}
-	file, err := os.Open(f.name)
+	file, err := files.Open(f.name)
 	if err != nil {
 		return nil // Read tries again
 	}

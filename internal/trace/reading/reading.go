@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/faults"
 	"github.com/taktload/takt/internal/trace/fieldmap"
@@ -157,7 +158,7 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		f, err := os.Open(name)
+		f, err := files.Open(name)
 		done <- opened{f, err}
 	}()
 	select {

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/trace"
 )
@@ -38,7 +39,7 @@ const mostWindow = 128 << 20
 // Open opens a file and reads its first line. Each record gets the header own as its first
 // one, whose value is for the caller to fill in: zeros. Without a name there is none.
 func Open(path string, own kgo.RecordHeader) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the records: %w; check --recorded", err)
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/IBM/sarama"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/kerberos"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -55,7 +57,15 @@ func (s *SASL) readKerberos() (err error) {
 	case k.Keytab != "" && s.password+s.PasswordFile != "":
 		return value.Faultf("both --sasl-keytab and a password are given; keep one")
 	}
-	if k.config, err = config.Load(k.Config); err != nil {
+	read := files.ReadFile
+	if k.Config == kerberosConfig {
+		read = os.ReadFile // the system's, which takt chooses
+	}
+	text, err := read(k.Config)
+	if err == nil {
+		k.config, err = config.NewFromString(string(text))
+	}
+	if err != nil {
 		return value.Faultf("cannot read the configuration of Kerberos: %w; check --sasl-krb5-conf", err)
 	}
 	if _, realm := s.realm(); realm == "" {
@@ -64,7 +74,11 @@ func (s *SASL) readKerberos() (err error) {
 	if k.Keytab == "" {
 		return s.readPassword()
 	}
-	if k.keytab, err = keytab.Load(k.Keytab); err != nil {
+	k.keytab = new(keytab.Keytab)
+	if text, err = files.ReadFile(k.Keytab); err == nil {
+		err = k.keytab.Unmarshal(text)
+	}
+	if err != nil {
 		return value.Faultf("cannot read the keytab: %w; check --sasl-keytab", err)
 	}
 	return nil

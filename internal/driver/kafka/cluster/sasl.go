@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/IBM/sarama"
@@ -12,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -50,9 +50,9 @@ func (s *SASL) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&s.TokenFile), "sasl-token-file", "token of OAUTHBEARER in `FILE`, read again for each connection")
 	fs.Var(value.Target(&s.TokenURL), "sasl-token-url", "`URL` of an authorization server, which gives tokens to the client --sasl-user with its password")
 	fs.Var(value.Text(&s.Scope), "sasl-scope", "`SCOPE` of the tokens of --sasl-token-url")
-	fs.Var(value.InFile(&s.Kerberos.Keytab), "sasl-keytab", "key of the principal --sasl-user in this `FILE`")
+	fs.Var(value.OwnedPath(&s.Kerberos.Keytab, "a library of Kafka opens it; give --sasl-password"), "sasl-keytab", "key of the principal --sasl-user in this `FILE`")
 	fs.Var(value.Text(&s.Kerberos.Service), "sasl-service", "`NAME` of the brokers' service, of gssapi")
-	fs.Var(value.InFile(&s.Kerberos.Config), "sasl-krb5-conf", "configuration of Kerberos in `FILE`")
+	fs.Var(value.OwnedPath(&s.Kerberos.Config, "it names other files and machines; leave it out for the server's"), "sasl-krb5-conf", "configuration of Kerberos in `FILE`")
 }
 
 // read checks the flags and finds the password.
@@ -82,7 +82,7 @@ func (s *SASL) read() error {
 
 func (s *SASL) readPassword() error {
 	if s.PasswordFile != "" {
-		b, err := os.ReadFile(s.PasswordFile)
+		b, err := files.ReadFile(s.PasswordFile)
 		if err != nil {
 			return value.Faultf("cannot read the password: %w; check --sasl-password-file", err)
 		}

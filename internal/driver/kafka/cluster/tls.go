@@ -5,8 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"os"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -15,7 +15,7 @@ func (t *TLS) file(flag, path string) ([]byte, error) {
 	if path == "" {
 		return t.pem[flag], nil
 	}
-	return os.ReadFile(path)
+	return files.ReadFile(path)
 }
 
 // trust sets the authorities that may sign the brokers' certificates.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // tokens are the tokens of OAUTHBEARER: one that was given, those of a file that others renew, or those
@@ -76,7 +77,7 @@ func (t *tokens) seen() []string {
 }
 
 func readToken(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the token: %w; check --sasl-token-file", err)
 	}

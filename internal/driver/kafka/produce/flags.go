@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -73,9 +74,9 @@ func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addRecordFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}} or user-{{zipf 1000 1.1}}; it chooses the partition")
+	fs.Var(value.Naming(value.Text(&o.Key), payload.Names), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}} or user-{{zipf 1000 1.1}}; it chooses the partition")
 	fs.Var(value.Share(&o.Tombstones), "tombstones", "send `SHARE` of the records, such as 5%, with a key and no value: a compacted topic deletes their keys")
-	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; the value may have placeholders as --key has; repeatable")
+	fs.Var(value.Naming(value.Repeated(&o.Headers), payload.Names), "header", "`NAME: VALUE` of a header of every record; the value may have placeholders as --key has; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")
 	fs.Var(lingerFlag{value.Duration(&o.Linger)}, "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free. At a rate 5ms sends as Java's producer does, in batches of 16 KiB")

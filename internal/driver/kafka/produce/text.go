@@ -2,8 +2,8 @@ package produce
 
 import (
 	"fmt"
-	"os"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
@@ -117,7 +117,7 @@ func (t *text) keyBytes() int {
 func (o *Options) readText(seed uint64) (*text, error) {
 	t := &text{bytes: o.MessageSize, fixed: o.Messages}
 	if o.Data != "" {
-		f, err := os.Open(o.Data)
+		f, err := files.Open(o.Data)
 		if err != nil {
 			return nil, value.Faultf("cannot open the messages: %w; check --data", err)
 		}

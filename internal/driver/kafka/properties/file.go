@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // maxBytes limits a file: a wrong path must not fill memory. Real files have a few lines; one with
@@ -25,7 +26,7 @@ type entry struct {
 
 // readFile reads a file. open: others can read it.
 func readFile(path string) (list []entry, open bool, err error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,0 +1,247 @@
+// Package files opens the files that a person, or another file, named. A process that runs a command
+// of somebody else confines itself to one folder: then no name opens anything outside of the folder,
+// wherever the name is from.
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Refusals of a confined process.
+var (
+	ErrOutside = errors.New("sessions have files below the server's folder for them only; give a name without .. and a leading /")
+	ErrLink    = errors.New("a link leads out of the server's folder for sessions; give another name")
+	ErrSpecial = errors.New("it is a pipe or a device, which takt would wait for; give the name of a file")
+)
+
+// confined is the folder of this process; nil: names are opened as package os does. Like a root
+// directory it belongs to the process, so code that forgets to ask for it is confined, too.
+var confined atomic.Pointer[folder]
+
+// folder is what a confined process can open.
+type folder struct {
+	root   *os.Root
+	escape error // of a name that leaves root
+	mu     sync.Mutex
+	extra  map[string]bool
+}
+
+// Confine confines this process to the files below dir, until free. Relative names begin at dir. A
+// process confines itself once, before it reads what others wrote; only tests call free.
+func Confine(dir string) (free func(), err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{root: root, extra: map[string]bool{}}
+	var e *fs.PathError
+	if _, err := root.Lstat(".."); errors.As(err, &e) {
+		f.escape = e.Err // package os does not export it
+	}
+	if f.escape == nil || !confined.CompareAndSwap(nil, f) {
+		return nil, errors.Join(errors.New("this process cannot be confined to a folder, or is so already"), root.Close())
+	}
+	return func() { confined.Store(nil); _ = root.Close() }, nil
+}
+
+// Trust lets a confined process open this one name, too: the owner of the process gave it.
+func Trust(name string) {
+	if f := confined.Load(); f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.extra[name] = true
+	}
+}
+
+// within is the folder that confines a name; nil: nothing does.
+func within(name string) *folder {
+	f := confined.Load()
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.extra[name] {
+		return nil
+	}
+	return f
+}
+
+// refused is the error of a name, with what to do about it if the folder does not contain the name.
+func (f *folder) refused(name string, err error) error {
+	var e *fs.PathError
+	var two *os.LinkError
+	switch {
+	case err == nil:
+		return nil
+	case name == "":
+		err = fs.ErrNotExist // as of package os
+	case !filepath.IsLocal(name):
+		err = ErrOutside
+	case errors.Is(err, f.escape):
+		err = ErrLink
+	case errors.As(err, &e):
+		err = e.Err
+	case errors.As(err, &two):
+		err = two.Err
+	}
+	return &fs.PathError{Op: "open", Path: name, Err: err}
+}
+
+// Open is os.Open.
+func Open(name string) (*os.File, error) { return OpenFile(name, os.O_RDONLY, 0) }
+
+// OpenFile is os.OpenFile. A confined process opens only files and folders: it does not wait for the
+// other end of a pipe.
+func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	f := within(name)
+	if f == nil {
+		return os.OpenFile(name, flag, perm)
+	}
+	file, err := f.root.OpenFile(name, flag|doNotWait, perm)
+	if err != nil {
+		if f.isSpecial(name) { // a pipe without a reader, a socket
+			err = ErrSpecial
+		}
+		return nil, f.refused(name, err)
+	}
+	info, err := file.Stat() // of what was opened, whatever the name is now
+	if err == nil && isSpecial(info) {
+		err = ErrSpecial
+	}
+	if err != nil {
+		return nil, errors.Join(f.refused(name, err), file.Close())
+	}
+	return file, nil
+}
+
+func isSpecial(info fs.FileInfo) bool { return !info.Mode().IsRegular() && !info.IsDir() }
+
+func (f *folder) isSpecial(name string) bool {
+	info, err := f.root.Stat(name)
+	return err == nil && isSpecial(info)
+}
+
+// ReadFile is os.ReadFile.
+func ReadFile(name string) ([]byte, error) {
+	file, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(file)
+}
+
+// WriteFile is os.WriteFile.
+func WriteFile(name string, data []byte, perm fs.FileMode) error {
+	file, err := OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
+}
+
+// ReadDir is os.ReadDir.
+func ReadDir(name string) ([]os.DirEntry, error) {
+	file, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	list, err := file.ReadDir(-1)
+	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, err
+}
+
+// Stat is os.Stat.
+func Stat(name string) (fs.FileInfo, error) {
+	f := within(name)
+	if f == nil {
+		return os.Stat(name)
+	}
+	info, err := f.root.Stat(name)
+	return info, f.refused(name, err)
+}
+
+// Lstat is os.Lstat.
+func Lstat(name string) (fs.FileInfo, error) {
+	f := within(name)
+	if f == nil {
+		return os.Lstat(name)
+	}
+	info, err := f.root.Lstat(name)
+	return info, f.refused(name, err)
+}
+
+// Readlink is os.Readlink.
+func Readlink(name string) (string, error) {
+	f := within(name)
+	if f == nil {
+		return os.Readlink(name)
+	}
+	to, err := f.root.Readlink(name)
+	return to, f.refused(name, err)
+}
+
+// Remove is os.Remove.
+func Remove(name string) error {
+	f := within(name)
+	if f == nil {
+		return os.Remove(name)
+	}
+	return f.refused(name, f.root.Remove(name))
+}
+
+// Rename is os.Rename.
+func Rename(from, to string) error {
+	f := within(to)
+	if f == nil {
+		return os.Rename(from, to)
+	}
+	return f.refused(to, f.root.Rename(from, to))
+}
+
+// EvalSymlinks is filepath.EvalSymlinks. A confined process opens links, and does not say where they lead.
+func EvalSymlinks(name string) (string, error) {
+	if within(name) == nil {
+		return filepath.EvalSymlinks(name)
+	}
+	info, err := Lstat(name)
+	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrLink}
+	}
+	return name, err
+}
+
+// Check returns the error with which Open or OpenFile would refuse a name in a confined process. A file
+// that does not exist is not a fault, and a socket is none, which takt connects to.
+func Check(name string) error {
+	f := within(name)
+	if f == nil {
+		return nil
+	}
+	info, err := f.root.Stat(name)
+	if err == nil && isSpecial(info) && info.Mode().Type() != fs.ModeSocket {
+		err = ErrSpecial
+	}
+	return Refusal(f.refused(name, err))
+}
+
+// Refusal returns the refusal of a confined process that is in err; nil: none.
+func Refusal(err error) error {
+	for _, refusal := range []error{ErrOutside, ErrLink, ErrSpecial} {
+		if errors.Is(err, refusal) {
+			return refusal
+		}
+	}
+	return nil
+}
