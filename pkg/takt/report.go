@@ -62,6 +62,10 @@ const (
 	LatencyScheduleLag = "schedule_lag"
 )
 
+// LatencyOnTime is the response time, or the send time, without the part that the generator itself was
+// late. Reports of older versions have none.
+const LatencyOnTime = "on_time"
+
 // LatencySend replaces the response and service time if there are no answers: from due until
 // the operation was written. See Driver.OneWay.
 const LatencySend = "send"

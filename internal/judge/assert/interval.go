@@ -2,7 +2,9 @@ package assert
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,6 +30,13 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 		if h, err := hist.Decode(encoded); err == nil { // otherwise the report lacks the latency, and an assertion on it says so
 			r.Latency[name] = h.Summary()
 		}
+	}
+	// Of a second in which the generator was late, only the service time is certainly not its own.
+	response := r.Latency[takt.LatencyResponse]
+	r.Latency[takt.LatencyOnTime] = response
+	if onTime := r.Latency[takt.LatencyService]; iv.ScheduleLagP99 > hist.Micros(verdict.BoundFor(time.Duration(response.P99*1e3))) {
+		onTime.Count = response.Count
+		r.Latency[takt.LatencyOnTime] = onTime
 	}
 	// Every sent operation has a lag, but a service time only if there are answers.
 	sent := r.Latency[takt.LatencyService].Count

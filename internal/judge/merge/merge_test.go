@@ -623,3 +623,16 @@ func TestCoarser(t *testing.T) {
 		t.Error("a damaged histogram is merged")
 	}
 }
+
+// The whole has the latency without takt's own lateness only if all shards have it.
+func TestMergeOfAnOlderShard(t *testing.T) {
+	parts := recordShards(recordedOps(rand.New(rand.NewPCG(13, 14)), 4, 200, 0), 2, 4, false)
+	all := mustMerge(t, copied(t, parts), merge.Options{}).Latency
+	if got, want := all[takt.LatencyOnTime].Count, all[takt.LatencyResponse].Count; got != want || want == 0 {
+		t.Errorf("%d operations without lateness, want %d", got, want)
+	}
+	delete(parts[0].Latency, takt.LatencyOnTime)
+	if l, there := mustMerge(t, copied(t, parts), merge.Options{}).Latency[takt.LatencyOnTime]; there {
+		t.Errorf("of one shard: %+v", l)
+	}
+}
