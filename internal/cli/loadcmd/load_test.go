@@ -79,7 +79,7 @@ func TestDefaults(t *testing.T) {
 		{"-n 9 -c 3", 0, 9, 3},
 		{"--stages 2s@5/s", 0, 0, 0},
 	} {
-		l := parsed(t, strings.Fields(c.args)...)
+		l := validated(t, strings.Fields(c.args)...)
 		if e := l.engine; e.Duration != c.duration || e.Requests != c.requests || e.Connections != c.conns {
 			t.Errorf("%q: %v, %d requests, %d connections, want %v, %d, %d",
 				c.args, e.Duration, e.Requests, e.Connections, c.duration, c.requests, c.conns)
@@ -103,8 +103,39 @@ func parsed(t *testing.T, args ...string) *load {
 	if err := l.flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// validated is parsed, of a command line without faults.
+func validated(t *testing.T, args ...string) *load {
+	t.Helper()
+	l := parsed(t, args...)
 	if faults := l.faults([]string{"http://127.0.0.1:1/"}); faults != nil {
 		t.Fatal(faults)
 	}
 	return l
+}
+
+// A name that no report of the load can have is refused before the load is sent. A protocol whose latencies
+// are not known, as that of a program, accepts any.
+func TestUnknownLatency(t *testing.T) {
+	l := parsed(t, "--rate", "5/s", "--assert", "p99<1s,servce.p99<1s,first_byte.max<1s,on_time.p99<1s,errors<1%", "--assert", "transfer.p50<1s")
+	faults := l.faults([]string{"http://127.0.0.1:1/"})
+	var said []string
+	for _, err := range faults {
+		said = append(said, err.Error())
+	}
+	want := `assertion "servce.p99<1s": this load has no servce time; use response, response_ok, service, send, on_time, send_delay, schedule_lag, dns, connect, tls, first_byte or client`
+	if len(said) != 2 || said[0] != want || !strings.Contains(said[1], "no transfer time") {
+		t.Errorf("%q, want %q and one about transfer", said, want)
+	}
+	l.driver.Latencies = nil
+	if faults := l.checkLatencies(); faults != nil {
+		t.Errorf("of unknown latencies: %v", faults)
+	}
+	for _, row := range driver.Table() {
+		if len(row.New(nil).Latencies) == 0 {
+			t.Errorf("%s does not say which latencies it has", row.Use)
+		}
+	}
 }

@@ -2,6 +2,8 @@ package assert
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/verdict"
@@ -51,17 +53,30 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 // judge a. closed: the run is a closed loop, which has no intended rate.
 func (a Assertion) InInterval(closed bool) error {
 	switch {
-	case a.Of == takt.LatencyResponse, a.Of == takt.LatencyService:
 	case a.Of == takt.LatencyScheduleLag:
 		if a.Metric != "p99" {
 			return fmt.Errorf("condition %q: a single second has only the p99 of schedule lag; use schedule_lag.p99", a.Text)
 		}
 	case a.Of != "":
-		return fmt.Errorf("condition %q: a single second has no %s time; use response or service", a.Text, a.Of)
+		return a.among("condition", "a single second", takt.LatencyResponse, takt.LatencyService)
 	case a.Metric == "unfinished":
 		return fmt.Errorf("condition %q: what is unfinished is known at the end only; use failed, or ok==0 for a target that does not answer", a.Text)
 	case a.Metric == "rate" && a.Unit == takt.UnitPercent && closed:
 		return fmt.Errorf("condition %q: a closed loop has no intended rate; use rate with a number, as in rate<100/s", a.Text)
+	}
+	return nil
+}
+
+// InRun says that a run with these latencies, besides those of every run, cannot judge a; nil: it can.
+func (a Assertion) InRun(own []string) error {
+	every := []string{takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, takt.LatencySend, takt.LatencyOnTime, takt.LatencySendDelay, takt.LatencyScheduleLag}
+	return a.among("assertion", "this load", append(every, own...)...)
+}
+
+// among says that what is judged does not have the latency of a, but these.
+func (a Assertion) among(kind, judged string, names ...string) error {
+	if last := len(names) - 1; a.Of != "" && !slices.Contains(names, a.Of) {
+		return fmt.Errorf("%s %q: %s has no %s time; use %s or %s", kind, a.Text, judged, a.Of, strings.Join(names[:last], ", "), names[last])
 	}
 	return nil
 }
