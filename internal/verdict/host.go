@@ -32,6 +32,7 @@ type Host struct {
 	GCPauseMax                   time.Duration
 	GCCycles                     uint32
 	Resent                       uint64  // TCP segments
+	Own                          bool    // they are those of the run's own connections, not of all processes
 	Loops                        int     // number of loops; 0: another mode
 	Worked                       float64 // part of the time for which the busiest loop worked
 	Closed                       bool    // a closed loop
@@ -126,7 +127,11 @@ func (h Host) disturbed(r *takt.Report) {
 		r.Warn("throttled", "the cgroup's CPU quota held processes back for %s: raise the quota or lower the rate", figure.Duration(h.Throttled))
 	}
 	if sent := r.Counts.Sent; retransmitted(h.Resent, sent) {
-		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", h.Resent, sent)
+		whose := ". All processes of this network namespace count"
+		if h.Own {
+			whose = ""
+		}
+		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP%s", h.Resent, sent, whose)
 	}
 	if h.GCPauseMax > pauseSome {
 		r.Warn("gc", "garbage collection stopped the generator for up to %s, in %d cycles", figure.Duration(h.GCPauseMax), h.GCCycles)

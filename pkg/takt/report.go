@@ -227,9 +227,11 @@ type Generator struct {
 	WaitedS      float64 `json:"waited_s,omitempty"`       // time for which its threads waited for a core, summed
 	ThrottledS   float64 `json:"throttled_s,omitempty"`    // time for which its cgroup was throttled by the CPU quota
 	Retransmits  uint64  `json:"retransmits,omitempty"`    // TCP segments that this network namespace sent again, for all processes
-	Cores        int     `json:"cores"`
-	HostClass    string  `json:"host_class"`               // runs on hosts of the same class can be compared
-	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
+	// OwnRetransmits are those of the run's own connections to the target; nil: unknown.
+	OwnRetransmits *uint64 `json:"own_retransmits,omitempty"`
+	Cores          int     `json:"cores"`
+	HostClass      string  `json:"host_class"`               // runs on hosts of the same class can be compared
+	NoiseFloorUS   float64 `json:"noise_floor_us,omitempty"` // only when calibrated
 }
 
 // Warning is a possible problem with the figures: a stable code and a sentence with numbers.
