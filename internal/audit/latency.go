@@ -49,6 +49,7 @@ func (c *checker) latencies() {
 		return
 	}
 	c.holds(takt.LatencyResponse, c.ended, "ok + failed + unfinished")
+	c.holds(takt.LatencyOnTime, c.ended, "ok + failed + unfinished")
 	c.holds(takt.LatencyResponseOK, n.OK, "ok")
 	for _, name := range []string{takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {
 		c.holds(name, n.Sent, "sent")

@@ -36,6 +36,8 @@ type Options interface {
 type Load struct {
 	Options
 
+	// Latencies names what the protocol may measure besides the latencies of every run; nil: not known.
+	Latencies []string
 	// Defaults sets other defaults of the engine.
 	Defaults func(o *engine.Options)
 	// Identify is called with the id of each run, before Open.
@@ -118,7 +120,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify}
+				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify}
 			},
 		},
 		{
@@ -133,7 +135,7 @@ func Table() []Row {
 				o := replay.New()
 				o.Stdin = stdin
 				return Load{
-					Options: o, Stdin: o.StdinReaders, SetStep: o.SetStep, Plans: o.Plans, Plan: o.Plan,
+					Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, SetStep: o.SetStep, Plans: o.Plans, Plan: o.Plan,
 					Source: o.Source, Look: o.Look, ShowsRows: o.ShowsRows, Ends: o.Ends,
 				}
 			},
@@ -152,7 +154,7 @@ func Table() []Row {
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
+				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
@@ -166,7 +168,7 @@ func Table() []Row {
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
 				o := consume.New()
-				return Load{Options: o, Unused: o.Unused, NoAnswer: o.NoAnswer, Ends: func() bool { return o.Exit }}
+				return Load{Options: o, Latencies: cluster.Phases(), Unused: o.Unused, NoAnswer: o.NoAnswer, Ends: func() bool { return o.Exit }}
 			},
 		},
 		{
@@ -179,7 +181,7 @@ func Table() []Row {
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
-				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
+				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
@@ -192,7 +194,7 @@ func Table() []Row {
 			Legacy: apm.SeedFlags(),
 			New: func(io.Reader) Load {
 				o := apm.New()
-				return Load{Options: o, Plans: o.Plans, Plan: o.Plan}
+				return Load{Options: o, Latencies: apm.Latencies(), Plans: o.Plans, Plan: o.Plan}
 			},
 		},
 		{
@@ -228,5 +230,5 @@ func Table() []Row {
 }
 
 func jmsLoad(o *jms.Options) Load {
-	return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Follows: o.Follows}
+	return Load{Options: o, Latencies: jms.Latencies(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Follows: o.Follows}
 }

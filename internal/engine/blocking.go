@@ -122,6 +122,7 @@ type conn struct {
 	undo   func() bool // removes the hook on ctx
 
 	observed *Observed
+	path     syscall.Conn // socket of net; nil: unknown
 
 	sent, received atomic.Int64 // bytes of the operation in flight, for a cut
 }
@@ -262,8 +263,9 @@ func (c *conn) attach(n net.Conn) {
 		n = c.below.Conn
 	}
 	c.looker.attach(n)
-	if s, ok := n.(syscall.Conn); ok && c.index < pathsMeasured {
-		c.observed.Path(sock.PathRTT(s))
+	c.path, _ = n.(syscall.Conn)
+	if c.path != nil && c.index < pathsMeasured {
+		c.observed.Path(sock.PathRTT(c.path))
 	}
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
@@ -271,10 +273,11 @@ func (c *conn) attach(n net.Conn) {
 
 func (c *conn) drop() {
 	c.mu.Lock()
-	n := c.net
+	n, path := c.net, c.path
 	c.net = nil
 	c.mu.Unlock()
 	if n != nil { // without the lock: closing TLS may have to wait
+		c.observed.resent.closes(path)
 		_ = n.Close() // why it closes is reported elsewhere
 	}
 }
@@ -413,7 +416,11 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dial(ctx, c.world, literal(c.loop, addr), r)
+	n, err := dial(ctx, c.world, literal(c.loop, addr), r)
+	if err != nil {
+		c.observed.resent.unseen.Store(true)
+	}
+	return n, err
 }
 
 // dial connects as l says, with its handshake, and notes how long each step took.

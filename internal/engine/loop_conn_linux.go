@@ -410,11 +410,23 @@ func (l *loop) failed(p *place, err error, dialling bool) {
 	l.finish(p, l.now())
 }
 
+// close closes a connection to the target.
+func (l *loop) close(fd int) {
+	r := &l.m.observed.resent
+	if n := r.weight(); n > 0 {
+		r.segments.Add(n * l.sys.Resent(fd))
+	}
+	l.sys.Close(fd)
+}
+
 func (l *loop) drop(c *lconn) {
-	if c.fd >= 0 {
+	switch {
+	case c.fd >= 0:
 		l.farewell(c)
-		l.sys.Close(c.fd)
+		l.close(c.fd)
 		c.fd = -1
+	case c.dialling:
+		l.m.observed.resent.unseen.Store(true)
 	}
 	if c.waits {
 		c.waits = false

@@ -155,7 +155,7 @@ func (l *loop) farewell(c *lconn) {
 // discard closes a connection that nobody waits for any more.
 func (l *loop) discard(s *secured) {
 	if s.fd >= 0 {
-		l.sys.Close(s.fd)
+		l.close(s.fd)
 	}
 }
 

@@ -265,6 +265,7 @@ const epoch = 1 << 60 // ns since 1970 at the start
 
 func (s *mail) Both(time.Time) (time.Duration, int64) { return s.at, epoch + int64(s.at) }
 func (s *mail) Close(fd int)                          { s.fds = append(s.fds, fd) }
+func (s *mail) Resent(int) uint64                     { return 0 }
 func (s *mail) ReceiveStamped(_ int, b []byte) (int, int64, syscall.Errno) {
 	return copy(b, s.in), epoch + int64(s.stamp), s.errno
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,6 +28,51 @@ type Observed struct {
 	n      uint64
 	sample string
 	rtt    atomic.Int64 // shortest round trip in ns; 0: unknown
+	resent resent
+}
+
+// resent counts the segments that TCP sent again on the run's own connections.
+type resent struct {
+	segments atomic.Uint64
+	closed   atomic.Uint64 // number of connections
+	unseen   atomic.Bool   // a connection was made or attempted whose segments nobody counted
+}
+
+// Of many connections the kernel is asked about some: asking costs as much as sending.
+const (
+	resentAll  = 1024 // connections that are all asked
+	resentEach = 16   // of those behind them, each 16th is asked
+)
+
+// weight is called before a connection is closed. If it is above 0 the segments of the connection are to
+// be counted so many times.
+func (r *resent) weight() uint64 {
+	switch n := r.closed.Add(1); {
+	case n <= resentAll:
+		return 1
+	case n%resentEach == 0:
+		return resentEach
+	}
+	return 0
+}
+
+// closes counts a connection that is about to be closed.
+func (r *resent) closes(c syscall.Conn) {
+	switch n := r.weight(); {
+	case c == nil:
+		r.unseen.Store(true)
+	case n > 0:
+		r.segments.Add(n * sock.PathResent(c))
+	}
+}
+
+// known is the number of segments; nil: unknown.
+func (r *resent) known() *uint64 {
+	if r.closed.Load() == 0 || r.unseen.Load() {
+		return nil
+	}
+	n := r.segments.Load()
+	return &n
 }
 
 // pathsMeasured is the number of connections, per loop and for all workers together, whose

@@ -117,6 +117,7 @@ type describer interface {
 
 func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	rep.Generator = r.host()
+	rep.Generator.OwnRetransmits = r.flow.observed.resent.known()
 	h := verdict.Host{Closed: closed, Told: r.rec.Stamped() || r.plan.NewWaiter != nil} // a test may use fake time
 	m, loops := r.mode.(describer)
 	if loops {
@@ -139,8 +140,12 @@ func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()
 	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
 	g.Retransmits, g.Stolen = used.Resent, 100*h.Stolen
+	h.Resent, h.Own = used.Resent, g.OwnRetransmits != nil
+	if h.Own {
+		h.Resent = *g.OwnRetransmits
+	}
 	h.CPU, h.Idle, h.Quota = used.Share(used.CPU), used.Share(used.Idle), used.Share(used.Throttled)
 	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
-	h.GCPauseMax, h.GCCycles, h.Resent = used.GCPauseMax, used.GCCycles, used.Resent
+	h.GCPauseMax, h.GCCycles = used.GCPauseMax, used.GCCycles
 	h.Judge(rep)
 }

@@ -77,7 +77,7 @@ func writeJUnit(w io.Writer, r *takt.Report) error {
 	}
 	s.count(verdictCase(class, r))
 	for _, a := range r.Assertions {
-		s.count(assertionCase(class, a))
+		s.count(assertionCase(class, r, a))
 	}
 	return s.write(w)
 }
@@ -116,13 +116,16 @@ func firstError(r *takt.Report) string {
 	return "; " + page.Clean(r.Errors[0].Class+": "+r.Errors[0].Sample)
 }
 
-func assertionCase(class string, a takt.Assertion) junitCase {
+// assertionCase is an error if only a void assertion says that the run is inconclusive.
+func assertionCase(class string, r *takt.Report, a takt.Assertion) junitCase {
 	c := junitCase{Class: class, Name: page.Clean(a.Expression)}
-	switch reason := page.Clean(a.Reason); a.Result {
-	case takt.Pass:
+	switch reason := page.Clean(a.Reason); {
+	case a.Result == takt.Pass:
 		c.Out = reason
-	case takt.Fail:
+	case a.Result == takt.Fail:
 		c.Failure = &junitWhat{"assertion", reason}
+	case a.Result == takt.Void && r.Verdict != takt.Invalid && r.Counts.OK > 0:
+		c.Error = &junitWhat{"void", reason}
 	default:
 		c.Skipped = &junitWhat{Message: reason}
 	}

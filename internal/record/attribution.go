@@ -136,8 +136,9 @@ func (p *slice) merge(o *slice) {
 	p.Own += o.Own
 }
 
-// attribute splits the response time of n operations that were sent.
-func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
+// attribute splits the response time of n operations that were sent. It returns the part of each of
+// them that is the generator's own.
+func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration) {
 	k := float64(n)
 	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
@@ -156,15 +157,15 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 		p.Network += k * float64(network)
 		service -= network
 		if i := s.cfg.client; i >= 0 {
-			client := min(res.Phases[i], service)
-			p.Late += k * float64(client)
-			service -= client
+			own = min(res.Phases[i], service)
+			service -= own
 		}
 	}
 	p.Target += k * float64(service)
-	late := e.lag()
+	late, unread := e.lag(), time.Duration(0)
 	if e.Free > e.Due {
-		unread, input, behind := e.unread(), e.input(), e.behind()
+		input, behind := e.input(), e.behind()
+		unread = e.unread()
 		if e.Behind > 0 {
 			s.Behind.Add(late+e.Behind, n)
 		}
@@ -172,18 +173,23 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 		p.Unread += k * float64(unread)
 		p.Input += k * float64(input)
 		p.Queue += k * float64(e.Free-e.Due-input-behind)
-		late += behind - unread
+		late += behind
 	}
-	p.Late += k * float64(late)
+	own += late
+	p.Late += k * float64(own-unread)
+	return own
 }
 
-// attributeUnsent adds n operations that were due and never sent.
-func (s *set) attributeUnsent(e *Event, n uint64) {
+// attributeUnsent adds n operations that were due and never sent. It returns for how long each of them
+// waited although a connection was free.
+func (s *set) attributeUnsent(e *Event, n uint64) (late time.Duration) {
 	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
-	waited, late := e.Done-e.Due, e.Done-min(max(e.Due, e.Free), e.Done) // late: a connection was free
+	waited := e.Done - e.Due
+	late = e.Done - min(max(e.Due, e.Free), e.Done)
 	p.Late += float64(n) * float64(late)
 	p.Unsent += float64(n) * float64(waited-late)
+	return late
 }
 
 // networkPhases are the network's phases in drivers. clientPhase is the generator's own code

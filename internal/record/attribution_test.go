@@ -52,6 +52,10 @@ func TestParts(t *testing.T) {
 		if response := (c.e.Done - c.e.Due).Seconds(); len(a.Slices) != 1 || math.Abs(a.Whole().Total()-response) > 1e-9 || a.Slices[0].Below*1e-6 <= response || a.Slices[0].Below*1e-6 > 2*response {
 			t.Errorf("%s: %+v of %v s", name, a, response)
 		}
+		onTime, felt := r.Report(End{Scheduled: 1}).Latency[takt.LatencyOnTime], a.Whole()
+		if want := 1e6 * (felt.Total() - felt.Late - felt.Unread); onTime.Count != 1 || math.Abs(onTime.Max-want) > 0.001*want+0.001 {
+			t.Errorf("%s: %v µs without lateness, want %v", name, onTime.Max, want)
+		}
 		if a.RTT != float64(c.rtt)/1e3 {
 			t.Errorf("%s: a round trip of %v µs, want %v", name, a.RTT, c.rtt)
 		}

@@ -245,13 +245,13 @@ func TestMergeOfSets(t *testing.T) {
 	if c := a.classes["x"]; c.Count != 62 || c.Sample != "first" || b.classes["x"].Count != 31 {
 		t.Errorf("class %+v", c)
 	}
-	want := []uint64{2, 4, 6, 8, 10, 12, 14, 16, 0, 20}
+	want := []uint64{2, 4, 6, 8, 10, 12, 14, 16, 0, 20, 22}
 	for i, h := range a.histograms() {
 		if want[i] == 0 && h != nil || want[i] > 0 && h.Count() != want[i] {
 			t.Errorf("histogram %d: %v, want %d values", i, h, want[i])
 		}
 	}
-	if rests != 9 {
+	if rests != 10 {
 		t.Errorf("%d rests, want one a histogram", rests)
 	}
 	if a.reset(); a.over() != 0 || a.LastDone != 0 || a.clamped() != 0 || a.Drops.Count()+a.Behind.Count() != 0 || len(a.statusMap())+len(a.classes) != 0 ||
@@ -535,7 +535,10 @@ func TestReplayBounds(t *testing.T) {
 		"slice above":      {func(s *Second) { s.Counted.Slices = map[int]slice{sliceCount: {N: 1}} }, false},
 		"course":           {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / grace), 1, 1, 1}} }, true},
 		"course too far":   {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/grace) + 1, 1, 1, 1}} }, false},
-		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
+		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, placePhases+1) }, true},
+		"an older takt":    {func(s *Second) { s.Counted.Histograms = make([]string, placePhases) }, true},
+		"too many":         {func(s *Second) { s.Counted.Histograms = make([]string, placePhases+2) }, false},
+		"too few":          {func(s *Second) { s.Counted.Histograms = make([]string, placePhases-1) }, false},
 	} {
 		p, err := NewReplay(Config{Window: 10 * time.Second})
 		if err != nil {

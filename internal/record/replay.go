@@ -50,6 +50,9 @@ func (s *set) restore(c Counted, at time.Duration) error {
 
 func (s *set) restoreHistograms(texts []string) error {
 	into := s.histograms()
+	if n := len(into) - 1; len(texts) == n { // without onTime
+		into = into[:n]
+	}
 	if len(texts) != len(into) {
 		return fmt.Errorf("it has %d histograms, and the head says %d", len(texts), len(into))
 	}
@@ -58,7 +61,7 @@ func (s *set) restoreHistograms(texts []string) error {
 		if text == "" {
 			continue
 		}
-		if phase := i - placePhases; phase >= 0 {
+		if phase := i - placePhases; phase >= 0 && phase < len(s.phases) {
 			into[i] = s.phase(phase)
 		}
 		if into[i] == nil { // histogram of a warm-up, but the head has none

@@ -134,17 +134,20 @@ func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
 }
 
 func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
-	t, m := r.total, map[string]takt.Latency{}
+	t, m, response := r.total, map[string]takt.Latency{}, r.response()
 	switch {
 	case receiveOnly:
 	case r.cfg.OneWay:
-		m[takt.LatencySend] = r.response().Summary()
+		m[takt.LatencySend] = response.Summary()
 	default:
 		m[takt.LatencyResponseOK] = t.ok.Summary()
-		m[takt.LatencyResponse] = r.response().Summary()
+		m[takt.LatencyResponse] = response.Summary()
 		m[takt.LatencyService] = t.service.Summary()
 	}
 	if !receiveOnly {
+		if t.onTime.Count() == response.Count() { // else an older journal lacks it
+			m[takt.LatencyOnTime] = t.onTime.Summary()
+		}
 		m[takt.LatencySendDelay] = t.delay.Summary()
 		m[takt.LatencyScheduleLag] = t.lag.Summary()
 	}

@@ -66,7 +66,7 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	lag.Record(time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)))
 	s := Second{At: at, Scheduled: scheduled, InFlightMax: iv.InFlightMax, Window: math.MaxInt64}
 	into := &s.Counted
-	into.Histograms = make([]string, placePhases+len(c.Phases))
+	into.Histograms = make([]string, placePhases+len(c.Phases)) // without onTime
 	if iv.Warmup && c.Warmup > 0 {
 		into.Warm = n
 		into.Histograms[placeWarm], into.Histograms[placeWarmService], into.Histograms[placeWarmLag] = iv.HDR, iv.ServiceHDR, lag.Encode()

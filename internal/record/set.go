@@ -29,6 +29,7 @@ type set struct {
 	ok, other                 *hist.Histogram // response time of ok operations; of failed and unfinished ones
 	service, delay, lag       *hist.Histogram
 	warmAll, warmSvc, warmLag *hist.Histogram
+	onTime                    *hist.Histogram   // response time without the generator's own part
 	phases                    []*hist.Histogram // nil until the first value: most runs use few phases
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
@@ -71,7 +72,7 @@ func newSet(cfg *Config) *set {
 	s := &set{
 		cfg: cfg,
 		ok:  hist.New(), other: hist.New(),
-		service: hist.New(), delay: hist.New(), lag: hist.New(),
+		service: hist.New(), delay: hist.New(), lag: hist.New(), onTime: hist.New(),
 		phases:     make([]*hist.Histogram, len(cfg.Phases)),
 		statusElse: map[int]uint64{},
 		classes:    map[string]*takt.ErrorClass{},
@@ -83,7 +84,7 @@ func newSet(cfg *Config) *set {
 	return s
 }
 
-// The places in histograms; those of the phases follow.
+// The places in histograms. Those of the phases follow, and onTime, which older journals lack, is last.
 const (
 	placeOK = iota
 	placeOther
@@ -97,13 +98,14 @@ const (
 )
 
 func (s *set) histograms() []*hist.Histogram {
-	return append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
+	all := append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
+	return append(all, s.onTime)
 }
 
 // touch makes the memory pages of the histograms that nearly every run fills. 2000 page
 // faults at the first Swap took two cores 5 ms, and operations were late.
 func (s *set) touch() {
-	for _, h := range []*hist.Histogram{s.ok, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag} {
+	for _, h := range []*hist.Histogram{s.ok, s.service, s.delay, s.lag, s.onTime, s.warmAll, s.warmSvc, s.warmLag} {
 		if h != nil {
 			h.Reset()
 		}
@@ -155,10 +157,9 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		}
 	case UnfinishedQueued:
 		s.other.RecordN(e.Done-e.Due, n)
-		s.attributeUnsent(e, n)
+		s.onTime.RecordN(e.Done-e.Due-s.attributeUnsent(e, n), n)
 	case UnfinishedSent:
-		s.sent(e, n, s.other)
-		s.attribute(e, n, nil)
+		s.sent(e, n, nil, s.other)
 		s.traffic(res, n)
 	case Ended:
 		switch {
@@ -168,11 +169,10 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 			s.Achieved += n
 		}
 		if failed {
-			s.sent(e, n, s.other)
+			s.sent(e, n, res, s.other)
 		} else {
-			s.sent(e, n, s.ok)
+			s.sent(e, n, res, s.ok)
 		}
-		s.attribute(e, n, res)
 		s.result(res, n)
 	}
 }
@@ -207,12 +207,13 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 	}
 }
 
-func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
+func (s *set) sent(e *Event, n uint64, res *takt.Result, response *hist.Histogram) {
 	response.RecordN(e.Done-e.Due, n)
 	s.service.RecordN(e.Done-e.Sent, n)
 	s.delay.RecordN(e.Sent-e.Due, n)
 	s.lag.RecordN(e.Sent-max(e.Due, e.Free), n)
 	s.held(e, n)
+	s.onTime.RecordN(e.Done-e.Due-s.attribute(e, n, res), n)
 }
 
 // held sums who used the connections. all has every operation: the target from sent to done,
@@ -340,7 +341,7 @@ func (s *set) merge(o *set, rest func()) {
 			continue
 		}
 		if mine[i] == nil { // only a phase's histogram can be nil
-			mine[i] = s.phase(i - (len(mine) - len(s.phases)))
+			mine[i] = s.phase(i - placePhases)
 		}
 		mine[i].Merge(h)
 		rest()
@@ -378,11 +379,11 @@ func (s *set) mergeLive(o *set, rest func()) {
 	}
 }
 
-// clamped is the number of values outside the range of a histogram.
+// clamped is the number of values outside the range of a histogram. Those of onTime are in others, too.
 func (s *set) clamped() uint64 {
 	n := s.lost
 	for _, h := range s.histograms() {
-		if h != nil {
+		if h != nil && h != s.onTime {
 			n += h.Clamped()
 		}
 	}

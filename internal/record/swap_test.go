@@ -54,8 +54,8 @@ func TestSwapMakesLittleGarbage(t *testing.T) {
 	}
 }
 
-// What a swap does is in pieces: of each shard five histograms and its reset; of all
-// together five for the totals and three for the interval; then the percentiles, two
+// What a swap does is in pieces: of each shard six histograms and its reset; of all
+// together six for the totals and three for the interval; then the percentiles, two
 // encodings of three, and the end.
 func TestSwapRests(t *testing.T) {
 	r := New(Config{Shards: 3, Phases: []string{"first_byte"}, Window: math.MaxInt64})
@@ -64,7 +64,7 @@ func TestSwapRests(t *testing.T) {
 	if iv := r.Swap(Tick{At: time.Second, Rest: func() { rests++ }}); iv.OK != 3000 {
 		t.Errorf("%d ok", iv.OK)
 	}
-	if want := 3*(5+1) + 5 + 3 + 1 + 2*3 + 1; rests != want {
+	if want := 3*(6+1) + 6 + 3 + 1 + 2*3 + 1; rests != want {
 		t.Errorf("%d rests, want %d", rests, want)
 	}
 }
@@ -83,7 +83,7 @@ func BenchmarkSwap(b *testing.B) {
 	}
 }
 
-// What a journal wants beside the Swap: five histograms more are encoded.
+// What a journal wants beside the Swap: six histograms more are encoded.
 func BenchmarkSecond(b *testing.B) {
 	r := New(Config{Shards: 3, Phases: []string{"first_byte"}, Window: math.MaxInt64, Journal: true})
 	second(r, rand.New(rand.NewPCG(1, 2)), 0)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/outfile"
 )
 
@@ -48,6 +49,7 @@ func openAudit(path string) (*audit, error) {
 	if path == "" {
 		return nil, nil
 	}
+	files.Trust(path) // the owner named it
 	a := &audit{path: path}
 	if err := a.open(); err != nil {
 		return nil, fmt.Errorf("the audit log cannot be written: %w; check --audit-log", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/sandbox"
 )
 
@@ -81,6 +82,9 @@ func Listen(o Options, h Host) (*Server, error) {
 func (s *Server) prepare() (err error) {
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
+	}
+	if s.options.AuditLog, err = outfile.Follow(s.options.AuditLog); err != nil { // a confined process does not see where links lead
+		return fmt.Errorf("the audit log cannot be written: %w; check --audit-log", err)
 	}
 	if s.host.Confine != nil {
 		if _, err := s.host.Confine(s.options.DumpDir); err != nil {

@@ -87,6 +87,7 @@ type Scenario struct {
 	LateWakes  float64       // a wake-up that is late by up to 3 ms
 	Stalls     float64       // a thread that stands still in a call
 	StallMost  time.Duration // longest stall
+	Pause      freeze        // in which no thread runs
 	ClockSteps []clockStep   // of the wall clock
 
 	Verbose bool // log every call of the threads to the world

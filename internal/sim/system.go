@@ -74,6 +74,9 @@ func (s *system) Failure(fd int) error {
 // RTT implements sock.System: 0, which means that the kernel does not tell.
 func (s *system) RTT(int) time.Duration { return 0 }
 
+// Resent implements sock.System: 0, which means that the kernel does not tell.
+func (s *system) Resent(int) uint64 { return 0 }
+
 func (s *system) Stamp(fd int) error {
 	s.spend(callOther)
 	s.open("stamp", fd)

@@ -232,6 +232,11 @@ func (w *world) step() bool {
 		w.asking = slices.DeleteFunc(w.asking, func(t *thread) bool { return t == next })
 	}
 	next.at, next.waits, next.ready, next.until = at, false, nil, never
+	if p := w.sc.Pause; p.From <= at && at < p.To && !next.server {
+		next.at = p.To
+		w.enqueue(next)
+		return true
+	}
 	w.cur = next
 	_, running := next.next()
 	if w.cur = nil; running {
@@ -321,6 +326,9 @@ func (w *world) pass(d time.Duration) {
 		w.look()
 	}
 	t.at += d
+	if p := w.sc.Pause; p.From <= t.at && t.at < p.To && !t.server {
+		t.at = p.To
+	}
 	if w.sc.Stalls > 0 && w.rng.Float64() < w.sc.Stalls {
 		from := t.at
 		t.at += time.Duration(1 + w.rng.Int64N(int64(w.sc.StallMost)))

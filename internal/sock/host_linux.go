@@ -26,6 +26,7 @@ func (*host) Sleep(d time.Duration)                           { Sleep(d) }
 func (*host) Connect(addr netip.AddrPort) (fd int, err error) { return Connect(addr) }
 func (*host) Failure(fd int) error                            { return Failure(fd) }
 func (*host) RTT(fd int) time.Duration                        { return RTT(fd) }
+func (*host) Resent(fd int) uint64                            { return Resent(fd) }
 func (*host) Stamp(fd int) error                              { return Stamp(fd) }
 func (*host) Close(fd int)                                    { Close(fd) }
 func (h *host) End()                                          { h.Poller.Close() }

@@ -79,6 +79,23 @@ func PathRTT(c syscall.Conn) (rtt time.Duration) {
 	return rtt
 }
 
+// Resent is the number of segments that TCP sent again on fd, with those that begin a connection.
+func Resent(fd int) uint64 {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil { // a socket of another family
+		return 0
+	}
+	return uint64(info.Total_retrans)
+}
+
+// PathResent is the Resent of a connection.
+func PathResent(c syscall.Conn) (n uint64) {
+	if raw, err := c.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { n = Resent(int(fd)) }) // a closed connection has none
+	}
+	return n
+}
+
 // Close closes the socket. Its error is of no use any more.
 func Close(fd int) { _ = unix.Close(fd) }
 

@@ -23,6 +23,9 @@ func ArrivedOff(net.Conn) (at time.Time, off time.Duration) { return time.Time{}
 // RTT is not known here.
 func RTT(int) time.Duration { return 0 }
 
+// PathResent is not known here.
+func PathResent(syscall.Conn) uint64 { return 0 }
+
 // PathRTT is not known here.
 func PathRTT(syscall.Conn) time.Duration { return 0 }
 

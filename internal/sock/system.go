@@ -33,6 +33,8 @@ type System interface {
 	Failure(fd int) error
 	// RTT is the shortest round trip that the kernel measured on fd; 0: unknown.
 	RTT(fd int) time.Duration
+	// Resent is the number of segments that TCP sent again on fd.
+	Resent(fd int) uint64
 	// Stamp makes the kernel stamp bytes that arrive on fd, for ReceiveStamped.
 	Stamp(fd int) error
 	// Send sends what the socket has room for.

@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// remedy is the advice for a generator that is the bottleneck.
+// remedy is the advice for a generator that is the bottleneck, unless its host says why: see Host.explain.
 const remedy = "lower the rate, free the CPU, or spread the run with --shard"
 
 // Operations is what a run's operations show about their generator.
@@ -75,7 +75,7 @@ func (o *Operations) late(r *takt.Report) {
 // free.
 func (o *Operations) unsent(r *takt.Report) {
 	if due := r.Counts.Scheduled; float64(o.Unsent) > LateShare*float64(due) {
-		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", o.Unsent, due)
+		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; "+remedy, o.Unsent, due)
 	}
 }
 

@@ -63,9 +63,15 @@ func ByGenerator(warnings []takt.Warning) bool {
 // OnlyLate reports whether operations that were sent late are all that the warnings say against
 // a run.
 func OnlyLate(warnings []takt.Warning) bool {
+	bottleneck := slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == "generator_bottleneck" })
+	return bottleneck && lateAlone(warnings)
+}
+
+// lateAlone reports whether the warnings say nothing against a run but that operations were sent late, or
+// waited behind late ones.
+func lateAlone(warnings []takt.Warning) bool {
 	all := broken(warnings)
-	bottleneck := slices.ContainsFunc(all, func(r rule) bool { return r.code == "generator_bottleneck" })
-	return bottleneck && !slices.ContainsFunc(all, func(r rule) bool { return !r.late })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(r rule) bool { return !r.late })
 }
 
 // Reason says in a sentence why a run with these warnings is invalid. The warnings have the

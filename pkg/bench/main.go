@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/inprocess"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/stop"
 	"github.com/taktload/takt/internal/verdict"
@@ -244,10 +244,14 @@ func (m *mainProgram) outcome(s *mainSettings, r *takt.Report) int {
 			why = cmp.Or(r.Errors[0].Sample, r.Errors[0].Class)
 		}
 		return m.complain(exitFailed, errors.New("not one operation succeeded: "+why))
-	case r.Verdict == takt.Invalid && (s.strict || len(s.asserts) > 0):
+	case r.Verdict == takt.Invalid && s.strict:
 		return m.complain(exitInvalid, errors.New(verdict.Headline(r.Warnings)))
-	case slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail }):
+	}
+	switch assert.Outcome(r) {
+	case takt.Fail:
 		return exitAssertion
+	case takt.Void:
+		return m.complain(exitInvalid, errors.New(assert.VoidWords(r)))
 	}
 	return exitOK
 }

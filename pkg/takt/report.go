@@ -63,6 +63,10 @@ const (
 	LatencyScheduleLag = "schedule_lag"
 )
 
+// LatencyOnTime is the response time, or the send time, without the part that the generator itself was
+// late. Reports of older versions have none.
+const LatencyOnTime = "on_time"
+
 // LatencySend replaces the response and service time if there are no answers: from due until
 // the operation was written. See Driver.OneWay.
 const LatencySend = "send"
@@ -232,9 +236,11 @@ type Generator struct {
 	WaitedS      float64 `json:"waited_s,omitempty"`       // time for which its threads waited for a core, summed
 	ThrottledS   float64 `json:"throttled_s,omitempty"`    // time for which its cgroup was throttled by the CPU quota
 	Retransmits  uint64  `json:"retransmits,omitempty"`    // TCP segments that this network namespace sent again, for all processes
-	Cores        int     `json:"cores"`
-	HostClass    string  `json:"host_class"`               // runs on hosts of the same class can be compared
-	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
+	// OwnRetransmits are those of the run's own connections to the target; nil: unknown.
+	OwnRetransmits *uint64 `json:"own_retransmits,omitempty"`
+	Cores          int     `json:"cores"`
+	HostClass      string  `json:"host_class"`               // runs on hosts of the same class can be compared
+	NoiseFloorUS   float64 `json:"noise_floor_us,omitempty"` // only when calibrated
 }
 
 // Warning is a possible problem with the figures: a stable code and a sentence with numbers.

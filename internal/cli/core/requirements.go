@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -63,20 +62,18 @@ func (d *Requirements) Outcome(r *takt.Report, asked bool) error {
 	switch {
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
 		return ExitWith(ExitFailed, errors.New("not one operation succeeded"+FirstSample(r)))
-	case len(d.Assertions) > 0 && r.Verdict == takt.Invalid:
-		return ExitWith(ExitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings"))
 	case (d.Strict || asked) && r.Verdict == takt.Invalid:
 		return ExitWith(ExitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings"))
 	case d.Strict && !r.Ledger.Balanced():
 		return ExitWith(ExitInvalid, errors.New("the broker's count of the messages is not the run's; see its warnings"))
-	case failedAssertion(r):
+	}
+	switch assert.Outcome(r) {
+	case takt.Fail:
 		return ExitWith(ExitAssertion, nil)
+	case takt.Void:
+		return ExitWith(ExitInvalid, errors.New(assert.VoidWords(r)))
 	}
 	return nil
-}
-
-func failedAssertion(r *takt.Report) bool {
-	return slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail })
 }
 
 // FirstSample returns ": " and an example of the first error of a report; "": there is none.

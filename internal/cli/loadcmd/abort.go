@@ -149,7 +149,7 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	}
 	r := assert.OfInterval(iv, time.Second.Seconds())
 	for _, c := range g.conditions {
-		if o := c.Check(r); o.Result == takt.Pass {
+		if o := c.Check(r); o.Result == takt.Pass && !c.OwnLateness(r) {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})
 			return
 		}

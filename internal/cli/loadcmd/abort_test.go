@@ -24,6 +24,18 @@ func sec(t float64, ok, failed uint64) takt.Interval {
 	return takt.Interval{T: t, Scheduled: 100, OK: ok, Failed: failed, InFlightMax: 1, HDR: h.Encode(), ServiceHDR: h.Encode()}
 }
 
+// slow is a second of 100 operations that ended after 900 ms; 800 ms of it were lag, or service.
+func slow(t float64, lag bool) takt.Interval {
+	response, service := hist.New(), hist.New()
+	response.RecordN(900*time.Millisecond, 100)
+	service.RecordN(100*time.Millisecond, 100)
+	iv := takt.Interval{T: t, Scheduled: 100, OK: 100, HDR: response.Encode(), ServiceHDR: response.Encode()}
+	if lag {
+		iv.ServiceHDR, iv.ScheduleLagP99 = service.Encode(), 800e3
+	}
+	return iv
+}
+
 // pause is a second in which nothing was due and nothing open.
 func pause(t float64) takt.Interval { return takt.Interval{T: t} }
 
@@ -57,6 +69,9 @@ func TestGuard(t *testing.T) {
 		"a pause, and one early":    {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), {T: 2, InFlightMax: 1}, {T: 3, InFlightMax: 1}}, ""},
 		"answered before it is due": {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 101, 0), {T: 2, Scheduled: 1}}, ""},
 		"an answer is missing":      {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 99, 0), {T: 2, InFlightMax: 1}}, "ok==0 was true in second 2 (ok was 0)"},
+		"takt itself was late":      {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, true)}, ""},
+		"and the target was slow":   {"p99>50ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, true)}, "p99>50ms was true in second 1 (p99 was 900ms)"},
+		"only the target was slow":  {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, false)}, "p99>500ms was true in second 1 (p99 was 900ms)"},
 		"a consumer hears nothing":  {"ok==0", 0, -1, true, nil, []takt.Interval{pause(1)}, "ok==0 was true in second 1 (ok was 0)"},
 		"the generator stood still": {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 9, 0)}, ""},
 		"and goes on":               {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 0, 0)}, "ok==0 was true in second 5 (ok was 0)"},

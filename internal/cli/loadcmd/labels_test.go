@@ -17,7 +17,7 @@ func TestScrub(t *testing.T) {
 		{[]string{"-H", "Authorization: Bearer  tiger"}, "http://127.0.0.1:1/", "tiger, not Bearer  tiger", "xxxxx, not xxxxx"},
 		{[]string{"-H", "Cookie: tige", "-H", "X-Api-Key: tiger"}, "http://127.0.0.1:1/", "tiger", "xxxxx"},
 	} {
-		l := parsed(t, c.args...)
+		l := validated(t, c.args...)
 		if faults := l.faults([]string{c.url}); faults != nil {
 			t.Fatal(faults)
 		}

@@ -51,6 +51,7 @@ func (l *load) validate(args []string) []error {
 	faults = append(faults, l.checkFaults()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
+	faults = append(faults, l.checkLatencies()...)
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)
 	if slices.Contains(l.unused(), "shard") {
@@ -109,6 +110,17 @@ func (l *load) checkUnused() (faults []error) {
 		if given && why != "" && slices.Contains(names, s.Name) {
 			faults = append(faults, value.Faultf("--%s has no use here: %s", s.Name, why))
 		}
+	}
+	return faults
+}
+
+// checkLatencies refuses assertions on times that the load does not have.
+func (l *load) checkLatencies() (faults []error) {
+	if l.driver.Latencies == nil {
+		return nil
+	}
+	for _, a := range l.requirements.Assertions {
+		faults = core.AppendError(faults, value.About(a.InRun(l.driver.Latencies), "assert"))
 	}
 	return faults
 }

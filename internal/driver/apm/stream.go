@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
@@ -16,6 +17,9 @@ import (
 // streamPhases are the phases of a streamed request: connecting, and from the end of the body
 // to the answer.
 func streamPhases() []string { return []string{"connect", "answer"} }
+
+// Latencies names the driver's latencies, of requests and of streams.
+func Latencies() []string { return slices.Concat(engine.NetPhases, streamPhases()) }
 
 // streams makes workers that stream to one server.
 type streams struct {

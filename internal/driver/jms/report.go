@@ -17,6 +17,9 @@ const (
 	latencyTransferSent = "transfer_sent" // from sent to received
 )
 
+// Latencies names the driver's latencies.
+func Latencies() []string { return []string{latencyTransfer, latencyTransferSent} }
+
 // Start points of the transfer latency.
 const (
 	fromDue  = "due"

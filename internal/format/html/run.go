@@ -92,6 +92,8 @@ func verdictOf(r *takt.Report) (verdictWord, string) {
 		return verdictWord{"invalid", "bad"}, words
 	case r.Counts.OK == 0:
 		return verdictWord{"failed", "bad"}, words
+	case len(text.OwnOf(r)) > 0:
+		return verdictWord{"valid", "warn"}, "The generator was not the bottleneck, but some figures are its own lateness."
 	case len(r.Warnings) > 0:
 		return verdictWord{"valid", "warn"}, "The figures are those of the target, with " + page.Plural(len(r.Warnings), "warning") + "."
 	}
@@ -101,8 +103,11 @@ func verdictOf(r *takt.Report) (verdictWord, string) {
 // cards are the key figures.
 func cards(r *takt.Report) (list []card) {
 	name := text.Primary(r)
-	l, service := r.Latency[name], r.Latency[takt.LatencyService]
-	beside := func(v float64) string {
+	l, service, own := r.Latency[name], r.Latency[takt.LatencyService], text.OwnOf(r)
+	beside := func(statistic string, v float64) string {
+		if note := own.Note(statistic); note != "" {
+			return note
+		}
 		if name == takt.LatencyResponse && service.Count > 0 {
 			return "service " + figure.Micros(v)
 		}
@@ -110,8 +115,8 @@ func cards(r *takt.Report) (list []card) {
 	}
 	if l.Count > 0 {
 		words := page.Words(name)
-		list = append(list, card{words + " p50", figure.Micros(l.P50), beside(service.P50)}, card{words + " p99", figure.Micros(l.P99), beside(service.P99)})
-		list = append(list, card{words + " max", figure.Micros(l.Max), beside(service.Max)})
+		list = append(list, card{words + " p50", figure.Micros(l.P50), beside("p50", service.P50)}, card{words + " p99", figure.Micros(l.P99), beside("p99", service.P99)})
+		list = append(list, card{words + " max", figure.Micros(l.Max), beside("max", service.Max)})
 	}
 	rate := card{"achieved", page.Rate(page.Round3(r.Rate.Achieved)), "closed loop"}
 	switch {
@@ -163,11 +168,15 @@ func latencyTable(r *takt.Report, names []string) *table {
 		t.Head, count = append(t.Head, page.Words(name)), append(count, page.Count(r.Latency[name].Count))
 	}
 	t.Rows = append(t.Rows, count)
+	own := text.OwnOf(r)
+	if len(own) > 0 {
+		t.Caption += " " + own.String() + "."
+	}
 	statistics, values := text.Statistics()
 	for i, statistic := range statistics {
 		row := []string{statistic}
-		for _, name := range names {
-			row = append(row, figure.Micros(values[i](r.Latency[name])))
+		for column, name := range names {
+			row = append(row, figure.Micros(values[i](r.Latency[name]))+own.Mark(column, statistic))
 		}
 		t.Rows = append(t.Rows, row)
 	}

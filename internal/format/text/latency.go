@@ -66,10 +66,14 @@ func percentiles(p *page.Page, r *takt.Report) {
 	if len(names) == 0 {
 		return
 	}
+	own := OwnOf(r)
 	line := func(name string, cell func(takt.Latency) string) {
 		s := page.Left("  "+name, page.LabelWidth)
-		for _, column := range names {
-			s += page.Right(cell(r.Latency[column]), width)
+		over := 0 // a mark is beside its column, so that the digits remain below each other
+		for i, column := range names {
+			mark := own.Mark(i, name)
+			s += page.Right(cell(r.Latency[column])+mark, width-over+len(mark))
+			over = len(mark)
 		}
 		p.Linef("%s", s)
 	}
@@ -82,6 +86,9 @@ func percentiles(p *page.Page, r *takt.Report) {
 	line("count", func(l takt.Latency) string { return page.AlignedCount(l.Count) })
 	for _, row := range rows() {
 		line(row.name, func(l takt.Latency) string { return u.Aligned(row.value(l)) })
+	}
+	if len(own) > 0 {
+		p.Bullet("", p.Paint(page.Yellow, own.String()))
 	}
 	truncated(p, r)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
@@ -113,7 +120,7 @@ func parts(p *page.Page, r *takt.Report) {
 // partNames lists the latencies with values but without a column, in the order of occurrence.
 func partNames(r *takt.Report) []string {
 	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte"}
-	shown := append(tableColumns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService)
+	shown := append(tableColumns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, takt.LatencyOnTime)
 	var names []string
 	for _, name := range append(known, page.Sorted(r.Latency)...) {
 		if r.Latency[name].Count > 0 && !slices.Contains(shown, name) && !slices.Contains(names, name) {

@@ -96,12 +96,16 @@ func markdownLatency(b *strings.Builder, r *takt.Report) {
 		head, line = head+" "+s.name+" |", line+"---:|"
 	}
 	fmt.Fprintf(b, "\n%s\n%s\n", head, line)
-	for _, name := range names {
+	own := OwnOf(r)
+	for i, name := range names {
 		fmt.Fprintf(b, "| %s | %d |", page.Escape(page.Words(name)), r.Latency[name].Count)
 		for _, s := range statistics {
-			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.Aligned(s.value(r.Latency[name]))))
+			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.Aligned(s.value(r.Latency[name])))+page.Escape(own.Mark(i, s.name)))
 		}
 		b.WriteString("\n")
+	}
+	if len(own) > 0 {
+		fmt.Fprintf(b, "\n%s\n", page.Escape(own.String()))
 	}
 }
 

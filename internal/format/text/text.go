@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
@@ -82,11 +83,16 @@ func assertions(p *page.Page, r *takt.Report) {
 }
 
 // conclusion repeats the verdict as the last line, since the first one scrolls off, with the
-// failed assertions and the operations of a valid run.
+// failed or void assertions and the operations of a valid run.
 func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
-	if n := failed(r.Assertions); n > 0 && r.Verdict != takt.Invalid {
-		colour, words = page.Red, fmt.Sprintf("valid run, %d of %s failed", n, page.Plural(len(r.Assertions), "assertion"))
+	all := page.Plural(len(r.Assertions), "assertion")
+	switch outcome := assert.Outcome(r); {
+	case r.Verdict == takt.Invalid:
+	case outcome == takt.Fail:
+		colour, words = page.Red, fmt.Sprintf("valid run, %d of %s failed", with(r.Assertions, takt.Fail), all)
+	case outcome == takt.Void && r.Counts.OK > 0:
+		colour, words = page.Yellow, fmt.Sprintf("valid run, %d of %s void", with(r.Assertions, takt.Void), all)
 	}
 	if r.Verdict != takt.Invalid {
 		words += ": " + briefly(r.Counts)
@@ -109,9 +115,10 @@ func briefly(c takt.Counts) string {
 	return s
 }
 
-func failed(list []takt.Assertion) (n int) {
+// with is the number of assertions with this result.
+func with(list []takt.Assertion, result takt.Outcome) (n int) {
 	for _, a := range list {
-		if a.Result == takt.Fail {
+		if a.Result == result {
 			n++
 		}
 	}

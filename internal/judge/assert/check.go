@@ -2,10 +2,12 @@ package assert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -13,21 +15,75 @@ import (
 func Judge(r *takt.Report, list []Assertion) {
 	r.Assertions = nil
 	for _, a := range list {
-		r.Assertions = append(r.Assertions, void(a.Check(r), r))
+		r.Assertions = append(r.Assertions, a.judge(r))
 	}
 }
 
-// void marks a result as void that the run cannot prove. If nothing succeeded, only a pass becomes
-// void: a failure is the target's fault.
-func void(a takt.Assertion, r *takt.Report) takt.Assertion {
-	switch {
-	case r.Verdict == takt.Invalid:
-		a.Result, a.Reason = takt.Void, a.Reason+", but the run is invalid"
-	case r.Counts.OK == 0 && a.Result == takt.Pass:
-		a.Result, a.Reason = takt.Void, a.Reason+", but nothing succeeded"
+// Outcome is that of all assertions of a judged report together.
+func Outcome(r *takt.Report) takt.Outcome {
+	all := takt.Pass
+	for _, a := range r.Assertions {
+		if a.Result == takt.Fail || all == takt.Pass {
+			all = a.Result
+		}
 	}
-	return a
+	return all
 }
+
+// VoidWords say why assertions of a judged report are void.
+func VoidWords(r *takt.Report) string {
+	which := "the"
+	if slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result != takt.Void }) {
+		which = "some"
+	}
+	if r.Verdict == takt.Invalid {
+		return "the run is invalid, so " + which + " assertions prove nothing; see its warnings"
+	}
+	return "takt itself was late, so " + which + " assertions prove nothing; free the CPU, and run it again"
+}
+
+// judge checks a, and makes a result void that the run cannot prove. If nothing succeeded, only a pass
+// becomes void: a failure is the target's fault.
+func (a Assertion) judge(r *takt.Report) takt.Assertion {
+	c := a.Check(r)
+	onTime, known := a.onTime(r)
+	upper := c.Value != nil && (a.Op == "<" || a.Op == "<=") && stored.FromDue(a.Of)
+	why := ""
+	switch {
+	case upper && c.Result == takt.Fail && known && a.Holds(onTime):
+		why = ", but without takt's own lateness " + a.figure(onTime)
+	case upper && verdict.ByLateness(r) && r.Counts.OK > 0 && c.Result == takt.Pass:
+		c.Reason += ", with takt's own lateness"
+	case upper && verdict.ByLateness(r) && c.Result == takt.Fail && known:
+		c.Reason += ", without takt's own lateness " + a.figure(onTime)
+	case r.Verdict == takt.Invalid:
+		why = ", but the run is invalid"
+	case r.Counts.OK == 0 && c.Result == takt.Pass:
+		why = ", but nothing succeeded"
+	}
+	if why != "" {
+		c.Result, c.Reason = takt.Void, c.Reason+why
+	}
+	return c
+}
+
+// onTime is the figure of a latency without the generator's own lateness, in µs.
+func (a Assertion) onTime(r *takt.Report) (us float64, known bool) {
+	if _, known := stored.OnTime(r, a.Of); !known {
+		return 0, false
+	}
+	us, missing := stored.LatencyOf(r, takt.LatencyOnTime, a.Metric)
+	return us, missing == ""
+}
+
+// OwnLateness reports whether the result of a hangs on the generator's own lateness.
+func (a Assertion) OwnLateness(r *takt.Report) bool {
+	v, missing := a.Value(r)
+	onTime, known := a.onTime(r)
+	return known && missing == "" && a.Holds(v) != a.Holds(onTime)
+}
+
+func (a Assertion) figure(v float64) string { return Figure(a.Unit, v, a.Bound) }
 
 // Check compares one figure of the report with the bound. It fails if the report lacks the figure,
 // because nothing is proved.
@@ -38,7 +94,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 		c.Reason = missing
 		return c
 	}
-	c.Value, c.Reason = &v, a.Name()+" was "+Figure(a.Unit, v, a.Bound)
+	c.Value, c.Reason = &v, a.Name()+" was "+a.figure(v)
 	if n := r.Counts.Dropped; n > 0 && a.Of != "" {
 		c.Reason += fmt.Sprintf("; %d dropped operations are not included", n)
 	}

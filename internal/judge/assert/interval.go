@@ -2,7 +2,11 @@ package assert
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -29,6 +33,13 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 			r.Latency[name] = h.Summary()
 		}
 	}
+	// Of a second in which the generator was late, only the service time is certainly not its own.
+	response := r.Latency[takt.LatencyResponse]
+	r.Latency[takt.LatencyOnTime] = response
+	if onTime := r.Latency[takt.LatencyService]; iv.ScheduleLagP99 > hist.Micros(verdict.BoundFor(time.Duration(response.P99*1e3))) {
+		onTime.Count = response.Count
+		r.Latency[takt.LatencyOnTime] = onTime
+	}
 	// Every sent operation has a lag, but a service time only if there are answers.
 	sent := r.Latency[takt.LatencyService].Count
 	if sent == 0 && iv.ScheduleLagP99 > 0 {
@@ -42,17 +53,30 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 // judge a. closed: the run is a closed loop, which has no intended rate.
 func (a Assertion) InInterval(closed bool) error {
 	switch {
-	case a.Of == takt.LatencyResponse, a.Of == takt.LatencyService:
 	case a.Of == takt.LatencyScheduleLag:
 		if a.Metric != "p99" {
 			return fmt.Errorf("condition %q: a single second has only the p99 of schedule lag; use schedule_lag.p99", a.Text)
 		}
 	case a.Of != "":
-		return fmt.Errorf("condition %q: a single second has no %s time; use response or service", a.Text, a.Of)
+		return a.among("condition", "a single second", takt.LatencyResponse, takt.LatencyService)
 	case a.Metric == "unfinished":
 		return fmt.Errorf("condition %q: what is unfinished is known at the end only; use failed, or ok==0 for a target that does not answer", a.Text)
 	case a.Metric == "rate" && a.Unit == takt.UnitPercent && closed:
 		return fmt.Errorf("condition %q: a closed loop has no intended rate; use rate with a number, as in rate<100/s", a.Text)
+	}
+	return nil
+}
+
+// InRun says that a run with these latencies, besides those of every run, cannot judge a; nil: it can.
+func (a Assertion) InRun(own []string) error {
+	every := []string{takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, takt.LatencySend, takt.LatencyOnTime, takt.LatencySendDelay, takt.LatencyScheduleLag}
+	return a.among("assertion", "this load", append(every, own...)...)
+}
+
+// among says that what is judged does not have the latency of a, but these.
+func (a Assertion) among(kind, judged string, names ...string) error {
+	if last := len(names) - 1; a.Of != "" && !slices.Contains(names, a.Of) {
+		return fmt.Errorf("%s %q: %s has no %s time; use %s or %s", kind, a.Text, judged, a.Of, strings.Join(names[:last], ", "), names[last])
 	}
 	return nil
 }

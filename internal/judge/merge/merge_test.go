@@ -623,3 +623,30 @@ func TestCoarser(t *testing.T) {
 		t.Error("a damaged histogram is merged")
 	}
 }
+
+// Segments of own connections are known of the whole if all shards know them.
+func TestMergeRetransmits(t *testing.T) {
+	parts := recordShards(recordedOps(rand.New(rand.NewPCG(13, 14)), 4, 200, 0), 2, 4, false)
+	one, two := uint64(1), uint64(2)
+	parts[0].Generator.OwnRetransmits, parts[1].Generator.OwnRetransmits = &one, &two
+	if n := mustMerge(t, parts, merge.Options{}).Generator.OwnRetransmits; n == nil || *n != 3 {
+		t.Errorf("of both %v", n)
+	}
+	parts[1].Generator.OwnRetransmits = nil
+	if n := mustMerge(t, parts, merge.Options{}).Generator.OwnRetransmits; n != nil {
+		t.Errorf("of one %d", *n)
+	}
+}
+
+// The whole has the latency without takt's own lateness only if all shards have it.
+func TestMergeOfAnOlderShard(t *testing.T) {
+	parts := recordShards(recordedOps(rand.New(rand.NewPCG(13, 14)), 4, 200, 0), 2, 4, false)
+	all := mustMerge(t, copied(t, parts), merge.Options{}).Latency
+	if got, want := all[takt.LatencyOnTime].Count, all[takt.LatencyResponse].Count; got != want || want == 0 {
+		t.Errorf("%d operations without lateness, want %d", got, want)
+	}
+	delete(parts[0].Latency, takt.LatencyOnTime)
+	if l, there := mustMerge(t, copied(t, parts), merge.Options{}).Latency[takt.LatencyOnTime]; there {
+		t.Errorf("of one shard: %+v", l)
+	}
+}

@@ -51,6 +51,7 @@ func wholeVariables(list []shard) map[string]any {
 // and the noise floor are the worst of all shards.
 func mergeGenerators(list []shard) takt.Generator {
 	var all takt.Generator
+	own, knowing := uint64(0), 0 // shards
 	engines, hosts := map[string]bool{}, map[string]int{}
 	for _, s := range list {
 		g := s.Generator
@@ -66,8 +67,15 @@ func mergeGenerators(list []shard) takt.Generator {
 		all.WaitedS += g.WaitedS
 		all.ThrottledS += g.ThrottledS
 		all.Retransmits += g.Retransmits
+		if n := g.OwnRetransmits; n != nil {
+			own += *n
+			knowing++
+		}
 		all.Stolen = max(all.Stolen, g.Stolen)
 		all.NoiseFloorUS = max(all.NoiseFloorUS, g.NoiseFloorUS)
+	}
+	if knowing == len(list) {
+		all.OwnRetransmits = &own
 	}
 	all.Engine = strings.Join(slices.Sorted(maps.Keys(engines)), "+")
 	all.HostClass = hostsClass(hosts)

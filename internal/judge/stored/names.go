@@ -81,6 +81,18 @@ func EndsWithAnswer(name string) bool {
 	return name == takt.LatencyResponse || name == takt.LatencyResponseOK || name == takt.LatencyService
 }
 
+// FromDue reports whether the latency of that name counts from due, so the generator's own lateness is in it.
+func FromDue(name string) bool {
+	return name == takt.LatencyResponse || name == takt.LatencyResponseOK || name == takt.LatencySend
+}
+
+// OnTime is the latency of that name without the generator's own lateness. Reports of older versions do
+// not know it, and one with failures does not know that of its ok operations.
+func OnTime(r *takt.Report, name string) (l takt.Latency, known bool) {
+	l = r.Latency[takt.LatencyOnTime]
+	return l, FromDue(name) && l.Count > 0 && l.Count == r.Latency[name].Count
+}
+
 func names(r *takt.Report) []string {
 	if len(r.Latency) == 0 {
 		return []string{"none"}
