@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // USL is the universal scalability law: with N operations in the system, the throughput is
@@ -26,9 +27,6 @@ const (
 	// fewestLevels is the least number of rates: the law has three parameters, and its fit needs
 	// more rates than that to show its error.
 	fewestLevels = 5
-	// mostFailed is the largest share of errors in a step that the fit uses, per cent. Fast refusals
-	// are answers, but no work.
-	mostFailed = 1
 	// nearPeak is the share of the law's peak that must have been achieved before the peak is named.
 	// Everything beyond is extrapolation.
 	nearPeak = 0.95
@@ -52,7 +50,7 @@ func uslOf(steps []Step) *USL {
 		most = max(most, s.Throughput()*(1-s.Errors/100))
 		r := s.Response.Mean / 1e6
 		n := s.Throughput() * r
-		if n <= 0 || s.Errors > mostFailed {
+		if n <= 0 || s.Errors > stored.MostErrors {
 			continue
 		}
 		rows = append(rows, uslRow{[3]float64{1 / r, n / r, n * (n - 1) / r}, s.Offered})

@@ -284,7 +284,8 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 	if i < 0 {
 		return nil
 	}
-	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, "base", "head", o))
+	base, head := stored.Standing{Errors: gates[i].Base}, stored.Standing{Errors: gates[i].Head}
+	return muddleBy(gates, base.Apart(head, "base", "head", "p99", o.ErrorTolerance))
 }
 
 // DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator
