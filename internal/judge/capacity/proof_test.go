@@ -86,6 +86,9 @@ func TestSearchWithLateSteps(t *testing.T) {
 		if planned := a.Machines != nil && a.Machines.Planned > 0; planned != (c.ended == EndMax) {
 			t.Errorf("%s: machines %+v", c.name, a.Machines)
 		}
+		if got := fmt.Sprint(offered(all)); c.ended == EndMax && got != "[10 20 40 80]" { // one step a rate is enough
+			t.Errorf("%s: %s", c.name, got)
+		}
 	}
 	refusing := func(rate float64, i int) Step { // takt is always late; the target refuses above 33/s
 		s := until(33, 0)(rate, i)
