@@ -6,7 +6,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
@@ -26,6 +28,25 @@ func TestStopped(t *testing.T) {
 		b := &block{command: test.command, base: make([]stored.Run, test.pairs)}
 		if got := b.stopped(&core.SignalError{Number: test.signal}).Error(); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+// Only --build builds.
+func TestMade(t *testing.T) {
+	for _, c := range []struct {
+		build string
+		took  time.Duration
+		want  string
+	}{
+		{"make", 1500 * time.Millisecond, "was built in 1.5 s, in /c"},
+		{"make", 0, "is built already"},
+		{"", 50 * time.Millisecond, "was checked out in 0.05 s, in /c"},
+		{"", 0, "is checked out already"},
+	} {
+		s := commitSide{commits: &commits{build: c.build}, built: &checkout.Built{Folder: "/c", Took: c.took}}
+		if got := s.made(); got != c.want {
+			t.Errorf("%q after %v: %s, want %s", c.build, c.took, got, c.want)
 		}
 	}
 }
