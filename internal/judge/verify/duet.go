@@ -37,6 +37,7 @@ type Duet struct {
 	rounds []int // number of pairs after each round
 	counts DuetCounts
 	looked int
+	said   estimate
 }
 
 // DuetFacts describe a duet in its judgement.
