@@ -182,6 +182,7 @@ func (m *mainProgram) command(args []string) int {
 		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
 	}
 	if err != nil {
+		p.Outputs.Fail(m.name, err)
 		return m.complain(exitFailed, err)
 	}
 	return m.run(&s, p)

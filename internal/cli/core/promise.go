@@ -1,12 +1,11 @@
 package core
 
 import (
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/taktload/takt/internal/format"
-	"github.com/taktload/takt/internal/outfile"
+	files "github.com/taktload/takt/internal/output"
 )
 
 // Promises are the files that a command will write. If the command fails before that, each gets the
@@ -21,7 +20,7 @@ type promise struct{ format, path string }
 
 // Add promises a file. Standard streams, devices and pipes need no promise.
 func (p *Promises) Add(name, path string) {
-	if p == nil || path == format.Stdout || path == stderrPath || !replaceable(path) {
+	if p == nil || path == format.Stdout || path == stderrPath || !files.Replaceable(path) {
 		return
 	}
 	p.Kept(path)
@@ -45,8 +44,7 @@ func (p *Promises) Kept(path string) {
 	}
 }
 
-// fail writes the error to all files that are still promised. A file that cannot be written keeps its
-// content: the error is on standard error, too.
+// fail writes the error to all files that are still promised.
 func (p *Promises) fail(command, why string) {
 	if p == nil {
 		return
@@ -54,22 +52,9 @@ func (p *Promises) fail(command, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, one := range p.open {
-		f, err := outfile.Open(one.path)
-		if err != nil {
-			continue
-		}
-		if format.Failure(f, one.format, command, why) == nil {
-			_ = f.Close()
-		}
-		f.Discard()
+		files.Failure(one.path, one.format, command, why)
 	}
 	p.open = nil
-}
-
-// replaceable reports whether there is a regular file at the path, or nothing.
-func replaceable(path string) bool {
-	info, err := os.Stat(path)
-	return os.IsNotExist(err) || err == nil && info.Mode().IsRegular()
 }
 
 // commandOf names the command of a command line.
