@@ -26,7 +26,7 @@ func Main(env core.Env, args []string) int {
 	if err != nil {
 		return env.Exit(err)
 	}
-	env.Args, env.Settings = args, &core.Settings{}
+	env.Args, env.Settings, env.Promises = args, &core.Settings{}, &core.Promises{}
 	root := newRoot(env)
 	if err = programs.Meant(env, root, args); err == nil {
 		args, err = core.ParseFlags(env, root, args)

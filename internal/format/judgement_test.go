@@ -176,7 +176,7 @@ func TestJudgementOfHostileNames(t *testing.T) {
 func TestContrastGolden(t *testing.T) {
 	base, head := sides(6)
 	head[0].Unfit = "it broke off"
-	head[1].Settings = stored.NewSettings(map[string]any{"rate_per_s": 5}, "")
+	head[1].Settings = stored.NewSettings(map[string]any{"connections": 5}, "")
 	c, err := verify.Compare(base, head, verify.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)

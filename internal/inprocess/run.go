@@ -46,6 +46,7 @@ func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
 	source, err := p.Options.Source()
 	if err != nil {
 		p.closeUnused()
+		p.Outputs.Fail(p.Name, err)
 		return nil, err
 	}
 	r, err := engine.Run(ctx, engine.Plan{
@@ -53,6 +54,7 @@ func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
 		OnInterval: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
 	})
 	if err != nil {
+		p.Outputs.Fail(p.Name, err)
 		return nil, err
 	}
 	p.complete(ctx, r)

@@ -1,5 +1,5 @@
 // Package outfile writes files that replace older ones. The old content stays until
-// there is new content: a run that fails, a full disk or a crash costs no old report.
+// there is new content: a full disk or a crash costs no old report.
 package outfile
 
 import (

@@ -90,6 +90,7 @@ func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 	fmt.Fprint(text, announcement(c.Benchmark))
 	r, err := c.Benchmark.run(interrupt, abort)
 	if err != nil {
+		c.outputs.Fail(c.name, err)
 		c.complain(err)
 		return exitFailed
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/stop"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -181,6 +182,7 @@ func (m *mainProgram) command(args []string) int {
 		err = errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
 	}
 	if err != nil {
+		p.Outputs.Fail(m.name, err)
 		return m.complain(exitFailed, err)
 	}
 	return m.run(&s, p)
@@ -189,7 +191,12 @@ func (m *mainProgram) command(args []string) int {
 // parse reads the command line. An error about a flag of the program says what to give instead, and does
 // not quote a secret.
 func (m *mainProgram) parse(fs *pflag.FlagSet, args []string) error {
-	err := fs.Parse(args)
+	err := fs.ParseAll(args, func(f *pflag.Flag, text string) error {
+		if value.IsFlag(text) && apart(args, f, text) {
+			return value.Lacking("--"+f.Name, "another flag")
+		}
+		return fs.Set(f.Name, text)
+	})
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
@@ -199,6 +206,16 @@ func (m *mainProgram) parse(fs *pflag.FlagSet, args []string) error {
 		return bad("--"+name, name, invalid.GetValue(), wanted(own, invalid.Unwrap()))
 	}
 	return err
+}
+
+// apart reports whether the text is a word of its own behind the flag, and not --flag=text.
+func apart(args []string, f *pflag.Flag, text string) bool {
+	for i := range max(0, len(args)-1) {
+		if args[i+1] == text && (args[i] == "--"+f.Name || f.Shorthand != "" && args[i] == "-"+f.Shorthand) {
+			return true
+		}
+	}
+	return false
 }
 
 // misused complains about the command line.

@@ -49,8 +49,15 @@ func TestExitCodeOfOpen(t *testing.T) {
 		{nil, exitFailed, "prog: the program has no driver: the function that it gave to bench.Main returned nil without an error\n"},
 	} {
 		m, said := mainOf(t, func([]string) (*takt.Driver, error) { return nil, c.err })
-		if code := m.command([]string{"-n", "1"}); code != c.code || said() != c.want {
+		path := filepath.Join(t.TempDir(), "old.xml")
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code := m.command([]string{"-n", "1", "-o", "junit=" + path}); code != c.code || said() != c.want {
 			t.Errorf("%v: exit code %d, want %d; %s", c.err, code, c.code, said())
+		}
+		if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "<error") != (c.code == exitFailed) { // a fault of usage leaves files as they are
+			t.Errorf("%v: %s (%v)", c.err, b, err)
 		}
 	}
 	if Usage(nil) != nil {

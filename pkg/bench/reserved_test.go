@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -51,6 +52,25 @@ func TestWanted(t *testing.T) {
 		fs := m.define(&mainSettings{engine: engine.Defaults()})
 		if err := m.parse(fs, []string{word}); err == nil || err.Error() != want {
 			t.Errorf("on the command line: %v, want %s", err, want)
+		}
+	}
+}
+
+// A flag is not the value of the flag before it; --name=--value is.
+func TestFlagIsNoValue(t *testing.T) {
+	own := flag.NewFlagSet("x", flag.ContinueOnError)
+	own.String("name", "", "")
+	own.Int("size", 0, "")
+	m := mainProgram{flags: own, stdout: os.Stdout}
+	for _, c := range []struct{ words, want string }{
+		{"--name --size 5", "flag --name needs a value before another flag; if the value begins with --, write --name=VALUE"},
+		{"--label --strict", "flag --label needs a value before another flag; if the value begins with --, write --label=VALUE"},
+		{"--name=--size --size -5", ""},
+		{"--name -", ""},
+	} {
+		err := m.parse(m.define(&mainSettings{engine: engine.Defaults()}), strings.Fields(c.words))
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.words, err, c.want)
 		}
 	}
 }

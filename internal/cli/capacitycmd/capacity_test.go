@@ -111,7 +111,7 @@ func TestCapacityNone(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "curve.svg")
 	args := short("p95<1us", targettest.Serve(t, target.Options{}).URL(), "--no-store", "-o", "svg="+svg)
 	_, c, errs := a.answer(core.ExitAssertion, args...)
-	if c.Ended != capacity.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: no rate met the SLO") {
+	if c.Ended != capacity.EndNone || len(c.Steps) != 6 || !strings.Contains(errs, "takt: no rate met the SLO") {
 		t.Errorf("%+v: %s", c, errs)
 	}
 	if b, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(b, []byte("<svg ")) {
@@ -199,7 +199,7 @@ func TestCapacityBudget(t *testing.T) {
 	if err != nil || code != core.ExitInconclusive || c.Ended != capacity.EndBudget || len(c.Steps) > 3 || c.Interval.High != nil || r.Variables["budget_s"] != 0.7 {
 		t.Errorf("exit code %d, %+v, %v (%v)", code, c, r.Variables, err)
 	}
-	for _, want := range []string{"the budget of 700ms is enough for about 3 steps of 200ms", "of 700ms used\n", "the budget was used up before the limit was found"} {
+	for _, want := range []string{"the budget of 700ms is enough for about 3 steps; disturbed", "of 700ms used\n", "the budget was used up before the limit was found"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("%s\nlacks %q", errs, want)
 		}

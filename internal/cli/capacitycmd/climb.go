@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -118,8 +119,8 @@ func (k *climb) run(ctx context.Context, c *capacityCommand, id string, command 
 		if search.Steps == capacity.DefaultSearch().Steps {
 			search.Steps = math.MaxInt // the budget ends the search
 		}
-		fmt.Fprintf(c.env.Stderr, "capacity: the budget of %v is enough for about %d steps of %v; disturbed ones are replaced within it\n", k.budget, k.left(0, 0), k.cost())
 	}
+	k.announce(c.env.Stderr, search)
 	for {
 		search.Left = k.left(len(steps), time.Since(began))
 		rate, ended := search.Next(steps)
@@ -142,6 +143,24 @@ func (k *climb) run(ctx context.Context, c *capacityCommand, id string, command 
 	}
 }
 
+// announce says what the search will do, and how long that takes.
+func (k *climb) announce(w io.Writer, search capacity.Search) {
+	o := search.Outlook()
+	var rates []string
+	for _, rate := range o.Rates {
+		rates = append(rates, page.Amount(stored.PerSecond, rate))
+	}
+	length := func(steps int) time.Duration { return (time.Duration(steps) * k.cost()).Round(time.Second) }
+	fmt.Fprintf(w, "capacity: the rates are %s … until the SLO breaks, then about %s around the limit; a step takes %v, so a limit near %s takes about %s, %v\n",
+		strings.Join(rates, ", "), page.Plural(o.Around, "step"), k.cost(), page.Amount(stored.PerSecond, o.Limit), page.Plural(o.Steps, "step"), length(o.Steps))
+	switch {
+	case k.budget > 0:
+		fmt.Fprintf(w, "capacity: the budget of %v is enough for about %d steps; disturbed ones are replaced within it\n", k.budget, k.left(0, 0))
+	case o.Most > 0:
+		fmt.Fprintf(w, "capacity: the search ends after at most %s, %v\n", page.Plural(o.Most, "step"), length(o.Most))
+	}
+}
+
 // usedWords says how much of the budget is used; "": there is no budget.
 func (k *climb) usedWords(used time.Duration) string {
 	if k.budget == 0 {
@@ -153,6 +172,10 @@ func (k *climb) usedWords(used time.Duration) string {
 func stepLine(n int, s capacity.Step) string {
 	word := "breaks"
 	switch {
+	case s.Proven && s.Met:
+		word = "holds, although takt was late"
+	case s.Proven:
+		word = "breaks; takt was late, which is not the cause"
 	case s.Verdict == takt.Invalid:
 		word = "invalid, the generator was the bottleneck"
 	case s.Met:

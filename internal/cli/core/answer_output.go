@@ -15,10 +15,12 @@ import (
 // output, or FORMAT=PATH.
 type AnswerOutput struct{ Name, Path string }
 
-// ParseAnswerOutput reads FORMAT or FORMAT=PATH.
-func ParseAnswerOutput(s string) AnswerOutput {
+// ParseAnswerOutput reads FORMAT or FORMAT=PATH, and promises the file.
+func ParseAnswerOutput(env Env, s string) AnswerOutput {
 	name, path, _ := strings.Cut(s, "=")
-	return AnswerOutput{name, cmp.Or(path, format.Stdout)}
+	o := AnswerOutput{name, cmp.Or(path, format.Stdout)}
+	env.Promises.Add(o.Name, o.Path)
+	return o
 }
 
 // Write writes the output. color: write may use colours.
@@ -37,5 +39,6 @@ func (o AnswerOutput) Write(env Env, write func(w io.Writer, color bool) error) 
 			return fmt.Errorf("cannot write the answer to %s: %w", o.Path, err)
 		}
 	}
+	env.Promises.Kept(o.Path)
 	return nil
 }

@@ -265,9 +265,25 @@ func (p *FlagParser) bundle(arg string) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// setNext sets f to the next word. A URL that f refuses is the argument behind a flag without its
-// value.
+// valueFollows reports whether the next word can be the value of a flag: another flag cannot.
+func (p *FlagParser) valueFollows() bool {
+	return len(p.Rest) > 0 && !value.IsFlag(p.Rest[0])
+}
+
+// setNext sets f to the next word. Another flag there means that f has no value, and so does a URL that
+// f refuses, which is the argument behind it.
 func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
+	if !p.valueFollows() {
+		next, _, _ := strings.Cut(p.Rest[0], "=")
+		if known := next == "--" || p.flags.Lookup(next[2:]) != nil; !known {
+			p.next() // it would be a second fault
+			if IsSecret(f) {
+				next = "a word with --"
+			}
+		}
+		p.Faults = append(p.Faults, value.Lacking(shown, value.HidePassword(next)))
+		return
+	}
 	if word := p.Rest[0]; !IsRepeatable(f) && !IsSecret(f) && strings.Contains(word, "://") && f.Value.Set(word) != nil {
 		p.fault("flag %s needs a value before %.60q", shown, value.HidePassword(word))
 		return
@@ -303,7 +319,7 @@ func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
 	if advice, ok := p.foreign[foreignMark+name]; ok {
 		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
-		if !given && strings.HasPrefix(advice, valueMark) && len(p.Rest) > 0 && !IsURL(p.Rest[0]) {
+		if !given && strings.HasPrefix(advice, valueMark) && p.valueFollows() && !IsURL(p.Rest[0]) {
 			p.next()
 		}
 		return
@@ -317,7 +333,7 @@ func (p *FlagParser) unknown(dashes, arg string) {
 		return
 	}
 	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
-	if !given && f.NoOptDefVal == "" && len(p.Rest) > 0 {
+	if !given && f.NoOptDefVal == "" && p.valueFollows() {
 		p.next()
 	}
 }

@@ -50,6 +50,7 @@ type Env struct {
 	Confine  confiner               // confines this process to the files below a folder; nil: takt runs no sessions
 	Args     []string               // arguments of Main
 	Settings *Settings
+	Promises *Promises // files that the command will write; Main sets it
 }
 
 // confiner is files.Confine.
@@ -90,8 +91,22 @@ const (
 	ExitSignal       = 128 // plus the signal's number
 )
 
-// Exit prints the error and maps it to the exit code.
+// Exit prints the error, maps it to the exit code, and writes the error to the files that the command
+// promised and did not write.
 func (e Env) Exit(err error) int {
+	code := e.exit(err)
+	if code == ExitOK || code == ExitUsage {
+		return code
+	}
+	why := fmt.Sprintf("ended with exit code %d", code)
+	if given := (*ExitError)(nil); !errors.As(err, &given) || given.Err != nil {
+		why = OneLine(err)
+	}
+	e.Promises.fail(commandOf(e.Args), why)
+	return code
+}
+
+func (e Env) exit(err error) int {
 	var code *ExitError
 	var usage *UsageError
 	var signal *SignalError

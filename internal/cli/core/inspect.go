@@ -24,7 +24,7 @@ type Inspected struct {
 // Inspect reads and checks a command line without running it. The error contains every fault.
 func (e Env) Inspect(args []string) (Inspected, error) {
 	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
-	e.Args, e.Settings = args, &Settings{}
+	e.Args, e.Settings, e.Promises = args, &Settings{}, nil
 	root := e.Root(e)
 	parsed, err := ParseFlags(e, root, args)
 	cmd, depth := FindCommand(root, args)

@@ -51,6 +51,7 @@ func (o *ReportOutputs) Validate(env Env, parse func(string) (format.Format, str
 		faults = AppendError(faults, value.Bad("output", s, err))
 		if err == nil {
 			o.Opened, paths = append(o.Opened, Destination{f, path}), append(paths, path)
+			env.Promises.Add(f.Name, path)
 		}
 	}
 	faults = append(faults, format.CheckPaths(paths)...)
@@ -82,6 +83,7 @@ type output struct {
 	rows   format.RowWriter // writer, if it accepts rows; then only the run's goroutine for rows uses it
 	buffer *bufio.Writer
 	file   *outfile.File // nil: stdout
+	kept   func()        // the file has its content
 	err    error         // the first error; nothing is written after it
 }
 
@@ -113,6 +115,10 @@ func open(env Env, d Destination, number, of int, head takt.Report) (*output, er
 			return nil, err
 		}
 		o.file, w = f, f
+		if o.kept = func() { env.Promises.Kept(o.name) }; o.name != d.Path {
+			env.Promises.Kept(d.Path) // none of the runs writes it
+			env.Promises.Add(d.Format.Name, o.name)
+		}
 	}
 	o.buffer = bufio.NewWriter(w)
 	o.writer, o.err = d.Format.Open(o.buffer, head)
@@ -167,6 +173,7 @@ func (o *output) live(emit func() error) {
 	o.write(emit)
 	if o.err == nil && o.file != nil {
 		o.err = o.file.Show()
+		o.kept() // what it shows is of this run
 	}
 }
 
@@ -198,7 +205,9 @@ func (all Outputs) Close(r *takt.Report) error {
 func (o *output) close(r *takt.Report) error {
 	o.write(func() error { return o.writer.Close(r) })
 	if o.file != nil && o.err == nil {
-		o.err = o.file.Close()
+		if o.err = o.file.Close(); o.err == nil {
+			o.kept()
+		}
 	}
 	return o.err
 }

@@ -75,7 +75,7 @@ func (h *command) readOutputs() (faults []error) {
 	var paths []string
 	text := true
 	for _, s := range h.given {
-		out := core.ParseAnswerOutput(s)
+		out := core.ParseAnswerOutput(h.env, s)
 		faults = core.AppendError(faults, value.Bad("output", s, format.CheckHistory(out.Name)))
 		h.outputs, paths = append(h.outputs, out), append(paths, out.Path)
 		text = text && out.Path != format.Stdout

@@ -79,7 +79,7 @@ func (l *collate) validate(args []string) (faults []error) {
 	if l.csv {
 		l.output = "csv"
 	}
-	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(core.ParseAnswerOutput(l.output).Name)))
+	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(core.ParseAnswerOutput(l.env, l.output).Name)))
 	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.Filters, l.choice.Count
 	return core.AppendError(faults, value.Bad("sort", l.sort, err))
@@ -101,7 +101,7 @@ func (l *collate) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		out := core.ParseAnswerOutput(l.output)
+		out := core.ParseAnswerOutput(l.env, l.output)
 		if err := out.Write(l.env, func(w io.Writer, color bool) error { return format.Collation(w, c, out.Name, color) }); err != nil {
 			return fmt.Errorf("cannot write the table: %w", err)
 		}

@@ -56,16 +56,59 @@ func (b *block) usedWords() string {
 	return "; " + core.OfBudget(b.used(), b.budget)
 }
 
-// stopped is the error of a series that a signal ended, with the number of its pairs.
-func (b *block) stopped(signal *core.SignalError) error {
-	kept := "; their runs are kept"
-	if setsFlag(b.command, "no-store") {
-		kept = ""
-	}
+// stopped is the error of a series that a signal ended, with the number of its pairs and the command
+// that continues it.
+func (b *block) stopped(signal *core.SignalError, of int) error {
 	if len(b.base) == 0 {
 		return fmt.Errorf("%w before the first pair was made", signal)
 	}
-	return fmt.Errorf("%w after %s%s", signal, pairsOf(len(b.base)), kept)
+	again := ""
+	if !setsFlag(b.command, "no-store") {
+		again = "; their runs are kept: make more with the same command, and judge all of them with " + b.again()
+	}
+	return fmt.Errorf("%w after %s of %d%s", signal, pairsOf(len(b.base)), of, again)
+}
+
+// again is the command that judges the runs of the series and later ones of the same sides, in the same
+// way.
+func (b *block) again() string {
+	base, head := b.base[0], b.head[0]
+	since := base.StartedAt
+	if head.StartedAt.Before(since) {
+		since = head.StartedAt
+	}
+	from := fmt.Sprintf("'date>=%s'", since.UTC().Truncate(time.Second).Format(time.RFC3339))
+	words := []string{"takt", "verify"}
+	for _, side := range []struct {
+		flag string
+		run  stored.Run
+	}{{"--base", base}, {"--head", head}} {
+		words = append(words, side.flag, sideFilter(side.run), side.flag, from)
+	}
+	for _, name := range placeVariables() {
+		if base.Settings.Variables[name] != head.Settings.Variables[name] {
+			words = append(words, "--vary", name)
+		}
+	}
+	if settings := b.verifyCommand.env.Settings; settings != nil {
+		for _, g := range settings.Given {
+			if slices.Contains([]string{"metric", "tolerance", "error-tolerance", "confidence", "vary"}, g.Name) && g.Origin.Kind == core.FromFlag {
+				words = append(words, "--"+g.Name, g.Value)
+			}
+		}
+	}
+	if where := b.verifyCommand.store.Where; where != "" {
+		words = append(words, "--store", value.HidePassword(where))
+	}
+	return strings.Join(words, " ")
+}
+
+// sideFilter is the label that the runs of one side have, and those of the other have not.
+func sideFilter(r stored.Run) string {
+	if revision := r.Labels[stored.LabelRevision]; revision != "" && r.Labels["side"] == "" {
+		return stored.LabelRevision + "=" + revision
+	}
+	return "side=" + r.Labels["side"]
 }
 
 func pairsOf(n int) string {

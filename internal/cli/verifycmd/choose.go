@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/value"
 )
 
 // choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
@@ -27,7 +28,7 @@ func (v *verifyCommand) choose(command []string) {
 		return
 	}
 	v.duet.on = true
-	v.chosen = "a duet: both targets are up, so both get the load in turn within one run; --pairs auto compares whole runs instead"
+	v.chosen = "a duet: both sides are targets, so both get the load in turn within one run; --pairs auto compares whole runs instead"
 }
 
 // twoTargets reports whether the sides are two targets to load. What is a target of a program, only the
@@ -69,6 +70,9 @@ func (v *verifyCommand) noDuet(command []string) string {
 
 // announce prints which way takt chose, and how to choose the other.
 func (v *verifyCommand) announce() {
+	if (v.duet.on || v.series.pairs != "") && len(v.base) == 1 && slices.Equal(v.base, v.head) {
+		fmt.Fprintf(v.env.Stderr, "verify: base and head are both %s, so a difference is chance\n", value.HidePassword(v.base[0]))
+	}
 	if v.chosen != "" {
 		fmt.Fprintln(v.env.Stderr, "verify: "+v.chosen)
 	}

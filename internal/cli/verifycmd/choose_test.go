@@ -18,7 +18,7 @@ func TestVerifyChooses(t *testing.T) {
 		want                       string // duet, auto, the number of pairs, or nothing
 		why                        string
 	}{
-		{a, b, "", "http --rate 500/s -z 5s", "duet", "a duet: both targets are up"},
+		{a, b, "", "http --rate 500/s -z 5s", "duet", "a duet: both sides are targets"},
 		{a, b, "", "http -rate=500/s -z 5s", "duet", "--pairs auto compares whole runs instead"},
 		{a, b, "", "http --stages 5s@1/s", "duet", ""},
 		{a, b, "--metric p50", "http --rate 500/s", "duet", ""},

@@ -92,12 +92,12 @@ func (m *compare) run(ctx context.Context, args []string) error {
 		return err
 	}
 	all := format.Contrasted{Contrast: contrast, BaseReports: base, HeadReports: head}
-	out := core.ParseAnswerOutput(m.output)
+	out := core.ParseAnswerOutput(m.env, m.output)
 	return out.Write(m.env, func(w io.Writer, color bool) error { return format.Contrast(w, all, out.Name, color) })
 }
 
 func (m *compare) checkOutput() error {
-	name := core.ParseAnswerOutput(m.output).Name
+	name := core.ParseAnswerOutput(m.env, m.output).Name
 	if name == "junit" {
 		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}

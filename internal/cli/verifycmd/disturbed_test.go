@@ -168,7 +168,7 @@ func TestBudgetOfPairsEnds(t *testing.T) {
 	if err != nil || used > 100*time.Second || len(j.Head.Runs) != 9 || j.Verdict != verify.Inconclusive && j.Verdict != verify.OK {
 		t.Errorf("%d pairs, %s, %v, %v", len(j.Head.Runs), j.Verdict, used, err)
 	}
-	if want := "the budget of 1m40s was used up after 9 pairs of 24"; !strings.Contains(strings.Join(j.Advice, "\n"), want) {
+	if want := "ended after 9 pairs of 24: the budget of 1m40s was used up"; !strings.Contains(strings.Join(j.Advice, "\n"), want) {
 		t.Errorf("%q, want in it %s", j.Advice, want)
 	}
 	j, _, _, err = playedWithin(t, 45*time.Second, "8", busy(1, 0, 0))

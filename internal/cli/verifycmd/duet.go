@@ -66,14 +66,20 @@ func (d *duet) parts(v *verifyCommand, schedule time.Duration) verify.DuetParts 
 	return parts
 }
 
-// run plays the duet. After a signal, there is no judgement.
+// run plays the duet. After a signal it judges the load so far, if that is enough.
 func (d *duet) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	p := &play{duet: d, ctx: ctx, verifyCommand: v, command: command}
 	p.run = p.round
 	j, err := p.judge()
 	if signal := core.SignalOf(ctx); err != nil && signal != nil {
-		err = core.ExitBy(signal, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second)))
+		if p.plan != nil {
+			if step := p.plan.Next(true); step.Judgement != nil {
+				j = *step.Judgement
+				j.Advice = append([]string{fmt.Sprintf("ended after %v of load: %v", p.plan.Load().Round(time.Second), signal)}, j.Advice...)
+			}
+		}
+		err = core.ExitBy(signal, fmt.Errorf("%w after %v of load; a duet keeps no runs, so the same command begins again", signal, p.spent.Round(time.Second)))
 	}
 	return j, err
 }

@@ -29,12 +29,38 @@ func TestDuetFallsBackToPairs(t *testing.T) {
 	if code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{"verify: a duet: both targets are up", "verify: no duet: a block of 50ms has 0.", "runs of base and head in turn instead (--pairs auto)\n", "then at most 24 pairs"} {
+	for _, want := range []string{"verify: a duet: both sides are targets", "verify: no duet: a block of 50ms has 0.", "runs of base and head in turn instead (--pairs auto)\n", "then at most 24 pairs"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%s\nlacks %q", said.String(), want)
 		}
 	}
 	if code, _, errs := clitest.Call(t.Context(), cli.Main, append([]string{"verify", "--duet"}, load...)...); code != core.ExitUsage || strings.Contains(errs, "no duet:") {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// What is given twice is named.
+func TestGivenTwice(t *testing.T) {
+	const a, b = "http://127.0.0.1:1/", "http://127.0.0.1:2/"
+	for line, want := range map[string]string{
+		"verify --base A --head B -- http --rate 5/s -z 1s A":           "the target is given twice: http://127.0.0.1:1/ after --, and with --base and --head; leave it out after --",
+		"verify --pairs 8 --base A --head B -- http --rate 5/s -z 1s A": "the target is given twice: ",
+		"verify --base A --base A --head B -- http --rate 5/s -z 1s":    "--base is given 2 times, and the command after -- loads one target; give each side once",
+		"verify --base A --head B --head A -- http --rate 5/s -z 1s":    "--head is given 2 times, ",
+		"verify --base A --head B -- http --rate 5/s -z 1s --proxy A C": "after --: ", // another fault: C is no URL, and A is a value
+		"http -n 1 A A": "the url http://127.0.0.1:1/ is given twice; give it once",
+	} {
+		words := strings.Fields(strings.NewReplacer("A", a, "B", b).Replace(line))
+		code, _, errs := clitest.Call(t.Context(), cli.Main, words...)
+		if code != core.ExitUsage || !strings.HasPrefix(errs, "takt: "+want) {
+			t.Errorf("%s: exit code %d: %s\nwant %s", line, code, errs, want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&core.SignalError{Number: 2})
+	url := targettest.Serve(t, target.Options{}).URL()
+	_, _, errs := clitest.Call(ctx, cli.Main, "verify", "--base", url, "--head", url, "--", "http", "--rate", "20/s", "-z", "200ms", "--no-store")
+	if want := "verify: base and head are both " + url + ", so a difference is chance\n"; !strings.Contains(errs, want) {
+		t.Errorf("%s\nlacks %s", errs, want)
 	}
 }

@@ -1,6 +1,7 @@
 package verifycmd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/taktload/takt/internal/cli/programs"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/service"
+	"github.com/taktload/takt/internal/value"
 )
 
 // checkLoad lets takt read the command after -- before anything is built or sent: a fault of it would
@@ -27,9 +29,22 @@ func (v *verifyCommand) checkLoad(command []string) error {
 	env.MustEnd = true
 	rows, err := env.LoadSettings(words)
 	if err != nil {
-		return err
+		return v.urlTwice(env, command, err)
 	}
 	return core.WholeLoad(rows)
+}
+
+// urlTwice is err, or if the load is fine without its last word, a URL, the fault of that URL: the sides
+// have theirs already.
+func (v *verifyCommand) urlTwice(env core.Env, command []string, err error) error {
+	n := len(command) - 1
+	if v.git.on() || n < 1 || !core.IsURL(command[n]) {
+		return err
+	}
+	if _, also := env.LoadSettings(v.line(slices.Clone(command[:n]), v.base[0])); also != nil {
+		return err
+	}
+	return fmt.Errorf("the target is given twice: %s after --, and with --base and --head; leave it out after --", value.HidePassword(command[n]))
 }
 
 // line is the command line of a side: the command with the URL of the side, or the program of the side

@@ -71,6 +71,7 @@ func (o *judgementOutputs) open(env core.Env) error {
 			return fmt.Errorf("cannot write the judgement: %w; check -o %s=%s", err, out.name, out.path)
 		}
 		o.all[i].file = f
+		env.Promises.Add(out.name, out.path)
 	}
 	path := env.Getenv(summaryVariable)
 	if path == "" {
@@ -116,6 +117,9 @@ func (o judgementOutput) write(env core.Env, j verify.Judgement) error {
 	}
 	if err == nil {
 		err = o.file.Close()
+	}
+	if err == nil {
+		env.Promises.Kept(o.path)
 	}
 	return err
 }

@@ -32,6 +32,8 @@ type series struct {
 	count     int
 	disturbed int // spare as a number
 	last      *block
+	plan      verify.Pairs // after the warm-up pair
+	few       error        // why count pairs can prove nothing; nil: they can
 }
 
 func (s *series) addFlags(fs *pflag.FlagSet) {
@@ -77,18 +79,24 @@ func setsFlag(command []string, name string) bool {
 	})
 }
 
-// run makes the pairs. After a signal, its error says how many pairs there are.
+// run makes the pairs.
 func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
-	b := s.block(ctx, v, command)
-	s.last = b
+	s.last = s.block(ctx, v, command)
+	return s.play(s.last)
+}
+
+// play is judge, which after a signal judges the pairs that there are. Its error then says how many they
+// are, and how to continue.
+func (s *series) play(b *block) (verify.Judgement, error) {
 	j, err := s.judge(b)
-	if err == nil {
-		j.Attach(b.reports)
+	if signal := core.SignalOf(b.ctx); err != nil && signal != nil {
+		if len(b.base) > 0 {
+			j, _ = s.finish(b, signal.Error()) // pairs that cannot be judged are still counted in the error
+		}
+		err = core.ExitBy(signal, b.stopped(signal, s.count))
 	}
-	if signal := core.SignalOf(ctx); err != nil && signal != nil {
-		err = core.ExitBy(signal, b.stopped(signal))
-	}
+	j.Attach(b.reports)
 	return j, err
 }
 
@@ -115,22 +123,25 @@ func (s *series) judge(b *block) (verify.Judgement, error) {
 	if err != nil {
 		return verify.Judgement{}, err
 	}
-	plan, few := verify.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
-	if few != nil && s.pairs == pairsAuto {
-		return verify.Judgement{}, core.ExitWith(core.ExitUsage, few)
+	s.plan, s.few = verify.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
+	if s.few != nil && s.pairs == pairsAuto {
+		return verify.Judgement{}, core.ExitWith(core.ExitUsage, s.few)
 	}
 	b.warm = true
 	s.estimate(b)
 	for {
 		one, other, err := b.fitPair(len(b.base))
 		if errors.Is(err, errBudget) {
-			return s.finish(b, plan, few)
+			if len(b.base) == 0 {
+				return verify.Judgement{}, b.nothing()
+			}
+			return s.finish(b, fmt.Sprintf("the budget of %v was used up, so raise --budget, or make shorter runs", b.budget))
 		}
 		if err != nil {
 			return verify.Judgement{}, err
 		}
 		b.base, b.head = append(b.base, one), append(b.head, other)
-		step, err := s.step(b, plan, few)
+		step, err := s.step(b)
 		if err != nil {
 			return verify.Judgement{}, err
 		}
@@ -142,20 +153,17 @@ func (s *series) judge(b *block) (verify.Judgement, error) {
 	}
 }
 
-// finish judges the pairs made within the budget.
-func (s *series) finish(b *block, plan verify.Pairs, few error) (j verify.Judgement, err error) {
-	switch {
-	case len(b.base) == 0:
-		return j, b.nothing()
-	case few == nil:
-		j, err = plan.Finish(b.base, b.head)
-	default:
+// finish judges the pairs of a series that ended early. why is the reason.
+func (s *series) finish(b *block, why string) (j verify.Judgement, err error) {
+	if s.few == nil {
+		j, err = s.plan.Finish(b.base, b.head)
+	} else {
 		j, err = verify.Verify(b.base, b.head, true, b.verifyCommand.options)
 	}
 	if err != nil {
-		return j, err
+		return verify.Judgement{}, err
 	}
-	j.Advice = append([]string{fmt.Sprintf("the budget of %v was used up after %s of %d; raise --budget, or make shorter runs", b.budget, pairsOf(len(b.base)), s.count)}, j.Advice...)
+	j.Advice = append([]string{fmt.Sprintf("ended after %s of %d: %s", pairsOf(len(b.base)), s.count, why)}, j.Advice...)
 	j.Note(b.disturbed)
 	return j, nil
 }
@@ -205,10 +213,10 @@ func takes(n int) string {
 
 // step decides whether to make another pair. If --pairs N is too small to prove anything (few),
 // N pairs are made and judged nevertheless, and the judgement says so.
-func (s *series) step(b *block, plan verify.Pairs, few error) (verify.Step, error) {
+func (s *series) step(b *block) (verify.Step, error) {
 	switch {
-	case few == nil:
-		return plan.Next(b.base, b.head)
+	case s.few == nil:
+		return s.plan.Next(b.base, b.head)
 	case len(b.base) < s.count:
 		return verify.Step{}, nil
 	}

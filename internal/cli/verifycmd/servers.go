@@ -78,12 +78,20 @@ func (s *commitSide) make(ctx context.Context, r *checkout.Repository, out io.Wr
 	if err != nil {
 		return s.wrong(err)
 	}
-	if s.built.Took > 0 {
-		fmt.Fprintf(out, "verify: %s: %s was built in %.3g s, in %s\n", s.name, s.commit, s.built.Took.Seconds(), s.built.Folder)
-	} else {
-		fmt.Fprintf(out, "verify: %s: %s is built already\n", s.name, s.commit)
-	}
+	fmt.Fprintf(out, "verify: %s: %s %s\n", s.name, s.commit, s.made())
 	return nil
+}
+
+// made says what became of the commit, which is only checked out without --build.
+func (s *commitSide) made() string {
+	what := "built"
+	if s.build == "" {
+		what = "checked out"
+	}
+	if s.built.Took == 0 {
+		return "is " + what + " already"
+	}
+	return fmt.Sprintf("was %s in %.3g s, in %s", what, s.built.Took.Seconds(), s.built.Folder)
 }
 
 // fault is an error of the commit, whose exit code says which side it is.

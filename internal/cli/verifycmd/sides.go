@@ -14,8 +14,21 @@ import (
 // checkSides refuses sides that cannot be loaded: programs that are not there, and what is not a target
 // where a load command follows.
 func (v *verifyCommand) checkSides(command []string) (faults []error) {
-	if v.git.on() || len(v.base) != 1 || len(v.head) != 1 {
+	if v.git.on() {
 		return nil
+	}
+	if len(command) > 0 && core.LoadsTargets(command[0]) && slices.Contains(v.env.Args, "--") {
+		for _, side := range []struct {
+			flag  string
+			given []string
+		}{{"base", v.base}, {"head", v.head}} {
+			if len(side.given) > 1 {
+				faults = append(faults, value.Faultf("--%s is given %d times, and the command after -- loads one target; give each side once", side.flag, len(side.given)))
+			}
+		}
+	}
+	if len(faults) > 0 || len(v.base) != 1 || len(v.head) != 1 {
+		return faults
 	}
 	check := v.checkTarget
 	switch {

@@ -165,7 +165,7 @@ func (v *verifyCommand) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	j, err := v.judge(ctx, args)
-	if err != nil && j.BisectEnded == "" { // a bisection that ended early says what is known so far
+	if err != nil && j.Verdict == "" { // a series or a bisection that ended early says what is known so far
 		return verdictOf(err)
 	}
 	if err := errors.Join(v.outputs.write(v.env, j), err); err != nil {
@@ -205,10 +205,12 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 		return j, err
 	}
 	defer v.servers.close(v.env.Stderr)
-	if j, err = v.compared(ctx, args); err != nil {
+	if j, err = v.compared(ctx, args); j.Verdict == "" {
 		return j, err
 	}
-	v.servers.note(&j)
+	if v.servers.note(&j); err != nil {
+		return j, err
+	}
 	if v.git.bisect && j.Verdict == verify.Regressed {
 		err = v.hunt(ctx, &j)
 	} else if v.git.bisect {

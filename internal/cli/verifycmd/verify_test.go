@@ -1,31 +1,80 @@
 package verifycmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
+// A signal ends a series with a judgement of the pairs that there are, and the command that continues it.
 func TestStopped(t *testing.T) {
 	for _, test := range []struct {
-		pairs, signal int
-		command       []string
-		want          string
+		pairs   int // complete ones; the signal comes in the next
+		command []string
+		verdict verify.Word
+		want    string
 	}{
-		{0, 2, nil, "stopped by SIGINT before the first pair was made"},
-		{1, 2, nil, "stopped by SIGINT after 1 pair; their runs are kept"},
-		{7, 15, nil, "stopped by SIGTERM after 7 pairs; their runs are kept"},
-		{7, 2, []string{"http", "--no-store"}, "stopped by SIGINT after 7 pairs"},
+		{0, nil, "", "stopped by SIGTERM before the first pair was made"},
+		{1, nil, verify.Inconclusive, "stopped by SIGTERM after 1 pair of 20; their runs are kept: make more with the same command, and judge all of them with " +
+			"takt verify --base side=base --base 'date>=2026-11-28T19:00:00Z' --head side=head --head 'date>=2026-11-28T19:00:00Z' --vary host --metric p50 --store runs.db"},
+		{19, nil, verify.OK, "stopped by SIGTERM after 19 pairs of 20; their runs are kept: "},
+		{19, []string{"--no-store"}, verify.OK, "stopped by SIGTERM after 19 pairs of 20"},
 	} {
-		b := &block{command: test.command, base: make([]stored.Run, test.pairs)}
-		if got := b.stopped(&core.SignalError{Number: test.signal}).Error(); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		v := &verifyCommand{env: core.Env{Stderr: io.Discard, Settings: &core.Settings{}}, options: verify.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
+		v.env.Settings.Given = []core.Setting{{Name: "metric", Value: "p50", Origin: core.Origin{Kind: core.FromFlag}}, {Name: "pairs", Value: "20", Origin: core.Origin{Kind: core.FromFlag}}}
+		v.store.Where = "runs.db"
+		v.options.Lift = placeVariables()
+		s, command := &series{pairs: "20", most: 24}, append([]string{"http"}, test.command...)
+		if faults := s.validate(v, command); faults != nil {
+			t.Fatal(faults)
+		}
+		b, made := s.block(ctx, v, command), 0
+		b.run = func(side, url string) (stored.Run, error) {
+			run, err := busy(1, 0, 0)(side, url)
+			if made++; made > 2*(test.pairs+1) { // after the warm-up pair
+				cancel(&core.SignalError{Number: 15})
+				return run, ctx.Err()
+			}
+			run.ID, run.Labels, run.Settings = fmt.Sprint(made), map[string]string{"side": side}, stored.NewSettings(map[string]any{"host": url}, "")
+			run.StartedAt = time.Date(2026, 11, 28, 19, 0, made-3, 5e8, time.UTC)
+			return run, err
+		}
+		j, err := s.play(b)
+		var exit *core.ExitError
+		if !errors.As(err, &exit) || exit.Code != 143 || !strings.HasPrefix(err.Error(), test.want) || test.command != nil && err.Error() != test.want {
+			t.Errorf("%v\nwant %s", err, test.want)
+		}
+		if j.Verdict != test.verdict || test.verdict != "" && (len(j.Head.Runs) != test.pairs || !strings.HasPrefix(j.Advice[0], fmt.Sprintf("ended after %s of 20: stopped by SIGTERM", pairsOf(test.pairs)))) {
+			t.Errorf("%d pairs: %s of %d, %q", test.pairs, j.Verdict, len(j.Head.Runs), j.Advice)
+		}
+	}
+}
+
+// Only --build builds.
+func TestMade(t *testing.T) {
+	for _, c := range []struct {
+		build string
+		took  time.Duration
+		want  string
+	}{
+		{"make", 1500 * time.Millisecond, "was built in 1.5 s, in /c"},
+		{"make", 0, "is built already"},
+		{"", 50 * time.Millisecond, "was checked out in 0.05 s, in /c"},
+		{"", 0, "is checked out already"},
+	} {
+		s := commitSide{commits: &commits{build: c.build}, built: &checkout.Built{Folder: "/c", Took: c.took}}
+		if got := s.made(); got != c.want {
+			t.Errorf("%q after %v: %s, want %s", c.build, c.took, got, c.want)
 		}
 	}
 }

@@ -28,6 +28,8 @@ func (o *Options) parseURL(args []string) error {
 		return nil
 	case len(args) == 0:
 		return errNoURL
+	case len(args) == 2 && args[0] == args[1]:
+		return value.Faultf("the url %s is given twice; give it once", value.HidePassword(args[0]))
 	case len(args) > 1:
 		return value.Faultf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
 	}

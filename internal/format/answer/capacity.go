@@ -34,7 +34,11 @@ func CapacityWords(c capacity.Answer) []string {
 		words = append(words, "This is a single measurement: no rate beside the limit was run again. Repeat it before you rely on it.")
 	}
 	if m := c.Machines; m != nil {
-		words = append(words, fmt.Sprintf("For %s you need %s. Plan %d: %s %% headroom, and one more so that one may fail.", page.Rate(c.Need), machineWords(c), m.Planned, page.Short(100*c.Headroom)))
+		need := fmt.Sprintf("For %s you need %s.", page.Rate(c.Need), machineWords(c))
+		if m.Planned > 0 {
+			need += fmt.Sprintf(" Plan %d: %s %% headroom, and one more so that one may fail.", m.Planned, page.Short(100*c.Headroom))
+		}
+		words = append(words, need)
 	}
 	if c.Knee != nil {
 		words = append(words, kneeWords(c))
@@ -59,10 +63,14 @@ func limitWords(c capacity.Answer) string {
 		return fmt.Sprintf("%s is met up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable))
 	case c.Ended == capacity.EndInvalid:
 		return fmt.Sprintf("%s is met at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable), page.Rate(*c.Interval.High))
+	case c.LimitedBy == "" && c.Interval.High == nil && c.Offered() > c.Sustainable:
+		return fmt.Sprintf("%s is met up to %s; no step above it counts, so the limit is not known.", c.SLO, page.Rate(c.Sustainable))
 	case c.LimitedBy == "" && c.Interval.High == nil:
 		return fmt.Sprintf("%s is met up to %s, the highest rate that was offered; the limit is not known.", c.SLO, page.Rate(c.Sustainable))
 	case c.Confidence == 0 && c.Interval.Wide():
 		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+	case c.Confidence == 0 && c.Late():
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. takt was late in the steps beside the limit, which show on which side they are, but not how far from it; free the CPU, or load from a larger machine.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
 	case c.Confidence == 0:
 		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
 	case c.LimitedBy == "":
@@ -229,8 +237,14 @@ func CapacityHead(c capacity.Answer) []string {
 // StepWord says whether a step met the SLO.
 func StepWord(c capacity.Answer, s capacity.Step) string {
 	switch {
-	case s.Verdict == takt.Invalid:
+	case s.Warming:
+		return "warm-up"
+	case s.Verdict == takt.Invalid && !s.Proven:
 		return "invalid"
+	case s.Proven && s.Met:
+		return "held, late"
+	case s.Proven:
+		return "broke, late"
 	case !c.Counts(s):
 		return "disturbed"
 	case s.Met:

@@ -102,6 +102,9 @@ func collationNotes(c query.Collation) (notes []string) {
 			if r.Apart != nil {
 				notes = append(notes, apartText(c.Field, &g, &r))
 			}
+			if r.Unranked != "" {
+				notes = append(notes, rowName(c.Field, &g, &r)+" is not ranked: "+r.Unranked)
+			}
 		}
 	}
 	if unsure {
@@ -125,16 +128,21 @@ func collationNotes(c query.Collation) (notes []string) {
 	return notes
 }
 
-// apartText says which row stands out, and by how much. It speaks of the runs, because the test compares
-// their figures, and the row may show that of all their operations together.
-func apartText(field string, g *query.Group, r *query.Row) string {
+// rowName is the row's value of the variable, with its id if other rows have this value, too.
+func rowName(field string, g *query.Group, r *query.Row) string {
 	name := settingText(field, r.Value)
 	for i := range g.Rows {
 		if other := &g.Rows[i]; idCell(other) != idCell(r) && settingText(field, other.Value) == name {
-			name = idCell(r) + ", " + name + ","
-			break
+			return idCell(r) + ", " + name + ","
 		}
 	}
+	return name
+}
+
+// apartText says which row stands out, and by how much. It speaks of the runs, because the test compares
+// their figures, and the row may show that of all their operations together.
+func apartText(field string, g *query.Group, r *query.Row) string {
+	name := rowName(field, g, r)
 	a, word, sign := r.Apart, "better", 1.0
 	if a.Worse {
 		word = "worse"

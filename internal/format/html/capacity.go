@@ -69,7 +69,11 @@ func capacityCards(c capacity.Answer) (list []card) {
 		list = append(list, card{"knee", "near " + page.Rate(page.Round3(*c.Knee)), ""})
 	}
 	if c.Machines != nil {
-		list = append(list, card{"machines", fmt.Sprint(c.Machines.Planned), "planned for " + page.Rate(c.Need)})
+		n, note := fmt.Sprint(c.Machines.Planned), "planned for "+page.Rate(c.Need)
+		if c.Machines.Planned == 0 {
+			n, note = fmt.Sprint("≤ ", c.Machines.Count), "for "+page.Rate(c.Need)+", as far as is known"
+		}
+		list = append(list, card{"machines", n, note})
 	}
 	return append(list, card{"steps", fmt.Sprint(len(c.Steps)), ""})
 }

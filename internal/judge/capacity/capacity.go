@@ -52,7 +52,7 @@ type Machines struct {
 	Count   int `json:"count"`   // at Sustainable
 	Low     int `json:"low"`     // at the upper end of the interval; 0: that end is not known
 	High    int `json:"high"`    // at the lower end of the interval; 0: that end is not known
-	Planned int `json:"planned"` // each with the headroom below the lower end, and one spare machine (N+1)
+	Planned int `json:"planned"` // each with the headroom below the lower end, and one spare machine (N+1); 0: every step above Sustainable is invalid
 }
 
 // DefaultHeadroom is the share of its limit that a planned machine leaves free. Near the limit a
@@ -78,8 +78,8 @@ type Ending string
 const (
 	EndFound   Ending = "found"   // the limit lies between a rate that met the SLO and a rate that broke it
 	EndMax     Ending = "max"     // the SLO was met up to the highest rate asked for
-	EndNone    Ending = "none"    // the SLO broke at the lowest rate
-	EndInvalid Ending = "invalid" // the generator was the bottleneck before the SLO broke
+	EndNone    Ending = "none"    // the SLO broke at the lowest rate, in each of its repeats
+	EndInvalid Ending = "invalid" // the generator was the bottleneck where the limit lies
 	EndSteps   Ending = "steps"   // the number of steps was used up
 	EndBudget  Ending = "budget"  // the time of --budget was used up
 	EndFutile  Ending = "futile"  // the rest of the budget would most probably not help
@@ -94,10 +94,12 @@ type Step struct {
 	Verdict   takt.Verdict `json:"verdict"`
 	Stolen    float64      `json:"stolen_percent,omitempty"` // CPU time that the hypervisor took
 	ReportID  string       `json:"report_id"`
-	Met       bool         `json:"met"`     // the SLO was met
-	Margin    float64      `json:"margin"`  // 1 − bound ÷ value of the condition of the SLO nearest to breaking, from −3 up to 0.75; above 0 it is broken
-	Nearest   string       `json:"nearest"` // the condition nearest to breaking: p95<300ms
-	Reason    string       `json:"reason"`  // the value of Nearest: p95 was 281ms; or why the step failed
+	Proven    bool         `json:"proven,omitempty"`  // Verdict is invalid, but the generator's lateness cannot be why the SLO was met, or was broken
+	Warming   bool         `json:"warming,omitempty"` // the target warmed up: later it met the SLO at this rate or a higher one
+	Met       bool         `json:"met"`               // the SLO was met
+	Margin    float64      `json:"margin"`            // 1 − bound ÷ value of the condition of the SLO nearest to breaking, from −3 up to 0.75; above 0 it is broken
+	Nearest   string       `json:"nearest"`           // the condition nearest to breaking: p95<300ms
+	Reason    string       `json:"reason"`            // the value of Nearest: p95 was 281ms; or why the step failed
 	Errors    float64      `json:"errors_percent"`
 	Response  StepLatency  `json:"response"`
 	Service   StepLatency  `json:"service"`
@@ -139,21 +141,18 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 	}
 	s.Completed, _ = stored.Completed(r)
 	s.Errors, _ = stored.Share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
-	for _, w := range r.Warnings {
-		if w.Code == "aborted" {
-			s.Margin, s.Reason = worst, w.Message
-			return s, nil
-		}
-	}
-	switch {
+	var err error
+	switch aborted := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "aborted" }); {
+	case aborted >= 0:
+		s.Margin, s.Reason = worst, r.Warnings[aborted].Message
 	case r.Counts.Scheduled == 0:
-		return s, fmt.Errorf("no operation was due at %v/s; make the steps longer", offered)
+		err = fmt.Errorf("no operation was due at %v/s; make the steps longer", offered)
 	case r.Counts.OK == 0:
 		s.Margin, s.Reason = worst, "not one operation succeeded"
-		return s, nil
+	default:
+		s.Met, err = slo.judge(r, &s)
 	}
-	var err error
-	s.Met, err = slo.judge(r, &s)
+	s.Proven = slo.proves(r, s.Met)
 	return s, err
 }
 
@@ -165,14 +164,10 @@ func stepLatency(l takt.Latency) StepLatency {
 // why there are no more steps; EndFound and EndNone are replaced by what the steps show. need is the
 // rate to plan machines for, per second; 0: none.
 func Conclude(steps []Step, slo SLO, ended Ending, need float64) Answer {
-	c := Answer{SLO: slo.String(), Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
+	steps = warming(steps)
+	c := Answer{SLO: slo.String(), Statistic: slo.statistic(), Need: need, Steps: steps}
 	l := limitOf(steps)
-	if ended == EndFound || ended == EndNone {
-		c.Ended = l.ending(steps)
-	}
-	if l.low == nil && l.high == nil && ended == EndBudget {
-		c.Ended = EndInvalid
-	}
+	c.Ended = l.ending(steps, ended)
 	switch {
 	case l.low == nil && l.high == nil:
 	case l.low == nil:
@@ -224,7 +219,9 @@ func (c *Answer) Plan(need, headroom float64) {
 	}
 	c.Machines = &Machines{
 		Count: count(&c.Sustainable, 1), Low: count(c.Interval.High, 1), High: count(c.Interval.Low, 1),
-		Planned: count(safe, 1-headroom) + 1,
+	}
+	if c.Ended != EndInvalid || c.Interval.High != nil { // else the limit may be anywhere above
+		c.Machines.Planned = count(safe, 1-headroom) + 1
 	}
 }
 
@@ -234,6 +231,22 @@ func (c Answer) ByRate() []Step {
 	steps := slices.Clone(c.Steps)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.Offered, b.Offered) })
 	return steps
+}
+
+// Offered is the highest rate that was offered.
+func (c Answer) Offered() (most float64) {
+	for _, s := range c.Steps {
+		most = max(most, s.Offered)
+	}
+	return most
+}
+
+// Late reports whether the generator was late in steps beside the limit that count.
+func (c Answer) Late() bool {
+	return slices.ContainsFunc(c.Steps, func(s Step) bool {
+		i := c.Interval
+		return s.Proven && c.Counts(s) && (i.Low != nil && s.Offered == *i.Low || i.High != nil && s.Offered == *i.High)
+	})
 }
 
 // Shown returns the response time and service time of a step that a curve shows, µs.

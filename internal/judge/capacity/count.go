@@ -17,17 +17,28 @@ func (s Step) Disturbed() bool { return s.Verdict != takt.Invalid && s.Stolen > 
 // sound reports whether neither the generator nor the hypervisor shaped the figures.
 func (s Step) sound() bool { return s.Verdict != takt.Invalid && !s.Disturbed() }
 
-// Counts reports whether conclusions may use s: it is sound, or it is disturbed and no run at its
-// rate is sound.
+// decides reports whether a step says if its rate meets the SLO, so that the search goes on.
+func (s Step) decides() bool { return s.sound() || s.Proven }
+
+// counting reports whether conclusions may use s where no better step exists at its rate.
+func (s Step) counting() bool { return s.Verdict != takt.Invalid || s.Proven }
+
+// Counts reports whether conclusions may use s: it is sound, or it is disturbed or proven and no run
+// at its rate is sound. The target was not warming up.
 func (c Answer) Counts(s Step) bool { return counts(c.Steps, s) }
 
 func counts(steps []Step, s Step) bool {
-	return s.sound() || s.Disturbed() && verdictsAt(steps, s.Offered).sound == 0
+	return !s.Warming && (s.sound() || s.counting() && verdictsAt(steps, s.Offered).sound == 0)
 }
 
 // counted returns the steps from which conclusions are drawn.
 func counted(steps []Step) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return !counts(steps, s) })
+}
+
+// exact returns the counted steps whose figures the generator did not shape.
+func exact(steps []Step) []Step {
+	return slices.DeleteFunc(counted(steps), func(s Step) bool { return s.Proven })
 }
 
 // madeRate is the share of the offered rate that a generator must achieve to be below its limit.
@@ -38,21 +49,25 @@ func (s Step) noisy() bool {
 	return s.Disturbed() || s.Verdict == takt.Invalid && s.Achieved >= madeRate*s.Offered
 }
 
-// verdicts counts the runs at one rate by their quality. A noisy run is also counted as disturbed or
-// invalid.
-type verdicts struct{ sound, disturbed, invalid, noisy int }
+// verdicts counts the runs at one rate by their quality. A noisy run is also counted as disturbed,
+// proven or invalid.
+type verdicts struct{ sound, disturbed, proven, invalid, noisy int }
 
 func verdictsAt(steps []Step, rate float64) (n verdicts) {
 	for _, s := range steps {
-		if s.Offered == rate && s.noisy() {
+		if s.Offered != rate || s.Warming {
+			continue
+		}
+		if s.noisy() {
 			n.noisy++
 		}
 		switch {
-		case s.Offered != rate:
 		case s.Disturbed():
 			n.disturbed++
 		case s.sound():
 			n.sound++
+		case s.Proven:
+			n.proven++
 		default:
 			n.invalid++
 		}
@@ -60,8 +75,9 @@ func verdictsAt(steps []Step, rate float64) (n verdicts) {
 	return n
 }
 
-// valid is the number of runs whose figures the generator did not shape.
-func (n verdicts) valid() int { return n.sound + n.disturbed }
+// valid is the number of runs that say something of the target.
+func (n verdicts) valid() int { return n.sound + n.disturbed + n.proven }
 
-// wasted is the number of runs to repeat.
-func (n verdicts) wasted() int { return n.disturbed + n.invalid }
+// wasted is the number of runs to repeat. Proven runs say whether the rate meets the SLO, but not by
+// how much.
+func (n verdicts) wasted() int { return n.disturbed + n.proven + n.invalid }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -20,7 +21,8 @@ type Stretch struct {
 	takt.Interval
 	Seconds float64
 	Offered float64 // per second
-	Late    bool    // the generator, not the target, shaped its figures
+	Late    bool    // the generator was late
+	Spoiled bool    // something else made the run invalid, in all its seconds
 }
 
 // StepsOf turns stored runs into steps. A run at a constant rate is one step. In a ramp, a staircase
@@ -65,7 +67,8 @@ func stretches(r *takt.Report) (all []Stretch) {
 			s.Offered = float64(iv.Scheduled) / s.Seconds
 		}
 		// The rule by which lateness makes a whole run invalid (verdict.Lateness), applied to one second.
-		s.Late = spoiled || r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
+		s.Spoiled = spoiled
+		s.Late = r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
 		if s.Offered > 0 {
 			all = append(all, s)
 		}
@@ -94,13 +97,16 @@ func StepsOfStretches(all []Stretch, slo SLO, id string) (steps []Step, err erro
 	}
 	for _, group := range byRate(all) {
 		r, rate, late := pool(group)
-		r.ID = id
+		r.ID, r.Verdict = id, takt.Valid
+		switch {
+		case group[0].Spoiled:
+			r.Verdict = takt.Invalid
+		case 2*late > len(group):
+			verdict.Invalidate(r, "generator_bottleneck", "the generator was late in %d of %d intervals", late, len(group))
+		}
 		step, err := StepOf(r, rate, slo)
 		if err != nil {
 			return nil, err
-		}
-		if step.Verdict = takt.Valid; 2*late > len(group) {
-			step.Verdict = takt.Invalid
 		}
 		steps = append(steps, step)
 	}

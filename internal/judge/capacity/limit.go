@@ -25,6 +25,7 @@ type level struct {
 	rate   float64
 	margin float64 // of the mean of the runs' values
 	n      int
+	proven bool // runs are invalid, so the margin is only a bound
 	steps  []Step
 }
 
@@ -38,6 +39,7 @@ func levelsOf(steps []Step) (all []*level) {
 			i, all = len(all), append(all, &level{rate: s.Offered})
 		}
 		all[i].steps, all[i].n = append(all[i].steps, s), all[i].n+1
+		all[i].proven = all[i].proven || s.Proven
 	}
 	for _, l := range all {
 		l.margin = 1 - 1/l.mean(func(s Step) float64 { return 1 / (1 - s.Margin) })
@@ -82,7 +84,7 @@ func limitOf(steps []Step) (l limit) {
 	if at < len(levels) {
 		l.high = levels[at]
 	}
-	if l.low != nil && l.high != nil {
+	if l.low != nil && l.high != nil && !l.low.proven && !l.high.proven {
 		l.cross(neighbours(levels, at))
 	}
 	return l
@@ -102,15 +104,19 @@ func (l limit) repeats() int {
 	return min(l.low.n, l.high.n)
 }
 
-// ending is what the steps show. It is EndInvalid if the limit may lie at a rate at which every run
-// is invalid.
-func (l limit) ending(steps []Step) Ending {
-	for _, s := range steps {
-		if verdictsAt(steps, s.Offered).valid() == 0 && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate) {
-			return EndInvalid
-		}
-	}
+// ending is why the search ended: what the steps show if it ended by itself, else ended. It is
+// EndInvalid if the limit may lie at a rate at which every run is invalid: whatever ended the search,
+// the limit is not known then. Only a search that was cut off between two valid rates has an answer.
+func (l limit) ending(steps []Step, ended Ending) Ending {
+	shown := ended == EndFound || ended == EndNone
+	hidden := slices.ContainsFunc(steps, func(s Step) bool {
+		return verdictsAt(steps, s.Offered).valid() == 0 && !s.Warming && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate)
+	})
 	switch {
+	case hidden && ended != EndBroken && (shown || l.low == nil || l.high == nil):
+		return EndInvalid
+	case !shown:
+		return ended
 	case l.low == nil:
 		return EndNone
 	case l.high == nil:
@@ -148,10 +154,10 @@ func rising(levels []*level) (fitted []float64) {
 // and would bend the line of a target that breaks suddenly.
 func neighbours(levels []*level, at int) []*level {
 	from, to := at-1, at
-	for from > 0 && at-from-1 < nearLevels && levels[from-1].rate*nearby >= levels[at-1].rate && levels[from-1].margin > 1-mostOver {
+	for from > 0 && at-from-1 < nearLevels && levels[from-1].rate*nearby >= levels[at-1].rate && levels[from-1].margin > 1-mostOver && !levels[from-1].proven {
 		from--
 	}
-	for to < len(levels)-1 && to-at < nearLevels && levels[to+1].rate <= levels[at].rate*nearby && levels[to+1].margin < worst {
+	for to < len(levels)-1 && to-at < nearLevels && levels[to+1].rate <= levels[at].rate*nearby && levels[to+1].margin < worst && !levels[to+1].proven {
 		to++
 	}
 	return levels[from : to+1]

@@ -67,14 +67,25 @@ func addRun(r, run *takt.Report) {
 
 // noteInvalid warns of invalid steps, and invalidates a search that the generator ended.
 func noteInvalid(r *takt.Report, c Answer) {
-	invalid := 0
+	invalid, late, warming := 0, 0, 0
 	for _, s := range c.Steps {
-		if s.Verdict == takt.Invalid {
+		switch {
+		case s.Warming:
+			warming++
+		case s.Proven:
+			late++
+		case s.Verdict == takt.Invalid:
 			invalid++
 		}
 	}
 	if invalid > 0 {
 		r.Warn("invalid_steps", "%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))
+	}
+	if late > 0 {
+		r.Warn("late_steps", "in %d of %d steps the generator was late, which cannot be why they met the SLO, or broke it: they count where no valid step has their rate, but give no interval", late, len(c.Steps))
+	}
+	if warming > 0 {
+		r.Warn("warming_steps", "the first %d of %d steps broke the SLO, and later it was met at the same rate: the target warmed up, so they do not count; warm it up before the search, or raise --warmup", warming, len(c.Steps))
 	}
 	if c.Ended == EndInvalid {
 		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")

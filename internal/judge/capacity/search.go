@@ -54,6 +54,7 @@ func (s Search) Next(steps []Step) (rate float64, ended Ending) {
 	if len(steps) == 0 {
 		return s.Start, ""
 	}
+	steps = warming(steps)
 	rate, ended = s.next(steps, limitOf(steps))
 	switch {
 	case ended != "":
@@ -67,7 +68,7 @@ func (s Search) Next(steps []Step) (rate float64, ended Ending) {
 
 func (s Search) next(steps []Step, l limit) (float64, Ending) {
 	wall := s.wallOf(steps, l.low)
-	if last := steps[len(steps)-1]; !last.sound() && !s.enough(steps, last.Offered) {
+	if last := steps[len(steps)-1]; !last.decides() && !s.enough(steps, last.Offered) {
 		return last.Offered, "" // again
 	}
 	upper := wall
@@ -99,7 +100,8 @@ func (s Search) wallOf(steps []Step, low *level) (wall float64) {
 	return wall
 }
 
-// lower halves the lowest rate, since no rate has met the SLO so far.
+// lower halves the lowest rate, since no rate has met the SLO so far, and repeats the last one: the
+// target may have warmed up meanwhile.
 func (s Search) lower(steps []Step, l limit) (float64, Ending) {
 	least := steps[0].Offered
 	for _, step := range steps {
@@ -110,6 +112,8 @@ func (s Search) lower(steps []Step, l limit) (float64, Ending) {
 		return half, ""
 	case l.high == nil:
 		return 0, EndInvalid
+	case !s.repeated(steps, least):
+		return least, ""
 	}
 	return 0, EndNone
 }
@@ -167,6 +171,13 @@ func (s Search) futile(l limit) bool {
 func (s Search) enough(steps []Step, rate float64) bool {
 	n := verdictsAt(steps, rate)
 	return n.sound >= s.Repeats || s.givesUp(steps, rate)
+}
+
+// repeated reports whether the lowest rate was run often enough to say that no rate meets the SLO: as
+// often as a rate beside the limit, and at least twice.
+func (s Search) repeated(steps []Step, rate float64) bool {
+	n := verdictsAt(steps, rate)
+	return n.valid() >= max(2, s.Repeats) || s.givesUp(steps, rate)
 }
 
 // givesUp reports whether a rate gets no more runs because too many were disturbed or invalid. With a

@@ -69,7 +69,7 @@ func TestSearchOrder(t *testing.T) {
 		{"bisects, then repeats both sides", d, 33, never, "[10 20 40 28.28 33.63 30.84 32.2 32.2 33.63 32.2 33.63]", EndFound, 33},
 		{"steps", steps, 75, never, "[10 40 70 100 70]", EndFound, 75},
 		{"up to the highest", capped, 1000, never, "[10 20 30]", EndMax, 30},
-		{"down to an eighth", d, 1, never, "[10 5 2.5 1.25]", EndNone, 0},
+		{"down to an eighth", d, 1, never, "[10 5 2.5 1.25 1.25 1.25]", EndNone, 0},
 		{"below the first", d, 1.5, 8, "[10 10 10 5 2.5 1.25 1.768 1.487 1.621 1.553 1.487 1.553 1.487 1.553]", EndFound, 1.5},
 		{"the generator goes first, at 40", d, 1000, 40, "[10 20 40 40 40 28.28 33.63 36.68 38.3]", EndInvalid, 38.3},
 		{"the limit is below the wall", d, 25, 40, "[10 20 40 40 40 28.28 23.78 25.93 24.83 24.83 25.93 24.83 25.93]", EndFound, 25},

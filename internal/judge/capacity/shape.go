@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // USL is the universal scalability law: with N operations in the system, the throughput is
@@ -26,9 +27,6 @@ const (
 	// fewestLevels is the least number of rates: the law has three parameters, and its fit needs
 	// more rates than that to show its error.
 	fewestLevels = 5
-	// mostFailed is the largest share of errors in a step that the fit uses, per cent. Fast refusals
-	// are answers, but no work.
-	mostFailed = 1
 	// nearPeak is the share of the law's peak that must have been achieved before the peak is named.
 	// Everything beyond is extrapolation.
 	nearPeak = 0.95
@@ -48,11 +46,11 @@ func uslOf(steps []Step) *USL {
 	var rows []uslRow
 	var most, measured float64
 	rates := map[float64]bool{}
-	for _, s := range counted(steps) {
+	for _, s := range exact(steps) {
 		most = max(most, s.Throughput()*(1-s.Errors/100))
 		r := s.Response.Mean / 1e6
 		n := s.Throughput() * r
-		if n <= 0 || s.Errors > mostFailed {
+		if n <= 0 || s.Errors > stored.MostErrors {
 			continue
 		}
 		rows = append(rows, uslRow{[3]float64{1 / r, n / r, n * (n - 1) / r}, s.Offered})
@@ -228,7 +226,7 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 // between the tested rates next to it. rate is nil with fewer than five rates, or if it would be the
 // lowest or highest rate, because the knee may then lie beyond.
 func knee(steps []Step) (rate *float64, between Range) {
-	levels := levelsOf(steps)
+	levels := levelsOf(exact(steps))
 	power := func(l *level) float64 {
 		return l.mean(func(s Step) float64 { return s.Throughput() / max(s.Response.Mean, 1e-3) })
 	}
@@ -281,7 +279,7 @@ func limitLine(steps []Step, statistic string) *LimitLine {
 
 func blade(steps []Step, statistic string) (rates, times []float64) {
 	least := math.Inf(1)
-	valid := counted(steps)
+	valid := exact(steps)
 	for _, s := range valid {
 		if us, _ := s.Response.Get(statistic); us > 0 {
 			least = min(least, us)

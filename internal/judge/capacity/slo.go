@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -34,7 +35,9 @@ func ParseSLO(texts ...string) (slo SLO, err error) {
 			faults = append(faults, value.Bad("slo", text, err))
 		}
 	}
-	for _, guard := range []struct{ text, by string }{{"errors<1%", "errors failed ok"}, {"dropped<1%", "dropped ok rate"}} {
+	for _, guard := range []struct{ text, by string }{
+		{fmt.Sprintf("errors<%d%%", stored.MostErrors), "errors failed ok"}, {fmt.Sprintf("dropped<%d%%", stored.MostDropped), "dropped ok rate"},
+	} {
 		if !slices.ContainsFunc(slo, func(a assert.Assertion) bool { return slices.Contains(strings.Fields(guard.by), a.Metric) }) {
 			a, err := assert.ParseAssertion(guard.text)
 			slo, faults = append(slo, a), append(faults, err)

@@ -19,9 +19,6 @@ const (
 	// share the probability of a false change.
 	mostGroups    = 20
 	mostRevisions = 500
-	// mostErrors is the share of errors, in percent, above which the latencies of a run do not count: an
-	// error may be a fast answer.
-	mostErrors = 1
 )
 
 // Collector groups runs as they come from a store. It keeps their values, and one run of each group.
@@ -180,11 +177,7 @@ func valueOf(r *stored.Run, metric string) (float64, bool) {
 	case v <= 0:
 		return 0, false
 	}
-	if of, _ := stored.SplitName(metric); of != "" {
-		errors, known := r.Figures.Get("errors")
-		return v, !known || errors <= mostErrors
-	}
-	return v, true
+	return v, !stored.IsLatency(metric) || r.Standing().Bars(metric) == ""
 }
 
 // absolute reports whether differences of a metric are in its unit: 0 % of errors have no ratio.

@@ -25,7 +25,7 @@ type Options struct {
 
 // DefaultOptions are those of verify, and a change of 10 % that a series must be able to show.
 func DefaultOptions() Options {
-	return Options{Tolerance: 0.05, ErrorTolerance: 0.1, Confidence: 0.95, Detect: 0.1}
+	return Options{Tolerance: 0.05, ErrorTolerance: stored.ErrorTolerance, Confidence: 0.95, Detect: 0.1}
 }
 
 // Validate reports every fault of the options at once.

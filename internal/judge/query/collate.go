@@ -67,6 +67,7 @@ type Row struct {
 	Best         bool              `json:"best"`               // by the group's criterion
 	Sure         bool              `json:"sure"`               // better than the second best row, with confidence
 	Apart        *Apart            `json:"apart,omitempty"`    // how far the row is from all others; nil: it does not stand out
+	Unranked     string            `json:"unranked,omitempty"` // why the row cannot be the best, nor stand out; "": it can
 	Wanted       int               `json:"runs_wanted"`        // fewest runs that the two best rows each need for confidence; 0: they have enough
 }
 
@@ -205,6 +206,7 @@ func (t *tabling) rows(tables []*table, load Load) (unreadable []string, err err
 		for _, cl := range tb.cells {
 			tb.Rows = append(tb.Rows, rows[cl])
 		}
+		markUnranked(&tb.Group, tb.cells)
 		markBest(&tb.Group, tb.cells)
 		markApart(&tb.Group, tb.cells)
 	}

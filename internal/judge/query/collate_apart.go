@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -44,7 +45,8 @@ func markApart(g *Group, cells []*cell) {
 	var best *Apart
 	at := 0
 	for i, level := range stats.Holm(p, bestAlpha) {
-		if p[i] > level || !isBeyond(values, i) {
+		differs := func(j int) bool { return cells[rows[i]].apart(cells[j], g.Criterion) }
+		if p[i] > level || !isBeyond(values, i) || slices.ContainsFunc(rows, differs) {
 			continue
 		}
 		shift := groups[i].Estimate()
@@ -64,30 +66,18 @@ func markApart(g *Group, cells []*cell) {
 
 // logarithms are the figures of the rows that are judged, by row, and the number of all figures.
 func logarithms(g *Group, cells []*cell) (rows []int, values [][]float64, total int) {
-	for i := range g.Rows {
-		if _, ok := g.Rows[i].Figures[g.Criterion]; !ok {
-			continue
-		}
+	for _, i := range rankable(g) {
 		var logs []float64
 		for _, v := range figuresOf(cells[i].runs, g.Criterion) {
 			if v > 0 {
 				logs = append(logs, math.Log(v))
 			}
 		}
-		if fit := !anyUnfit(cells[i].runs); fit && len(logs) > 0 {
+		if len(logs) > 0 {
 			rows, values, total = append(rows, i), append(values, logs), total+len(logs)
 		}
 	}
 	return rows, values, total
-}
-
-func anyUnfit(runs []*stored.Run) bool {
-	for _, r := range runs {
-		if isUnfit(r) {
-			return true
-		}
-	}
-	return false
 }
 
 // isBeyond reports whether the median of row i is below or above those of all others.

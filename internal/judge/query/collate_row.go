@@ -137,25 +137,18 @@ const bestAlpha = 0.05
 
 // markBest marks the best row by the group's criterion. The mark is sure if the rank-sum test tells
 // its runs from those of the second best row, in the same direction. 3 runs of each row never
-// suffice: chance alone separates them once in 10 times. Rows with a run from which nothing can be
-// concluded (shown with --all) are not judged: a server that drops its events would be the most
-// efficient.
+// suffice: chance alone separates them once in 10 times.
 func markBest(g *Group, cells []*cell) {
 	m, _ := stored.MetricOf(g.Criterion)
 	shown := func(i int) float64 { return g.Rows[i].Figures[g.Criterion].Value }
-	var judged []int
-	for i := range g.Rows {
-		if _, ok := g.Rows[i].Figures[g.Criterion]; ok && !slices.ContainsFunc(cells[i].runs, isUnfit) {
-			judged = append(judged, i)
-		}
-	}
+	judged := rankable(g)
 	slices.SortStableFunc(judged, func(a, b int) int {
 		if m.Higher {
 			a, b = b, a
 		}
 		return cmp.Compare(shown(a), shown(b))
 	})
-	if len(judged) < 2 || shown(judged[0]) == shown(judged[1]) {
+	if len(judged) < 2 || shown(judged[0]) == shown(judged[1]) || cells[judged[0]].apart(cells[judged[1]], g.Criterion) {
 		return
 	}
 	first, second := figuresOf(cells[judged[0]].runs, g.Criterion), figuresOf(cells[judged[1]].runs, g.Criterion)
@@ -164,7 +157,28 @@ func markBest(g *Group, cells []*cell) {
 	best.Sure = best.Wanted == 0 && m.Higher == (apart.Estimate() > 0) && apart.P(0) <= bestAlpha
 }
 
-func isUnfit(r *stored.Run) bool { return r.Unfit != "" }
+// markUnranked sets why rows are not ranked: a server that drops its events would be the most
+// efficient, and fast refusals would be the best answers.
+func markUnranked(g *Group, cells []*cell) {
+	for i := range g.Rows {
+		g.Rows[i].Unranked = stored.StandingOf(cells[i].runs...).Bars(g.Criterion)
+	}
+}
+
+// rankable are the rows that may be ranked and have a figure.
+func rankable(g *Group) (rows []int) {
+	for i, r := range g.Rows {
+		if _, ok := r.Figures[g.Criterion]; ok && r.Unranked == "" {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// apart reports whether the metric of two rows cannot be compared.
+func (c *cell) apart(other *cell, metric string) bool {
+	return stored.StandingOf(c.runs...).Apart(stored.StandingOf(other.runs...), "", "", metric, stored.ErrorTolerance) != ""
+}
 
 // wanted is the fewest runs that two rows each need so that the rank-sum test can tell them apart at
 // all; 0: they have enough.

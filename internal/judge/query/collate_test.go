@@ -377,6 +377,46 @@ func TestCollateBest(t *testing.T) {
 	}
 }
 
+// A row that fails is never the best and never stands out, and says why; of rows at different rates none is.
+func TestCollateRanksWhatWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		variable string
+		errors   []float64 // of the rows, whose p99 rises from row to row; per cent
+		best     int       // row; −1: none
+		unranked string    // text of the first row
+	}{
+		"good rows":            {"workers", []float64{0, 0, 0, 0}, 0, ""},
+		"the fastest fails":    {"workers", []float64{94, 0, 0, 0}, 1, "94 % of its operations are errors"},
+		"too different errors": {"workers", []float64{0.5, 0, 0, 0}, -1, ""},
+		"different rates":      {"rate_per_s", []float64{0, 0, 0, 0}, -1, ""},
+	} {
+		var list []stored.Run
+		for row, errors := range c.errors {
+			for i := range 6 {
+				r := runsOf(setup{variables: map[string]any{c.variable: row + 1}, p99: float64(1000*(1+10*row) + i)})[0]
+				r.ID = fmt.Sprintf("%d/%d", row, i)
+				r.Figures = stored.Figures{Names: []string{"p99", "errors"}, Values: []float64{float64(1000*(1+10*row) + i), errors}}
+				list = append(list, r)
+			}
+		}
+		got, err := query.Collate(list, options(t, c.variable, "p99"), each(list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range got.Groups[0].Rows {
+			if r.Best != (i == c.best) {
+				t.Errorf("%s: row %d is best: %v", name, i, r.Best)
+			}
+			if r.Apart != nil && (c.best < 0 || r.Unranked != "") {
+				t.Errorf("%s: row %d stands out", name, i)
+			}
+		}
+		if text := got.Groups[0].Rows[0].Unranked; text != c.unranked {
+			t.Errorf("%s: %q, want %q", name, text, c.unranked)
+		}
+	}
+}
+
 // Rows and groups are in the order of what is shown, also where medians of the runs have
 // another; a criterion without a column gets one.
 func TestCollateSortsByWhatIsShown(t *testing.T) {

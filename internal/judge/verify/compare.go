@@ -59,7 +59,7 @@ func Compare(base, head []stored.Run, o Options) (Contrast, error) {
 	}
 	for _, name := range sharedMetrics(all, o.Metrics) {
 		f := contrast(name, m, o)
-		if reason != "" && isLatency(name) {
+		if reason != "" && stored.IsLatency(name) {
 			f.Verdict = Inconclusive
 		}
 		c.Findings = append(c.Findings, f)

@@ -37,6 +37,7 @@ type Duet struct {
 	rounds []int // number of pairs after each round
 	counts DuetCounts
 	looked int
+	said   estimate
 }
 
 // DuetFacts describe a duet in its judgement.
@@ -285,8 +286,9 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 	if i < 0 {
 		return nil
 	}
-	base, head := o.names("base", "head")
-	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, base, head, o))
+	baseName, headName := o.names("base", "head")
+	base, head := stored.Standing{Errors: gates[i].Base}, stored.Standing{Errors: gates[i].Head}
+	return muddleBy(gates, base.Apart(head, baseName, headName, "p99", o.ErrorTolerance))
 }
 
 // DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator

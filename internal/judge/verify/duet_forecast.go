@@ -50,20 +50,21 @@ func (d *Duet) needed(gates []gate, have int) (all need) {
 // fewSlices is the least number of slices that shows how much slices vary.
 const fewSlices = 5
 
-// forecast says how much load a verdict requires.
+// forecast says how much load a verdict requires. It is "" before the first look, and while the slices
+// cannot tell; later forecasts only narrow the first.
 func (d *Duet) forecast(gates []gate, have int) string {
-	if have < fewSlices {
-		return fmt.Sprintf("at least %v of load is needed to prove anything", d.seconds(d.Looks[0]))
+	if have < max(fewSlices, d.Looks[0]) {
+		return ""
 	}
 	need := d.needed(gates, have)
 	likely, n := d.lookFor(max(need.likely, have+1)), d.lookFor(max(need.n, have+1))
+	if need.unknown || likely >= mostNeeded || !d.said.narrow(likely, n) {
+		return ""
+	}
+	likely, n = d.said.low, d.said.high
 	most := d.Looks[len(d.Looks)-1]
 	var text string
 	switch {
-	case need.unknown:
-		return fmt.Sprintf("%v of load cannot tell how much is needed; it may be more than %v", d.seconds(have), d.seconds(max(need.n, have+1)))
-	case likely >= mostNeeded:
-		return fmt.Sprintf("not even %v of load would be enough", d.seconds(mostNeeded))
 	case n >= mostNeeded:
 		text = fmt.Sprintf("likely %v of load is needed, but it may also be more than %v", d.seconds(likely), d.seconds(mostNeeded))
 	case n == likely:

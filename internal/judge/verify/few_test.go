@@ -73,7 +73,7 @@ func TestDuetEnds(t *testing.T) {
 		t.Errorf("between two looks: %+v", step)
 	}
 	d.Looks, d.looked = []int{10, 20}, 0
-	if step := d.Next(false); step.Done || step.Judgement != nil || step.Forecast == "" {
+	if step := d.Next(false); step.Done || step.Judgement != nil || step.Forecast != "" {
 		t.Errorf("before the first look: %+v", step)
 	}
 }
@@ -114,14 +114,38 @@ func TestPairsSayWhatTheyNeed(t *testing.T) {
 		"the largest is first":     {[]gate{apart("p50", -0.1, 0.15), apart("p99", -9, 0.1)}, 13, "likely 45 pairs are needed, perhaps 81"},
 		"the clearest that is bad": {[]gate{apart("p50", 9, 0.1), apart("p99", 0.1, 0.15)}, 13, "about 20 pairs are needed"},
 		"the clearest is last":     {[]gate{apart("p50", 0.1, 0.15), apart("p99", 9, 0.1)}, 13, "about 20 pairs are needed"},
-		"nothing is known":         {[]gate{apart("p50", 0, 0.6)}, 13, "13 pairs cannot tell how many are needed; it may be more than 282"},
-		"one is not known":         {[]gate{apart("p50", -9, 0.1), apart("p99", 0, 0.6)}, 13, "13 pairs cannot tell how many are needed; it may be more than 282"},
+		"nothing is known":         {[]gate{apart("p50", 0, 0.6)}, 13, ""},
+		"one is not known":         {[]gate{apart("p50", -9, 0.1), apart("p99", 0, 0.6)}, 13, ""},
 		"the clearest is known":    {[]gate{apart("p50", 9, 0.1), apart("p99", 0, 0.6)}, 13, "about 20 pairs are needed"},
-		"it cannot be told":        {[]gate{apart("p50", 0, 0)}, 13, "not even 999 pairs would be enough"},
+		"it cannot be told":        {[]gate{apart("p50", 0, 0)}, 13, ""},
 		"it can hardly be told":    {[]gate{apart("p50", 0.1, 0.6)}, 400, "likely 653 pairs are needed, but it may also be more than 999"},
 	} {
 		if got := p.forecast(c.gates, c.have); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// The forecasts of one series only narrow: one that contradicts those before is not said.
+func TestPairsNarrowTheirForecast(t *testing.T) {
+	p, err := NewPairs(60, false, "http", DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		have int
+		g    gate
+		want string
+	}{
+		{12, apart("p50", 0, 0.6), ""},
+		{13, apart("p50", -0.1, 0.15), "likely 37 pairs are needed, perhaps 68"},
+		{14, apart("p50", 9, 0.1), ""},
+		{15, apart("p50", 0, 0.6), ""},
+		{16, apart("p50", -0.1, 0.15), "likely 37 pairs are needed, perhaps 65"},
+		{17, apart("p50", -0.1, 0.16), "likely 42 pairs are needed, perhaps 65"},
+	} {
+		if got := p.forecast([]gate{c.g}, c.have); got != c.want {
+			t.Errorf("%d pairs: %q, want %q", c.have, got, c.want)
 		}
 	}
 }

@@ -104,6 +104,24 @@ type need struct {
 	unknown bool // n is no forecast: it may be more
 }
 
+// estimate is what the forecasts of a series or duet said so far: a conclusion needs from low to high
+// pairs or slices. Each forecast comes from a few values more than the one before, so by itself it would
+// jump. The zero value has said nothing.
+type estimate struct{ low, high int }
+
+// narrow makes the estimate narrower. It reports false, and nothing is said, if the new forecast
+// contradicts the earlier ones.
+func (e *estimate) narrow(low, high int) bool {
+	if e.high > 0 {
+		low, high = max(low, e.low), min(high, e.high)
+	}
+	if low > high {
+		return false
+	}
+	e.low, e.high = low, high
+	return true
+}
+
 // need forecasts n and likely. If have can prove nothing at the level alpha, there is no forecast, and
 // n is the least number that can.
 func (g *gate) need(have int, method Method, alpha float64) need {

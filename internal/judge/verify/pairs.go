@@ -13,7 +13,7 @@ const (
 	mostLooks   = 4
 )
 
-// Pairs is the plan of a series of pairs of runs. It has no state: the caller stores the runs.
+// Pairs is the plan of a series of pairs of runs. The caller stores the runs.
 type Pairs struct {
 	Options Options
 	// Looks are the numbers of pairs after which the series may end with a conclusion,
@@ -23,6 +23,8 @@ type Pairs struct {
 	// spending of Lan & DeMets (Biometrika 70, 1983, 659–663) in equal parts, without the
 	// gain from the dependence of the looks.
 	Looks []int
+
+	said *estimate // nil: each forecast is the first
 }
 
 // CheckPairs reports if most pairs are too few to prove anything. For a kind that is not known yet, "",
@@ -50,7 +52,7 @@ func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
 		return Pairs{}, err
 	}
 	alpha := (1 - o.Confidence) / float64(len(o.Metrics))
-	p := Pairs{Options: o, Looks: []int{most}}
+	p := Pairs{Options: o, Looks: []int{most}, said: &estimate{}}
 	for auto && len(p.Looks) < mostLooks {
 		earlier := p.Looks[0] * 2 / 3
 		if earlier < leastPairs(alpha/float64(len(p.Looks)+1)) {
@@ -117,7 +119,7 @@ func (p Pairs) gates(base, head []stored.Run) (list []gate) {
 	return list
 }
 
-// forecast says how many pairs a verdict requires. ok requires every metric; regressed requires only
+// forecast says how many pairs a verdict requires; "": these pairs cannot tell. ok requires every metric; regressed requires only
 // the clearest of the metrics that seem worse.
 func (p Pairs) forecast(gates []gate, have int) string {
 	var all, first need
@@ -141,13 +143,16 @@ func (p Pairs) forecast(gates []gate, have int) string {
 		return fmt.Sprintf("%d pairs are the least that can prove anything, and enough for a difference like this", n)
 	case all.least:
 		return fmt.Sprintf("at least %d pairs are needed to prove anything", n)
-	case all.unknown:
-		return fmt.Sprintf("%s cannot tell how many are needed; it may be more than %d", pairsOf(have), max(all.n, have+1))
 	}
-	likely := p.lookFor(max(all.likely, have+1))
+	likely, said := p.lookFor(max(all.likely, have+1)), p.said
+	if said == nil {
+		said = &estimate{}
+	}
+	if all.unknown || likely >= mostNeeded || !said.narrow(likely, n) {
+		return ""
+	}
+	likely, n = said.low, said.high
 	switch {
-	case likely >= mostNeeded:
-		return fmt.Sprintf("not even %d pairs would be enough", mostNeeded)
 	case n >= mostNeeded:
 		return fmt.Sprintf("likely %d pairs are needed, but it may also be more than %d", likely, mostNeeded)
 	case n == likely:

@@ -161,7 +161,7 @@ func TestSeriesEndsInconclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := p.Next(seeded(0, 0.1, 0.05).pairs(8))
-	if err != nil || !s.Done || s.Judgement.Verdict != Inconclusive || neededOf(&s.Judgement.Comparisons[0]) <= 8 || s.Forecast == "" || s.Judgement.Looks != 1 {
+	if err != nil || !s.Done || s.Judgement.Verdict != Inconclusive || neededOf(&s.Judgement.Comparisons[0]) <= 8 || s.Forecast != "" || s.Judgement.Looks != 1 {
 		t.Errorf("%+v %v", s, err)
 	}
 }

@@ -25,7 +25,7 @@ type Options struct {
 
 // DefaultOptions are a tolerance of 5 %, or 0.1 percentage points, and a confidence of 95 %.
 func DefaultOptions() Options {
-	return Options{Tolerance: 0.05, ErrorTolerance: 0.1, Confidence: 0.95}
+	return Options{Tolerance: 0.05, ErrorTolerance: stored.ErrorTolerance, Confidence: 0.95}
 }
 
 // gatedMetrics returns the metrics that decide about runs of that kind by default.

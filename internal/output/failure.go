@@ -1,0 +1,38 @@
+package output
+
+import (
+	"os"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
+)
+
+// Failure writes to a file that a command ended without what the file would contain. A file that cannot
+// be written keeps its content: the error is on standard error, too.
+func Failure(path, name, command, why string) {
+	f, err := outfile.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Discard()
+	if format.Failure(f, name, command, why) == nil {
+		_ = f.Close()
+	}
+}
+
+// Replaceable reports whether there is a regular file at the path, or nothing. Failure is for these:
+// devices and pipes have no older content.
+func Replaceable(path string) bool {
+	info, err := os.Stat(path)
+	return os.IsNotExist(err) || err == nil && info.Mode().IsRegular()
+}
+
+// Fail writes the error of a program to its files.
+func (l List) Fail(program string, err error) {
+	l.Discard()
+	for _, o := range l {
+		if o.path != format.Stdout && Replaceable(o.path) {
+			Failure(o.path, o.format.Name, program, err.Error())
+		}
+	}
+}
