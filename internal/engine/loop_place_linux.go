@@ -19,6 +19,7 @@ type place struct {
 	idle  time.Duration // instant from which the place is free
 	ready time.Duration // ready instant of op, see record.Event
 	slot  record.Slot
+	stuck bool // op waited for connections that were being made, see record.Event
 	res   takt.Result
 
 	patience patience

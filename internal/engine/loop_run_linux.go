@@ -58,8 +58,10 @@ type loop struct {
 	full     bool          // an operation is due and no connection was free
 	freed    bool          // a connection became free since full was set
 	blocked  time.Duration // instant until which due operations had to wait for a connection
+	stuck    bool          // they waited because as many connections as possible were being made
 	looked   bool          // no answer was found since the turn began or the pool grew
 	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
+	unmade   record.Slot   // at the cut: attempts to make a connection, together
 
 	conns   []*lconn // by token
 	places  []*place
@@ -69,6 +71,7 @@ type loop struct {
 	flight  flight
 	dialing flight
 	backlog record.Backlog
+	dials   dialTime
 	paths   int // number of connections with a measured round trip
 	partial int // number of connections that wait for room in the socket
 	muxes
@@ -172,7 +175,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			continue
 		}
 		if p == nil {
-			l.full, l.freed, l.blocked = true, false, now
+			l.full, l.freed, l.blocked, l.stuck = true, false, now, l.grows()
 			break
 		}
 		l.begin(p, now)
@@ -188,7 +191,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		}
 	}
 	if l.passed {
-		l.full, l.freed, l.blocked = true, l.room(), now // a failed send frees a connection at once
+		l.full, l.freed, l.blocked, l.stuck = true, l.room(), now, false // a failed send frees a connection at once
 	}
 	l.flushShared()
 	l.pace.sent(sent, begun)
@@ -304,6 +307,9 @@ func (l *loop) begin(p *place, now time.Duration) {
 		return
 	}
 	p.again, p.ready, p.free = 0, ready, max(ready, l.freeSince(p, p.op.Due))
+	if p.stuck = l.stuck && p.free > p.op.Due; p.stuck {
+		p.slot = l.dials.wait(max(p.op.Due, p.ready), p.free)
+	}
 	p.sent, p.wrote = now, now
 	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
 		l.send(p)
@@ -373,7 +379,7 @@ func (l *loop) finish(p *place, at time.Duration) {
 		l.flight.remove(p)
 	}
 	l.answers.n++
-	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot}
+	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot, Dialling: p.stuck}
 	if !l.closed {
 		l.backlog.Note(&e)
 	}
@@ -382,8 +388,8 @@ func (l *loop) finish(p *place, at time.Duration) {
 	if l.closed {
 		pause = p.patience.after(&p.res)
 	}
+	p.state, p.idle, p.slot = pidle, at, e.After(l.m.rec.Own(&p.res))
 	p.res.Reset()
-	p.state, p.idle, p.slot = pidle, at, e.After()
 	if pause > 0 {
 		p.pauses = at + pause
 		l.pausing = append(l.pausing, p)
@@ -555,22 +561,43 @@ func (l *loop) expire(now time.Duration) {
 
 // expired fails the operation of p, whose time is over.
 func (l *loop) expired(p *place, doing string) {
-	err := p.conn.opError(doing, os.ErrDeadlineExceeded)
+	c := p.conn
+	if p.state == pdialing {
+		l.dialled(c, l.dialSoFar(c), p)
+	}
+	err := c.opError(doing, os.ErrDeadlineExceeded)
 	if p.home != nil {
 		l.expiredShared(p, err)
 		return
 	}
-	l.fail(p.conn, err, p.state == pdialing)
+	l.fail(c, err, p.state == pdialing)
 }
 
 // roomSince is the instant from which a place is free; forever: none is. A place may
 // become free just before the cut, such as by a timeout as long as the drain: then nothing but the
-// target held up the operations that were due before.
+// target held up the operations that were due before. A place whose connection cannot be made is
+// not free.
 func (l *loop) roomSince() time.Duration {
-	if len(l.places) < l.max {
+	switch {
+	case l.stuck:
+		return forever
+	case len(l.places) < l.max:
 		return 0
 	}
 	return min(l.idle.since(), l.spare.since())
+}
+
+// cutDials divides the waits for connections that are not made at the cut, and returns their sum.
+func (l *loop) cutDials() (sum record.Slot) {
+	l.stuck = l.stuck && l.full
+	for _, c := range l.conns {
+		if c.dialling && l.dialing.n > 0 {
+			attempt := l.dialSoFar(c)
+			l.dialled(c, attempt, nil)
+			sum = sum.Plus(attempt)
+		}
+	}
+	return sum
 }
 
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
@@ -578,15 +605,18 @@ func (l *loop) cut(at time.Duration) {
 	for _, s := range l.made.take(true) {
 		l.discard(s)
 	}
+	l.unmade = l.cutDials()
 	l.freeFrom = l.roomSince()
 	if l.claimed {
-		l.m.dropClaim(&l.claim, at, min(at, l.freeFrom))
+		rest := unsent(at, min(at, l.freeFrom))
+		rest.Dialling, rest.Before = l.stuck, l.unmade
+		l.m.dropClaim(&l.claim, rest)
 	}
 	for _, p := range l.places {
 		if p.state != pidle {
 			l.m.rec.Sample(l.index, record.Event{
-				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Outcome: record.UnfinishedSent,
-			}, nil)
+				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Dialling: p.stuck, Outcome: record.UnfinishedSent,
+			}, &p.res)
 			l.m.ended()
 		}
 	}

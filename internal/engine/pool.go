@@ -295,7 +295,7 @@ func (w *worker) perform() bool {
 	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Ready: w.ready, Before: w.slot}
 	w.p.note(&e)
 	w.p.rec.Sample(w.index, e, &w.res)
-	w.slot = e.After()
+	w.slot = e.After(w.p.rec.Own(&w.res))
 	w.state.Store(stateIdle)
 	if w.p.closed {
 		if pause := w.patience.after(&w.res); pause > 0 {
@@ -381,7 +381,7 @@ func (p *pool) cut(at time.Duration) {
 	if len(p.idle) > 0 || len(p.workers) < p.max {
 		free = 0 // a slot was free: the generator delayed the rest
 	}
-	p.abandon(at, free)
+	p.abandon(unsent(at, free))
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {

@@ -13,11 +13,22 @@ import (
 // operation.
 type Slot struct {
 	Service time.Duration // service time of the last operation; 0: no operation yet
+	Own     time.Duration // generator's part of Service, such as the computing of a handshake
 	Read    time.Duration // instant at which the generator had read the answer
 }
 
-// After is the slot after the operation.
-func (e *Event) After() Slot { return Slot{Service: e.Done - e.Sent, Read: e.Read} }
+// After is the slot after the operation; own is the generator's part of its service time.
+func (e *Event) After(own time.Duration) Slot {
+	return Slot{Service: e.Done - e.Sent, Own: min(own, e.Done-e.Sent), Read: e.Read}
+}
+
+// Plus is the time of s and o together.
+func (s Slot) Plus(o Slot) Slot { return Slot{Service: s.Service + o.Service, Own: s.Own + o.Own} }
+
+// OwnOf is the generator's part of a wait for s.
+func (s Slot) OwnOf(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * min(1, float64(s.Own)/float64(max(1, s.Service))))
+}
 
 // Backlog finds the operations that wait for a connection because the generator froze. While
 // nearly all connections are free and operations are due, the target is idle. Every operation
@@ -80,10 +91,14 @@ const ringShare = 0.25
 
 // behind is how long the operation waited for a connection because of the generator: behind
 // its backlog, or because it used connections for long between an answer and the next
-// request.
+// request. A wait for connections that are being made is divided as the making was: no busy target
+// could have served the operation meanwhile.
 func (e *Event) behind() time.Duration {
+	if e.Dialling {
+		return max(e.Behind, e.Before.OwnOf(e.wait()))
+	}
 	lag := e.lag()
-	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
+	if share := float64(lag+e.Before.Own) / float64(max(1, lag+e.Before.Service)); share > ringShare {
 		return max(e.Behind, time.Duration(share*float64(e.wait())))
 	}
 	return e.Behind
@@ -148,53 +163,93 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 			p.Host += k * float64(service)
 			service = 0
 		}
-		var network time.Duration
+		client, dial := s.cfg.own(res)
+		own := min(client+dial, service)
+		p.Late += k * float64(own)
+		service -= own
+		network := -dial // a part of these phases
 		for _, i := range s.cfg.network {
 			network += res.Phases[i]
 		}
-		network = min(network, service)
+		network = max(0, min(network, service))
 		p.Network += k * float64(network)
 		service -= network
-		if i := s.cfg.client; i >= 0 {
-			client := min(res.Phases[i], service)
-			p.Late += k * float64(client)
-			service -= client
-		}
 	}
 	p.Target += k * float64(service)
 	late := e.lag()
 	if e.Free > e.Due {
 		unread, input, behind := e.unread(), e.input(), e.behind()
-		if e.Behind > 0 {
-			s.Behind.Add(late+e.Behind, n)
+		if e.Behind > 0 || e.Dialling {
+			s.Behind.Add(late+behind, n)
 		}
-		p.Own += k * float64(late+behind)
 		p.Unread += k * float64(unread)
 		p.Input += k * float64(input)
-		p.Queue += k * float64(e.Free-e.Due-input-behind)
+		s.waited(p, e, k*float64(late), k*float64(behind), k*float64(e.Free-e.Due-input-behind))
 		late += behind - unread
 	}
 	p.Late += k * float64(late)
 }
 
+// waited adds to p what was not the generator's in waits for a connection. It was the target's use
+// of all connections, unless they were still being made.
+func (s *set) waited(p *slice, e *Event, late, behind, others float64) {
+	if e.Dialling {
+		p.Network += others
+		return
+	}
+	p.Own += late + behind
+	p.Queue += others
+}
+
 // attributeUnsent adds n operations that were due and never sent.
 func (s *set) attributeUnsent(e *Event, n uint64) {
+	k := float64(n)
 	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
 	waited, late := e.Done-e.Due, e.Done-min(max(e.Due, e.Free), e.Done) // late: a connection was free
-	p.Late += float64(n) * float64(late)
-	p.Unsent += float64(n) * float64(waited-late)
+	p.Late += k * float64(late)
+	if waited -= late; !e.Dialling {
+		p.Unsent += k * float64(waited)
+		return
+	}
+	own := e.Before.OwnOf(waited)
+	s.Behind.Add(late+own, n)
+	p.Late += k * float64(own)
+	p.Network += k * float64(waited-own)
 }
 
 // networkPhases are the network's phases in drivers. clientPhase is the generator's own code
-// before the first byte of the request.
+// before the first byte of the request, and dialPhase is its part of the network's phases.
 var networkPhases = []string{"dns", "connect", "tls"}
 
-const clientPhase = "client"
+const (
+	clientPhase = "client"
+	dialPhase   = verdict.DialPhase
+)
+
+// own is the generator's part of an operation's service time.
+func (c *Config) own(res *takt.Result) (client, dial time.Duration) {
+	if res == nil {
+		return 0, 0
+	}
+	if c.client >= 0 {
+		client = res.Phases[c.client]
+	}
+	if c.dial >= 0 {
+		dial = res.Phases[c.dial]
+	}
+	return client, dial
+}
+
+// Own is the generator's part of an operation's service time.
+func (r *Recorder) Own(res *takt.Result) time.Duration {
+	client, dial := r.cfg.own(res)
+	return client + dial
+}
 
 // findPhases finds the indexes of the phases.
 func (c *Config) findPhases() {
-	c.network, c.client = nil, slices.Index(c.Phases, clientPhase)
+	c.network, c.client, c.dial = nil, slices.Index(c.Phases, clientPhase), slices.Index(c.Phases, dialPhase)
 	for i, name := range c.Phases {
 		if slices.Contains(networkPhases, name) {
 			c.network = append(c.network, i)

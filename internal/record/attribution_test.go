@@ -92,7 +92,7 @@ func TestBehindAStandstill(t *testing.T) {
 		}
 		backlog.Note(&e)
 		r.Sample(0, e, nil)
-		slots[slot], free[slot] = e.After(), e.Done
+		slots[slot], free[slot] = e.After(0), e.Done
 	}
 	rep := r.Report(End{Scheduled: 1000})
 	p := rep.Attribution.Whole()
@@ -117,7 +117,7 @@ func TestBehindABusyTarget(t *testing.T) {
 		e.Done = e.Sent + 1000*us
 		backlog.Note(&e)
 		r.Sample(0, e, nil)
-		slot, free = e.After(), e.Done
+		slot, free = e.After(0), e.Done
 	}
 	rep := r.Report(End{Scheduled: 1000})
 	if p := rep.Attribution.Whole(); p.Generator() > 0.001*p.Total() {

@@ -354,7 +354,7 @@ func TestCountedIsRestored(t *testing.T) {
 	s := newSet(&cfg)
 	res := &takt.Result{Status: 503, Class: "5xx", BytesSent: 1, BytesReceived: 2}
 	res.Phases[0] = ms
-	e := Event{Due: 5 * time.Second, Free: 6 * time.Second, Sent: 7 * time.Second, Done: 8 * time.Second, Read: 9 * time.Second, Behind: ms, Before: Slot{ms, 6 * time.Second}}
+	e := Event{Due: 5 * time.Second, Free: 6 * time.Second, Sent: 7 * time.Second, Done: 8 * time.Second, Read: 9 * time.Second, Behind: ms, Before: Slot{Service: ms, Read: 6 * time.Second}}
 	s.sample(&e, 3, res, 0)
 	e.Outcome = Dropped
 	s.sample(&e, 4, nil, 0)
@@ -430,7 +430,7 @@ func TestTimelineUntil(t *testing.T) {
 // The parts of the time before an operation was sent, and the generator's part of the wait.
 func TestTimesOfAnEvent(t *testing.T) {
 	e := Event{Due: 2 * ms, Free: 5 * ms, Ready: 3 * ms, Sent: 9 * ms, Done: 20 * ms, Read: 22 * ms, Before: Slot{Service: 12 * ms, Read: 7 * ms}, Behind: ms}
-	if got := e.After(); got != (Slot{Service: 11 * ms, Read: 22 * ms}) {
+	if got := e.After(0); got != (Slot{Service: 11 * ms, Read: 22 * ms}) {
 		t.Errorf("after it %+v", got)
 	}
 	if e.lag() != 4*ms || e.wait() != 2*ms || e.input() != ms || e.unread() != 2*ms {

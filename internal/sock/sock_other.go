@@ -4,7 +4,6 @@ package sock
 
 import (
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +23,7 @@ func ArrivedOff(net.Conn) (at time.Time, off time.Duration) { return time.Time{}
 func RTT(int) time.Duration { return 0 }
 
 // PathRTT is not known here.
-func PathRTT(syscall.Conn) time.Duration { return 0 }
+func PathRTT(net.Conn) time.Duration { return 0 }
 
 // Arrived is not known here.
 func Arrived(net.Conn) time.Time { return time.Time{} }

@@ -26,7 +26,7 @@ func TestLatenessBounds(t *testing.T) {
 		response.RecordN(time.Millisecond, c.late+c.punctual)
 		lag.RecordN(2*time.Millisecond, c.late)
 		lag.RecordN(0, c.punctual)
-		l := latenessOf(response, lag)
+		l := latenessOf(Delays{Response: response, Lag: lag})
 		if l.Late != c.late || l.Bottleneck() != c.bottleneck || l.Doubtful() != c.doubtful {
 			t.Errorf("%d late, %d not: %+v, bottleneck %v, doubtful %v", c.late, c.punctual, l, l.Bottleneck(), l.Doubtful())
 		}
@@ -60,7 +60,7 @@ func TestDoubtfulBounds(t *testing.T) {
 		response.RecordN(c.response, c.late+c.punctual)
 		lag.RecordN(c.lag, c.late)
 		lag.RecordN(0, c.punctual)
-		if l := latenessOf(response, lag); l.Doubtful() != c.want {
+		if l := latenessOf(Delays{Response: response, Lag: lag}); l.Doubtful() != c.want {
 			t.Errorf("%d late by %v, %d not: %+v, doubtful %v", c.late, c.lag, c.punctual, l, l.Doubtful())
 		}
 	}
@@ -73,7 +73,7 @@ func TestLatenessIsOfP99(t *testing.T) {
 		h.RecordN(1000, 99)
 		h.Record(time.Second)
 	}
-	if l := latenessOf(response, lag); l.Response != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
+	if l := latenessOf(Delays{Response: response, Lag: lag}); l.Response != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
 		t.Errorf("%+v", l)
 	}
 }
@@ -120,7 +120,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 	punctual, response, intended := hist.New(), hist.New(), 100.0
 	punctual.RecordN(0, 1000)
 	response.RecordN(2*time.Millisecond, 1000)
-	o := &Operations{Response: response, Lag: punctual, Behind: new(Drops), Drops: new(Drops)}
+	o := &Operations{Delays: Delays{Response: response, Lag: punctual}, Behind: new(Drops), Drops: new(Drops)}
 	r := &takt.Report{Counts: takt.Counts{Scheduled: 1000, OK: 1000}, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	change(o, r)
 	o.Judge(r)
@@ -245,7 +245,7 @@ func TestSharesOfLittle(t *testing.T) {
 	}
 	lag := hist.New()
 	lag.Record(time.Second)
-	if l := latenessOf(hist.New(), lag); l.Share != 1 {
+	if l := latenessOf(Delays{Response: hist.New(), Lag: lag}); l.Share != 1 {
 		t.Errorf("1 of 1 late is a share of %v", l.Share)
 	}
 }
