@@ -10,7 +10,10 @@ import (
 // dialTime is takt's part of the time in which connections were being made, as a function of time.
 // Each attempt that ends says whose the time since the last one was: operations wait for the next
 // one that ends.
-type dialTime struct{ points []dialPoint }
+type dialTime struct {
+	points []dialPoint
+	since  time.Duration // start of the wait for connections that is over last, or goes on
+}
 
 type dialPoint struct{ at, own time.Duration } // own: takt's part of the time until at
 
@@ -27,12 +30,15 @@ func (d *dialTime) ended(at time.Duration, attempt record.Slot, waits bool) {
 	d.points = append(d.points, dialPoint{at, last.own + attempt.OwnOf(at-last.at)})
 }
 
-// wait divides the time from one instant to the other, which no later wait begins before.
+// wait divides the time from one instant to the other, which no later wait begins before. Before
+// operations had to wait for connections, takt could have begun to make one.
 func (d *dialTime) wait(from, to time.Duration) record.Slot {
+	begun := from
+	from = min(to, max(from, d.since))
 	if after := d.after(from); after > 1 {
 		d.points = d.points[after-1:]
 	}
-	return record.Slot{Service: to - from, Own: d.until(to) - d.until(from)}
+	return record.Slot{Service: to - begun, Own: from - begun + d.until(to) - d.until(from)}
 }
 
 // until is takt's part of the time until at.

@@ -146,7 +146,7 @@ func (l *loop) begun(c *lconn) {
 		return
 	}
 	p := &c.own
-	l.dialing.remove(p)
+	l.undial(p)
 	p.state = pidle
 	p.wrote = l.now()
 	in, errno, err := l.peek(c)

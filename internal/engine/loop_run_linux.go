@@ -175,7 +175,10 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			continue
 		}
 		if p == nil {
-			l.full, l.freed, l.blocked, l.stuck = true, false, now, l.grows()
+			if l.stuck = l.grows(); l.claim.Due > l.blocked {
+				l.dials.since = now
+			}
+			l.full, l.freed, l.blocked = true, false, now
 			break
 		}
 		l.begin(p, now)
@@ -310,7 +313,12 @@ func (l *loop) begin(p *place, now time.Duration) {
 	if p.stuck = l.stuck && p.free > p.op.Due; p.stuck {
 		p.slot = l.dials.wait(max(p.op.Due, p.ready), p.free)
 	}
-	p.sent, p.wrote = now, now
+	p.sent, p.wrote, p.behind = now, now, 0
+	if !l.closed {
+		e := record.Event{Due: p.op.Due, Free: p.free, Sent: now, Ready: ready, Before: p.slot}
+		l.backlog.Note(&e)
+		p.behind = e.Behind
+	}
 	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
 		l.send(p)
 		return
@@ -374,15 +382,13 @@ func (l *loop) countRoom() {
 func (l *loop) finish(p *place, at time.Duration) {
 	switch p.state {
 	case pdialing:
-		l.dialing.remove(p)
+		l.undial(p)
 	case pbusy, pqueued:
 		l.flight.remove(p)
 	}
 	l.answers.n++
 	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot, Dialling: p.stuck}
-	if !l.closed {
-		l.backlog.Note(&e)
-	}
+	e.Behind = p.behind
 	l.m.rec.Sample(l.index, e, &p.res)
 	var pause time.Duration
 	if l.closed {
@@ -412,13 +418,30 @@ func (l *loop) resume(now time.Duration) {
 }
 
 func (l *loop) release(p *place) {
-	l.freed = true
+	l.free(p.idle)
 	if p.conn.fd < 0 && p.home == nil {
 		l.spare.add(p)
 	} else {
 		l.idle.add(p)
 	}
 	l.countRoom()
+}
+
+// free notes that an operation could have begun from the instant at on. Those that became due
+// before waited until then, although the loop may have noticed no earlier.
+func (l *loop) free(at time.Duration) {
+	if l.full && !l.freed {
+		l.blocked = max(l.blocked, at)
+	}
+	l.freed = true
+}
+
+// undial ends the wait of p for its connection. Another one may be made instead.
+func (l *loop) undial(p *place) {
+	l.dialing.remove(p)
+	if l.stuck {
+		l.free(l.now())
+	}
 }
 
 // gather reads answers and reports whether the loop has more to do at once. A loop that is

@@ -274,6 +274,8 @@ func (w *worker) perform() bool {
 	if w.state.Load() == stateCut {
 		return false
 	}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Ready: w.ready, Before: w.slot}
+	w.p.note(&e)
 	w.res.Reset()
 	if w.drv == nil {
 		if err := w.connect(); err != nil {
@@ -292,8 +294,7 @@ func (w *worker) perform() bool {
 		return false // the cut counted the operation as unfinished
 	}
 	done := w.p.arrival(&w.res, w.p.begun, sent, read)
-	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Ready: w.ready, Before: w.slot}
-	w.p.note(&e)
+	e.Done, e.Read = done, read
 	w.p.rec.Sample(w.index, e, &w.res)
 	w.slot = e.After(w.p.rec.Own(&w.res))
 	w.state.Store(stateIdle)

@@ -46,11 +46,11 @@ type Backlog struct {
 // starved is the part of the connections that is free at once when the generator froze.
 const starved = 0.75
 
-// Note sets e.Behind. It is called for each operation that was sent, roughly in the order of
-// sending.
+// Note sets e.Behind. It is called for each operation when it is sent: at its end would be too late,
+// because operations behind it may end before it. So the service time is that of the operation before.
 func (b *Backlog) Note(e *Event) {
-	old := e.Sent < b.from // sent before the freeze, and ended late
-	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
+	old := e.Sent < b.from // of an asynchronous client: sent before the freeze, and ended late
+	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Before.Service) {
 		b.gap(e.Sent-lag, e.Sent)
 	}
 	e.Behind = min(e.wait(), b.debt)
@@ -89,6 +89,10 @@ func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due
 // quarter of verdict.Held.
 const ringShare = 0.25
 
+// ownShare is ringShare with the generator's part of the service time, such as the computing of
+// handshakes: without any shortage they are a third of a short operation.
+const ownShare = 0.5
+
 // behind is how long the operation waited for a connection because of the generator: behind
 // its backlog, or because it used connections for long between an answer and the next
 // request. A wait for connections that are being made is divided as the making was: no busy target
@@ -98,7 +102,8 @@ func (e *Event) behind() time.Duration {
 		return max(e.Behind, e.Before.OwnOf(e.wait()))
 	}
 	lag := e.lag()
-	if share := float64(lag+e.Before.Own) / float64(max(1, lag+e.Before.Service)); share > ringShare {
+	all := float64(max(1, lag+e.Before.Service))
+	if share := float64(lag+e.Before.Own) / all; float64(lag)/all > ringShare || share > ownShare {
 		return max(e.Behind, time.Duration(share*float64(e.wait())))
 	}
 	return e.Behind

@@ -462,6 +462,7 @@ func TestTimesOfAnEvent(t *testing.T) {
 // Three of four connections that are free at once while operations are due are a standstill:
 // what waits for a connection from then on is behind it, until nothing is late.
 func TestBacklog(t *testing.T) {
+	beside := func(service time.Duration) Event { return Event{Sent: ms, Before: Slot{Service: service}} }
 	late := func(from, to time.Duration) Event { return Event{Due: from, Sent: to, Done: to + ms} }
 	waits := func(due, sent time.Duration) Event { return Event{Due: due, Free: sent, Sent: sent, Done: sent + ms} }
 	for name, c := range map[string]struct {
@@ -475,8 +476,8 @@ func TestBacklog(t *testing.T) {
 		"a short one between":    {[]Event{late(100*ms, 200*ms), late(205*ms, 220*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 80 * ms},
 		"a long one between":     {[]Event{late(100*ms, 200*ms), late(205*ms, 230*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 15 * ms}, // of which the others are part
 		"a short one much later": {[]Event{late(100*ms, 200*ms), late(290*ms, 300*ms), late(290*ms, 300*ms), late(290*ms, 300*ms)}, 10 * ms},
-		"no gap, but a service":  {[]Event{{Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}}, 0},
-		"a gap beside a service": {[]Event{{Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}}, ms},
+		"no gap, but a service":  {[]Event{beside(3 * ms), beside(3 * ms), beside(3 * ms)}, 0},
+		"a gap beside a service": {[]Event{beside(3*ms - 4), beside(3*ms - 4), beside(3*ms - 4)}, ms},
 	} {
 		b := Backlog{Size: 4}
 		for i := range c.events {

@@ -292,3 +292,45 @@ func TestOnlyLate(t *testing.T) {
 		}
 	}
 }
+
+// A bound that grows with the p99 does not grow with the generator's own part of it, and a handshake
+// is late by what it took longer than the quickest one.
+func TestBoundWithoutOwnDelay(t *testing.T) {
+	response, lag, dial := hist.New(), hist.New(), hist.New()
+	for i := range 1000 {
+		response.Record(time.Second)
+		lag.Record(0)
+		if i < 11 {
+			dial.Record(25 * time.Millisecond)
+		} else {
+			dial.Record(5 * time.Millisecond)
+		}
+	}
+	for _, c := range []struct {
+		late  float64 // seconds of 1 s
+		bound time.Duration
+		n     uint64
+	}{
+		{0, 100 * time.Millisecond, 0}, {0.5, 50 * time.Millisecond, 0}, {0.75, 25 * time.Millisecond, 0}, {0.81, 19 * time.Millisecond, 11}, {1, time.Millisecond, 11},
+	} {
+		where := takt.Attribution{Slices: []takt.Slice{
+			{Below: 2, Operations: 10, Parts: takt.Parts{Target: 1}},
+			{Below: 1 << 20, Operations: 990, Parts: takt.Parts{Late: 990 * c.late, Target: 990 * (1 - c.late)}},
+		}}
+		l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: where})
+		if off := l.Bound - c.bound; off.Abs() > c.bound/500 || l.Late != c.n || l.Bottleneck() != (c.n > 0) {
+			t.Errorf("%v of 1 s: a bound of %v, want %v, and %d late, want %d", c.late, l.Bound, c.bound, l.Late, c.n)
+		}
+		if got := BoundOf(response, where); got != l.Bound {
+			t.Errorf("BoundOf is %v, not %v", got, l.Bound)
+		}
+	}
+	lag.Reset()
+	for range 10 {
+		lag.Record(time.Second)
+	}
+	late := takt.Attribution{Slices: []takt.Slice{{Below: 1 << 20, Operations: 1000, Parts: takt.Parts{Late: 1}}}}
+	if l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: late}); l.Late != 10 {
+		t.Errorf("%d of 10 operations are late", l.Late)
+	}
+}

@@ -54,8 +54,8 @@ func latenessOf(d Delays) Lateness {
 	l := Lateness{Response: undelayed(d.Response, d.Where)}
 	l.Bound, l.Some = BoundFor(l.Response), SomeFor(l.Response)
 	l.Late, l.SomeLate, l.Sent = d.Lag.Above(l.Bound), d.Lag.Above(l.Some), d.Lag.Count()
-	if d.Dial != nil {
-		l.Late += d.Dial.Above(l.Bound + d.Dial.Min())
+	if d.Dial != nil { // an operation may be late twice
+		l.Late = min(l.Sent, l.Late+d.Dial.Above(l.Bound+d.Dial.Min()))
 	}
 	l.Share = float64(l.Late) / float64(max(1, l.Sent))
 	return l
