@@ -48,14 +48,17 @@ type Delays struct {
 	Where         takt.Attribution // of Response
 }
 
-// latenessOf computes the lateness. A handshake costs the generator CPU, which is no lateness: the
-// cheapest one of the run shows how much.
+// dialSpread is how many times the quickest handshake of a run the generator may need for another
+// one: computing costs CPU, and several wake-ups, which is not lateness.
+const dialSpread = 3
+
+// latenessOf computes the lateness.
 func latenessOf(d Delays) Lateness {
 	l := Lateness{Response: undelayed(d.Response, d.Where)}
 	l.Bound, l.Some = BoundFor(l.Response), SomeFor(l.Response)
 	l.Late, l.SomeLate, l.Sent = d.Lag.Above(l.Bound), d.Lag.Above(l.Some), d.Lag.Count()
 	if d.Dial != nil { // an operation may be late twice
-		l.Late = min(l.Sent, l.Late+d.Dial.Above(l.Bound+d.Dial.Min()))
+		l.Late = min(l.Sent, l.Late+d.Dial.Above(l.Bound+dialSpread*d.Dial.Min()))
 	}
 	l.Share = float64(l.Late) / float64(max(1, l.Sent))
 	return l
