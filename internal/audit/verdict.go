@@ -21,7 +21,9 @@ func (c *checker) verdict() {
 		c.fault("verdict is %q, but a run with the warning %s is invalid", r.Verdict, code)
 	}
 	if r.Rate.Intended != nil && c.faults == nil {
-		verdict.Rejudge(r, c.histogram(takt.LatencyResponse), c.histogram(takt.LatencyScheduleLag))
+		verdict.Rejudge(r, verdict.Delays{
+			Response: c.histogram(takt.LatencyResponse), Lag: c.histogram(takt.LatencyScheduleLag), Dial: c.histogram(verdict.DialPhase), Where: r.Attribution,
+		})
 	}
 }
 

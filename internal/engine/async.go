@@ -488,7 +488,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		if a.backlogOf(s).Note(e); a.busy == a.max {
 			a.fullUntil = e.Done
 		}
-		a.last = e.After()
+		a.last = e.After(0)
 		a.busy--
 	}
 	if len(a.events) == 0 {
@@ -618,7 +618,7 @@ func (a *async) cut(at time.Duration) {
 	if a.busy < a.max && !a.holds {
 		free = 0
 	}
-	a.abandon(at, free)
+	a.abandon(unsent(at, free))
 }
 
 func (a *async) close() {

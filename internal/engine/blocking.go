@@ -20,7 +20,8 @@ import (
 // did not happen (such as connect on a reused connection) is in no histogram. dns, connect
 // and tls are separate durations; first_byte counts from sent. client is takt's own part of
 // the service time: from sent until the request is written, without dns, connect and tls.
-var NetPhases = []string{"dns", "connect", "tls", "first_byte", "client"}
+// client_dial is takt's own part of connect and tls, see Turns.
+var NetPhases = []string{"dns", "connect", "tls", "first_byte", "client", "client_dial"}
 
 const (
 	phaseDNS = iota
@@ -28,6 +29,7 @@ const (
 	phaseTLS
 	phaseFirstByte
 	phaseClient
+	phaseDial
 )
 
 const (
@@ -264,8 +266,8 @@ func (c *conn) attach(n net.Conn) {
 	}
 	c.looker.attach(n)
 	c.path, _ = n.(syscall.Conn)
-	if c.path != nil && c.index < pathsMeasured {
-		c.observed.Path(sock.PathRTT(c.path))
+	if c.index < pathsMeasured {
+		c.observed.Path(sock.PathRTT(n))
 	}
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
@@ -425,35 +427,42 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
 
 // dial connects as l says, with its handshake, and notes how long each step took.
 func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
-	ctx, cancel := w.Within(ctx, w.Now().Add(l.ConnectTimeout))
+	began := w.Now()
+	ctx, cancel := w.Within(ctx, began.Add(l.ConnectTimeout))
 	defer cancel()
-	c, err := connect(ctx, w, l, r)
-	if err != nil || l.TLS == nil {
-		return c, err
+	turns := NewTurns(w.Now)
+	c, err := connect(ctx, w, l, turns, r)
+	if err == nil && l.TLS != nil {
+		c, err = handshake(ctx, w, turns, l.TLS, r)
 	}
-	b := &below{Conn: sock.Stamped(c)}
-	b.looker.attach(c)
-	return handshake(ctx, w, b, l.TLS, r)
+	r.Phases[phaseDial] = max(0, w.Since(began)-turns.GivenUp())
+	return c, err
 }
 
 // connect is dial without TLS and without a time limit of its own.
-func connect(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
+func connect(ctx context.Context, w World, l *takt.Loop, turns *Turns, r *takt.Result) (net.Conn, error) {
 	began := w.Now()
 	c, err := w.Connect(ctx, l.Network, l.Addr)
 	if err != nil {
 		return nil, err
 	}
 	r.Phases[phaseConnect] = w.Since(began)
+	turns.Connected(c)
 	return c, nil
 }
 
-func handshake(ctx context.Context, w World, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {
+func handshake(ctx context.Context, w World, turns *Turns, conf *tls.Config, r *takt.Result) (net.Conn, error) {
 	began := w.Now()
-	t := tls.Client(c, conf)
+	turns.Stamp()
+	b := &below{Conn: turns}
+	b.looker.attach(turns.Conn)
+	t := tls.Client(b, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		_ = c.Close() // the handshake's error is the cause
+		_ = turns.Close() // the handshake's error is the cause
 		return nil, &tlsError{err}
 	}
+	turns.Made()
 	r.Phases[phaseTLS] = w.Since(began)
+	b.Conn = turns.Conn
 	return t, nil
 }

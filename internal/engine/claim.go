@@ -86,19 +86,19 @@ func (f *flow) dropLate(op *takt.Op, now time.Duration) bool {
 	return true
 }
 
-// dropClaim ends the claim on op at the cut, at the instant at. An op that was due counts as
-// unfinished; free is the instant from which a slot was free for it.
-func (f *flow) dropClaim(op *takt.Op, at, free time.Duration) {
-	if op.Due == takt.Asap || op.Due > at {
+// dropClaim ends the claim on op at the cut. An op that was due counts as unfinished, as rest says:
+// its Free is the instant from which a slot was free for op.
+func (f *flow) dropClaim(op *takt.Op, rest record.Event) {
+	if op.Due == takt.Asap || op.Due > rest.Done {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.claims--
 		f.settle()
 		return
 	}
-	if started, ready := f.startClaim(op, at, false); started {
-		free = max(free, ready)
-		f.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: free, Done: at, Outcome: record.UnfinishedQueued}, nil)
+	if started, ready := f.startClaim(op, rest.Done, false); started {
+		rest.Seq, rest.Due, rest.Free = op.Seq, op.Due, max(rest.Free, ready)
+		f.rec.Sample(0, rest, nil)
 		f.ended()
 	}
 }

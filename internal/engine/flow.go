@@ -226,11 +226,15 @@ func (f *flow) end(at time.Duration) {
 	closeOnce(&f.once.stop, f.stop)
 }
 
-// abandon leaves all operations that are queued at the instant at to countRest. free is the
-// instant from which they had a slot: at, or 0 if the generator delayed them. The caller
-// holds the lock.
-func (f *flow) abandon(at, free time.Duration) {
-	f.rest = record.Event{Free: free, Done: at, Outcome: record.UnfinishedQueued}
+// unsent is the event of operations that are queued at the instant at, without Seq and Due. free is
+// the instant from which they had a slot: at, or 0 if the generator delayed them.
+func unsent(at, free time.Duration) record.Event {
+	return record.Event{Free: free, Done: at, Outcome: record.UnfinishedQueued}
+}
+
+// abandon leaves all operations that are queued at the cut to countRest. The caller holds the lock.
+func (f *flow) abandon(rest record.Event) {
+	f.rest = rest
 	f.left, f.have = f.have, false
 	f.settle()
 }

@@ -256,7 +256,7 @@ func TestDropClaim(t *testing.T) {
 		f := flowOf(t, schedule.Spec{Stages: []schedule.Stage{{Duration: 100 * ms}, {Duration: time.Second, From: 10, To: 10}}}, 0)
 		var op takt.Op
 		f.claim(&op, 0) // due at 100 ms
-		f.dropClaim(&op, at, at)
+		f.dropClaim(&op, unsent(at, at))
 		scheduled, _ := f.counts()
 		if got := f.counted(t); got != want || scheduled != want.Unfinished || f.claims != 0 || f.busy != 0 {
 			t.Errorf("cut at %v: %+v, want %+v; %d scheduled, %d claims, %d in flight", at, got, want, scheduled, f.claims, f.busy)
@@ -265,7 +265,7 @@ func TestDropClaim(t *testing.T) {
 	f := flowOf(t, asap(), 0)
 	var op takt.Op
 	f.claim(&op, 0)
-	if f.dropClaim(&op, 500*ms, 0); f.claims != 0 || f.counted(t) != (takt.Counts{}) {
+	if f.dropClaim(&op, unsent(500*ms, 0)); f.claims != 0 || f.counted(t) != (takt.Counts{}) {
 		t.Errorf("a closed loop: %d claims, %+v", f.claims, f.counted(t))
 	}
 }
@@ -277,14 +277,14 @@ func TestCountRest(t *testing.T) {
 	late.claim(&op, 0)
 	late.claim(&op, 0) // due at 100 ms
 	late.ready = 300 * ms
-	late.dropClaim(&op, 500*ms, 0)
+	late.dropClaim(&op, unsent(500*ms, 0))
 	if got := late.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Attribution.Whole(); got.Late != 0.2 || got.Queue != 0.2 {
 		t.Errorf("an operation that its source had at 300 ms: %+v", got)
 	}
 
 	for at, want := range map[time.Duration]uint64{-1: 0, 0: 1, 400*ms - 1: 4, 400 * ms: 5, time.Hour: 10} {
 		f, pauses := flowOf(t, tenths(), 0), 0
-		f.abandon(at, 0)
+		f.abandon(unsent(at, 0))
 		if f.due(time.Hour) {
 			t.Error("what was abandoned is due")
 		}
@@ -296,7 +296,7 @@ func TestCountRest(t *testing.T) {
 		f.wantState(t, "abandoned", true, true)
 	}
 	f := flowOf(t, asap(), 0)
-	f.abandon(500*ms, 0)
+	f.abandon(unsent(500*ms, 0))
 	if f.countRest(1, func() {}); f.counted(t) != (takt.Counts{}) {
 		t.Errorf("a closed loop left %+v", f.counted(t))
 	}

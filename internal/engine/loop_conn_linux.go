@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
@@ -28,6 +29,7 @@ type lconn struct {
 	waits    bool          // for room in the socket
 	seal     *seal.Conn    // nil: plain TCP
 	attempt  uint32        // number of the connection over TLS that is being made
+	turns    *Turns        // of that one
 	deaf     bool          // the other side takes no bytes any more
 
 	own place // the only place, unless there is a mux
@@ -84,14 +86,56 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	l.measurePath(c)
-	if p := c.dialler; p.sent <= c.began { // else it waited for a part of this phase only
-		p.res.Phases[phaseConnect] = l.now() - c.began
+	took := l.now() - c.began
+	wait := took
+	if took > connectSome {
+		if rtt := l.sys.RTT(c.fd); rtt > 0 {
+			wait = min(took, rtt)
+		}
+	}
+	l.dialled(c, l.attempt(c, wait), nil)
+	if c.dialler.sent <= c.began { // else it waited for a part of this phase only
+		c.dialler.res.Phases[phaseConnect] = took
 	}
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
 	}
 	l.begun(c)
+}
+
+// dialled notes that the attempt to make c is over, for all operations that waited for it, or for
+// only one of them.
+func (l *loop) dialled(c *lconn, attempt record.Slot, only *place) {
+	now := l.now()
+	l.dials.ended(now, attempt, l.full && l.stuck)
+	note := func(p *place) { p.res.Phases[phaseDial] = attempt.OwnOf(now - max(p.sent, c.began)) }
+	switch {
+	case only != nil:
+		note(only)
+	case c.mux == nil:
+		note(&c.own)
+	default:
+		for _, p := range c.home.places {
+			if p.state == pdialing && p.conn == c {
+				note(p)
+			}
+		}
+	}
+}
+
+// attempt is the attempt to make c, of which takt waited for the other side for this long.
+func (l *loop) attempt(c *lconn, wait time.Duration) record.Slot {
+	took := l.now() - c.began
+	return record.Slot{Service: took, Own: max(0, took-wait)}
+}
+
+// dialSoFar is the attempt to make c, which is not over.
+func (l *loop) dialSoFar(c *lconn) record.Slot {
+	if c.turns == nil {
+		return l.attempt(c, forever)
+	}
+	return l.attempt(c, c.turns.SoFar())
 }
 
 // begun sends the operations that waited for c, which is connected.
@@ -102,7 +146,7 @@ func (l *loop) begun(c *lconn) {
 		return
 	}
 	p := &c.own
-	l.dialing.remove(p)
+	l.undial(p)
 	p.state = pidle
 	p.wrote = l.now()
 	in, errno, err := l.peek(c)

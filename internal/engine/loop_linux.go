@@ -156,14 +156,15 @@ func (m *loops) cut(at time.Duration) {
 		m.giveUp()
 	}
 	m.wake()
-	free := at
+	rest := unsent(at, at)
 	for _, l := range m.all {
 		m.world.First(l.ended) // a loop waits only for its sockets
-		free = min(free, l.freeFrom)
+		rest.Free = min(rest.Free, l.freeFrom)
+		rest.Dialling, rest.Before = rest.Dialling || l.stuck, rest.Before.Plus(l.unmade)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.abandon(at, free)
+	m.abandon(rest)
 }
 
 func (m *loops) close() {

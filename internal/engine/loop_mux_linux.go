@@ -199,7 +199,7 @@ func (l *loop) beginAll(c *lconn) {
 	waiting := slices.DeleteFunc(slices.Clone(c.home.places), func(p *place) bool { return p.state != pdialing || p.conn != c })
 	slices.SortStableFunc(waiting, func(a, b *place) int { return cmp.Compare(a.sent, b.sent) })
 	for _, p := range waiting {
-		l.dialing.remove(p)
+		l.undial(p)
 		if p.wrote = l.now(); !c.retired && c.open() {
 			l.send(p)
 		} else {

@@ -10,16 +10,18 @@ import (
 // place is where one operation at a time runs: a connection, or a part of one that carries
 // several (see site).
 type place struct {
-	conn  *lconn
-	state pstate
-	op    takt.Op
-	free  time.Duration // free instant of op, see record.Event
-	sent  time.Duration
-	wrote time.Duration // instant just before the first byte of the request was written
-	idle  time.Duration // instant from which the place is free
-	ready time.Duration // ready instant of op, see record.Event
-	slot  record.Slot
-	res   takt.Result
+	conn   *lconn
+	state  pstate
+	op     takt.Op
+	free   time.Duration // free instant of op, see record.Event
+	sent   time.Duration
+	wrote  time.Duration // instant just before the first byte of the request was written
+	idle   time.Duration // instant from which the place is free
+	ready  time.Duration // ready instant of op, see record.Event
+	slot   record.Slot
+	behind time.Duration // of op, see record.Event
+	stuck  bool          // op waited for connections that were being made, see record.Event
+	res    takt.Result
 
 	patience patience
 	pauses   time.Duration // end of the pause

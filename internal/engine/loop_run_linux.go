@@ -58,8 +58,10 @@ type loop struct {
 	full     bool          // an operation is due and no connection was free
 	freed    bool          // a connection became free since full was set
 	blocked  time.Duration // instant until which due operations had to wait for a connection
+	stuck    bool          // they waited because as many connections as possible were being made
 	looked   bool          // no answer was found since the turn began or the pool grew
 	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
+	unmade   record.Slot   // at the cut: attempts to make a connection, together
 
 	conns   []*lconn // by token
 	places  []*place
@@ -69,6 +71,7 @@ type loop struct {
 	flight  flight
 	dialing flight
 	backlog record.Backlog
+	dials   dialTime
 	paths   int // number of connections with a measured round trip
 	partial int // number of connections that wait for room in the socket
 	muxes
@@ -172,6 +175,9 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			continue
 		}
 		if p == nil {
+			if l.stuck = l.grows(); l.claim.Due > l.blocked {
+				l.dials.since = now
+			}
 			l.full, l.freed, l.blocked = true, false, now
 			break
 		}
@@ -188,7 +194,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		}
 	}
 	if l.passed {
-		l.full, l.freed, l.blocked = true, l.room(), now // a failed send frees a connection at once
+		l.full, l.freed, l.blocked, l.stuck = true, l.room(), now, false // a failed send frees a connection at once
 	}
 	l.flushShared()
 	l.pace.sent(sent, begun)
@@ -304,7 +310,15 @@ func (l *loop) begin(p *place, now time.Duration) {
 		return
 	}
 	p.again, p.ready, p.free = 0, ready, max(ready, l.freeSince(p, p.op.Due))
-	p.sent, p.wrote = now, now
+	if p.stuck = l.stuck && p.free > p.op.Due; p.stuck {
+		p.slot = l.dials.wait(max(p.op.Due, p.ready), p.free)
+	}
+	p.sent, p.wrote, p.behind = now, now, 0
+	if !l.closed {
+		e := record.Event{Due: p.op.Due, Free: p.free, Sent: now, Ready: ready, Before: p.slot}
+		l.backlog.Note(&e)
+		p.behind = e.Behind
+	}
 	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
 		l.send(p)
 		return
@@ -368,22 +382,20 @@ func (l *loop) countRoom() {
 func (l *loop) finish(p *place, at time.Duration) {
 	switch p.state {
 	case pdialing:
-		l.dialing.remove(p)
+		l.undial(p)
 	case pbusy, pqueued:
 		l.flight.remove(p)
 	}
 	l.answers.n++
-	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot}
-	if !l.closed {
-		l.backlog.Note(&e)
-	}
+	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot, Dialling: p.stuck}
+	e.Behind = p.behind
 	l.m.rec.Sample(l.index, e, &p.res)
 	var pause time.Duration
 	if l.closed {
 		pause = p.patience.after(&p.res)
 	}
+	p.state, p.idle, p.slot = pidle, at, e.After(l.m.rec.Own(&p.res))
 	p.res.Reset()
-	p.state, p.idle, p.slot = pidle, at, e.After()
 	if pause > 0 {
 		p.pauses = at + pause
 		l.pausing = append(l.pausing, p)
@@ -406,13 +418,30 @@ func (l *loop) resume(now time.Duration) {
 }
 
 func (l *loop) release(p *place) {
-	l.freed = true
+	l.free(p.idle)
 	if p.conn.fd < 0 && p.home == nil {
 		l.spare.add(p)
 	} else {
 		l.idle.add(p)
 	}
 	l.countRoom()
+}
+
+// free notes that an operation could have begun from the instant at on. Those that became due
+// before waited until then, although the loop may have noticed no earlier.
+func (l *loop) free(at time.Duration) {
+	if l.full && !l.freed {
+		l.blocked = max(l.blocked, at)
+	}
+	l.freed = true
+}
+
+// undial ends the wait of p for its connection. Another one may be made instead.
+func (l *loop) undial(p *place) {
+	l.dialing.remove(p)
+	if l.stuck {
+		l.free(l.now())
+	}
 }
 
 // gather reads answers and reports whether the loop has more to do at once. A loop that is
@@ -555,22 +584,43 @@ func (l *loop) expire(now time.Duration) {
 
 // expired fails the operation of p, whose time is over.
 func (l *loop) expired(p *place, doing string) {
-	err := p.conn.opError(doing, os.ErrDeadlineExceeded)
+	c := p.conn
+	if p.state == pdialing {
+		l.dialled(c, l.dialSoFar(c), p)
+	}
+	err := c.opError(doing, os.ErrDeadlineExceeded)
 	if p.home != nil {
 		l.expiredShared(p, err)
 		return
 	}
-	l.fail(p.conn, err, p.state == pdialing)
+	l.fail(c, err, p.state == pdialing)
 }
 
 // roomSince is the instant from which a place is free; forever: none is. A place may
 // become free just before the cut, such as by a timeout as long as the drain: then nothing but the
-// target held up the operations that were due before.
+// target held up the operations that were due before. A place whose connection cannot be made is
+// not free.
 func (l *loop) roomSince() time.Duration {
-	if len(l.places) < l.max {
+	switch {
+	case l.stuck:
+		return forever
+	case len(l.places) < l.max:
 		return 0
 	}
 	return min(l.idle.since(), l.spare.since())
+}
+
+// cutDials divides the waits for connections that are not made at the cut, and returns their sum.
+func (l *loop) cutDials() (sum record.Slot) {
+	l.stuck = l.stuck && l.full
+	for _, c := range l.conns {
+		if c.dialling && l.dialing.n > 0 {
+			attempt := l.dialSoFar(c)
+			l.dialled(c, attempt, nil)
+			sum = sum.Plus(attempt)
+		}
+	}
+	return sum
 }
 
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
@@ -578,14 +628,17 @@ func (l *loop) cut(at time.Duration) {
 	for _, s := range l.made.take(true) {
 		l.discard(s)
 	}
+	l.unmade = l.cutDials()
 	l.freeFrom = l.roomSince()
 	if l.claimed {
-		l.m.dropClaim(&l.claim, at, min(at, l.freeFrom))
+		rest := unsent(at, min(at, l.freeFrom))
+		rest.Dialling, rest.Before = l.stuck, l.unmade
+		l.m.dropClaim(&l.claim, rest)
 	}
 	for _, p := range l.places {
 		if p.state != pidle {
 			l.m.rec.Sample(l.index, record.Event{
-				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Outcome: record.UnfinishedSent,
+				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Dialling: p.stuck, Outcome: record.UnfinishedSent,
 			}, &p.res)
 			l.m.ended()
 		}

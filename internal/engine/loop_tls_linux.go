@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/pkg/takt"
@@ -27,6 +28,7 @@ type secured struct {
 	addr netip.AddrPort
 	took takt.Result // its phases
 	err  error
+	wait time.Duration // for the other side, see Turns
 
 	conn    *lconn
 	attempt uint32 // of conn: an older one was given up
@@ -61,16 +63,18 @@ func (h *handover) take(over bool) (list []*secured) {
 }
 
 // secure connects to l and makes the handshake. It waits, but not longer than ctx.
-func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
+func (m *loops) secure(ctx context.Context, l *takt.Loop, turns *Turns) *secured {
 	s := &secured{fd: -1}
+	defer func() { s.wait = turns.GivenUp() }()
 	ctx, cancel := m.world.Within(ctx, m.world.Now().Add(connectTimeout(l)))
 	defer cancel()
 	var c net.Conn
-	if c, s.err = connect(ctx, m.world, l, &s.took); s.err != nil {
+	if c, s.err = connect(ctx, m.world, l, turns, &s.took); s.err != nil {
 		return s
 	}
 	began := m.world.Now()
-	s.seal = seal.Client(c, l.TLS)
+	turns.Stamp()
+	s.seal = seal.Client(turns, l.TLS)
 	if err := s.seal.Handshake(ctx); err != nil {
 		s.err = &tlsError{err}
 		if l.Explain != nil {
@@ -78,14 +82,16 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
 		}
 		return s
 	}
+	turns.Made()
 	s.took.Phases[phaseTLS] = m.world.Since(began)
-	s.addr, s.fd, s.err = m.world.Release(s.seal.Detach())
+	s.seal.Detach()
+	s.addr, s.fd, s.err = m.world.Release(c)
 	return s
 }
 
 // firstSecured makes the first connection: a failure ends the run before its start.
 func (m *loops) firstSecured(ctx context.Context, addr string) error {
-	s := m.secure(ctx, literal(m.net, addr))
+	s := m.secure(ctx, literal(m.net, addr), NewTurns(m.world.Now))
 	if s.err != nil {
 		return fmt.Errorf("cannot reach the target: %w", s.err)
 	}
@@ -99,8 +105,10 @@ func (m *loops) firstSecured(ctx context.Context, addr string) error {
 func (l *loop) dialSecured(c *lconn) {
 	c.attempt++
 	attempt, m, to := c.attempt, l.m, literal(l.m.net, c.addr.String())
+	turns := NewTurns(m.world.Now)
+	c.turns = turns
 	m.world.Go(func() {
-		s := m.secure(m.dialling, to)
+		s := m.secure(m.dialling, to, turns)
 		s.conn, s.attempt = c, attempt
 		if l.made.put(s) {
 			l.sys.Wake()
@@ -117,11 +125,14 @@ func (l *loop) takeSecured() {
 		case !c.dialling || c.attempt != s.attempt:
 			l.discard(s)
 		case s.err != nil:
+			l.dialled(c, l.attempt(c, s.wait), nil)
 			l.fail(c, s.err, true)
 		default:
 			l.attach(c, s)
+			l.dialled(c, l.attempt(c, s.wait), nil)
 			if p := c.dialler; p.sent <= c.began { // else it waited for a part of these phases only
-				p.res.Phases[phaseConnect], p.res.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
+				p.res.Phases[phaseConnect] = s.took.Phases[phaseConnect]
+				p.res.Phases[phaseTLS] = l.now() - c.began - p.res.Phases[phaseConnect] // until the loop has it
 			}
 			if err := l.sys.Add(c.fd, c.token, false); err != nil {
 				l.fail(c, err, true)

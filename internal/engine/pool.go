@@ -278,6 +278,8 @@ func (w *worker) perform() bool {
 	if w.state.Load() == stateCut {
 		return false
 	}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Ready: w.ready, Before: w.slot}
+	w.p.note(&e)
 	w.res.Reset()
 	if w.drv == nil {
 		if err := w.connect(); err != nil {
@@ -296,10 +298,9 @@ func (w *worker) perform() bool {
 		return false // the cut counted the operation as unfinished
 	}
 	done := w.p.arrival(&w.res, w.p.begun, sent, read)
-	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Ready: w.ready, Before: w.slot}
-	w.p.note(&e)
+	e.Done, e.Read = done, read
 	w.p.rec.Sample(w.index, e, &w.res)
-	w.slot = e.After()
+	w.slot = e.After(w.p.rec.Own(&w.res))
 	w.state.Store(stateIdle)
 	if w.p.closed {
 		if pause := w.patience.after(&w.res); pause > 0 {
@@ -385,7 +386,7 @@ func (p *pool) cut(at time.Duration) {
 	if len(p.idle) > 0 || len(p.workers) < p.max {
 		free = 0 // a slot was free: the generator delayed the rest
 	}
-	p.abandon(at, free)
+	p.abandon(unsent(at, free))
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {

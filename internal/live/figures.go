@@ -43,7 +43,7 @@ func (s *State) curves() []curve {
 	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
 	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: figure.Micros, style: s.lagStyle}
 	if s.head.scheduled() {
-		lag.scale = "≤" + figure.Duration(verdict.BoundFor(micros(c.responseP99)))
+		lag.scale = "≤" + figure.Duration(verdict.BoundFor(c.undelayed()))
 	}
 	return append(list, lag)
 }

@@ -3,6 +3,7 @@ package output
 import (
 	"os"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
 )
@@ -23,7 +24,7 @@ func Failure(path, name, command, why string) {
 // Replaceable reports whether there is a regular file at the path, or nothing. Failure is for these:
 // devices and pipes have no older content.
 func Replaceable(path string) bool {
-	info, err := os.Stat(path)
+	info, err := files.Stat(path)
 	return os.IsNotExist(err) || err == nil && info.Mode().IsRegular()
 }
 

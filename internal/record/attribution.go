@@ -13,11 +13,22 @@ import (
 // operation.
 type Slot struct {
 	Service time.Duration // service time of the last operation; 0: no operation yet
+	Own     time.Duration // generator's part of Service, such as the computing of a handshake
 	Read    time.Duration // instant at which the generator had read the answer
 }
 
-// After is the slot after the operation.
-func (e *Event) After() Slot { return Slot{Service: e.Done - e.Sent, Read: e.Read} }
+// After is the slot after the operation; own is the generator's part of its service time.
+func (e *Event) After(own time.Duration) Slot {
+	return Slot{Service: e.Done - e.Sent, Own: min(own, e.Done-e.Sent), Read: e.Read}
+}
+
+// Plus is the time of s and o together.
+func (s Slot) Plus(o Slot) Slot { return Slot{Service: s.Service + o.Service, Own: s.Own + o.Own} }
+
+// OwnOf is the generator's part of a wait for s.
+func (s Slot) OwnOf(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * min(1, float64(s.Own)/float64(max(1, s.Service))))
+}
 
 // Backlog finds the operations that wait for a connection because the generator froze. While
 // nearly all connections are free and operations are due, the target is idle. Every operation
@@ -35,11 +46,11 @@ type Backlog struct {
 // starved is the part of the connections that is free at once when the generator froze.
 const starved = 0.75
 
-// Note sets e.Behind. It is called for each operation that was sent, roughly in the order of
-// sending.
+// Note sets e.Behind. It is called for each operation when it is sent: at its end would be too late,
+// because operations behind it may end before it. So the service time is that of the operation before.
 func (b *Backlog) Note(e *Event) {
-	old := e.Sent < b.from // sent before the freeze, and ended late
-	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
+	old := e.Sent < b.from // of an asynchronous client: sent before the freeze, and ended late
+	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Before.Service) {
 		b.gap(e.Sent-lag, e.Sent)
 	}
 	e.Behind = min(e.wait(), b.debt)
@@ -78,12 +89,21 @@ func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due
 // quarter of verdict.Held.
 const ringShare = 0.25
 
+// ownShare is ringShare with the generator's part of the service time, such as the computing of
+// handshakes: without any shortage they are a third of a short operation.
+const ownShare = 0.5
+
 // behind is how long the operation waited for a connection because of the generator: behind
 // its backlog, or because it used connections for long between an answer and the next
-// request.
+// request. A wait for connections that are being made is divided as the making was: no busy target
+// could have served the operation meanwhile.
 func (e *Event) behind() time.Duration {
+	if e.Dialling {
+		return max(e.Behind, e.Before.OwnOf(e.wait()))
+	}
 	lag := e.lag()
-	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
+	all := float64(max(1, lag+e.Before.Service))
+	if share := float64(lag+e.Before.Own) / all; float64(lag)/all > ringShare || share > ownShare {
 		return max(e.Behind, time.Duration(share*float64(e.wait())))
 	}
 	return e.Behind
@@ -149,30 +169,28 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration
 			p.Host += k * float64(service)
 			service = 0
 		}
-		var network time.Duration
+		client, dial := s.cfg.own(res)
+		own = min(client+dial, service)
+		service -= own
+		network := -dial // a part of these phases
 		for _, i := range s.cfg.network {
 			network += res.Phases[i]
 		}
-		network = min(network, service)
+		network = max(0, min(network, service))
 		p.Network += k * float64(network)
 		service -= network
-		if i := s.cfg.client; i >= 0 {
-			own = min(res.Phases[i], service)
-			service -= own
-		}
 	}
 	p.Target += k * float64(service)
 	late, unread := e.lag(), time.Duration(0)
 	if e.Free > e.Due {
 		input, behind := e.input(), e.behind()
 		unread = e.unread()
-		if e.Behind > 0 {
-			s.Behind.Add(late+e.Behind, n)
+		if e.Behind > 0 || e.Dialling {
+			s.Behind.Add(late+behind, n)
 		}
-		p.Own += k * float64(late+behind)
 		p.Unread += k * float64(unread)
 		p.Input += k * float64(input)
-		p.Queue += k * float64(e.Free-e.Due-input-behind)
+		s.waited(p, e, k*float64(late), k*float64(behind), k*float64(e.Free-e.Due-input-behind))
 		late += behind
 	}
 	own += late
@@ -180,27 +198,68 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration
 	return own
 }
 
-// attributeUnsent adds n operations that were due and never sent. It returns for how long each of them
-// waited although a connection was free.
-func (s *set) attributeUnsent(e *Event, n uint64) (late time.Duration) {
+// waited adds to p what was not the generator's in waits for a connection. It was the target's use
+// of all connections, unless they were still being made.
+func (s *set) waited(p *slice, e *Event, late, behind, others float64) {
+	if e.Dialling {
+		p.Network += others
+		return
+	}
+	p.Own += late + behind
+	p.Queue += others
+}
+
+// attributeUnsent adds n operations that were due and never sent. It returns the part of the wait of each
+// of them that is the generator's own.
+func (s *set) attributeUnsent(e *Event, n uint64) (own time.Duration) {
+	k := float64(n)
 	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
-	waited := e.Done - e.Due
-	late = e.Done - min(max(e.Due, e.Free), e.Done)
-	p.Late += float64(n) * float64(late)
-	p.Unsent += float64(n) * float64(waited-late)
-	return late
+	waited, late := e.Done-e.Due, e.Done-min(max(e.Due, e.Free), e.Done) // late: a connection was free
+	if waited -= late; !e.Dialling {
+		p.Late += k * float64(late)
+		p.Unsent += k * float64(waited)
+		return late
+	}
+	own = late + e.Before.OwnOf(waited)
+	s.Behind.Add(own, n)
+	p.Late += k * float64(own)
+	p.Network += k * float64(waited+late-own)
+	return own
 }
 
 // networkPhases are the network's phases in drivers. clientPhase is the generator's own code
-// before the first byte of the request.
+// before the first byte of the request, and dialPhase is its part of the network's phases.
 var networkPhases = []string{"dns", "connect", "tls"}
 
-const clientPhase = "client"
+const (
+	clientPhase = "client"
+	dialPhase   = verdict.DialPhase
+)
+
+// own is the generator's part of an operation's service time.
+func (c *Config) own(res *takt.Result) (client, dial time.Duration) {
+	if res == nil {
+		return 0, 0
+	}
+	if c.client >= 0 {
+		client = res.Phases[c.client]
+	}
+	if c.dial >= 0 {
+		dial = res.Phases[c.dial]
+	}
+	return client, dial
+}
+
+// Own is the generator's part of an operation's service time.
+func (r *Recorder) Own(res *takt.Result) time.Duration {
+	client, dial := r.cfg.own(res)
+	return client + dial
+}
 
 // findPhases finds the indexes of the phases.
 func (c *Config) findPhases() {
-	c.network, c.client = nil, slices.Index(c.Phases, clientPhase)
+	c.network, c.client, c.dial = nil, slices.Index(c.Phases, clientPhase), slices.Index(c.Phases, dialPhase)
 	for i, name := range c.Phases {
 		if slices.Contains(networkPhases, name) {
 			c.network = append(c.network, i)

@@ -11,9 +11,10 @@ import (
 // Each operation's response time belongs to who caused it, and the parts add up to it.
 func TestParts(t *testing.T) {
 	const ms = time.Millisecond
-	cfg := Config{Shards: 1, Window: time.Second, Phases: []string{"dns", "connect", "tls", "first_byte", "client"}}
+	cfg := Config{Shards: 1, Window: time.Second, Phases: []string{"dns", "connect", "tls", "first_byte", "client", "client_dial"}}
 	limit := &takt.Result{Class: "too_many_files"}
 	dialled := &takt.Result{Phases: [takt.MaxPhases]time.Duration{ms, 2 * ms, 3 * ms, 9 * ms, ms / 2}}
+	shaken := &takt.Result{Phases: [takt.MaxPhases]time.Duration{1: 2 * ms, 2: 6 * ms, 5: 5 * ms}}
 	for name, c := range map[string]struct {
 		e    Event
 		res  *takt.Result
@@ -34,11 +35,20 @@ func TestParts(t *testing.T) {
 			takt.Parts{Input: 3, Late: 1, Target: 1}},
 		"a list, then the target": {Event{Due: ms, Free: 6 * ms, Ready: 4 * ms, Sent: 6 * ms, Done: 7 * ms, Before: Slot{Service: ms}, Behind: 2 * ms}, nil, 0,
 			takt.Parts{Input: 3, Late: 2, Target: 1}},
-		"a failure of the target":  {Event{Due: ms, Sent: ms, Done: 5 * ms}, &takt.Result{Class: "5xx"}, 0, takt.Parts{Target: 4}},
-		"a limit of the host":      {Event{Due: ms, Sent: 2 * ms, Done: 5 * ms}, limit, 0, takt.Parts{Late: 1, Host: 3}},
-		"connecting":               {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
-		"faster than a round trip": {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
-		"unfinished":               {Event{Due: ms, Sent: ms, Done: 9 * ms, Outcome: UnfinishedSent}, nil, 0, takt.Parts{Target: 8}},
+		"a failure of the target":            {Event{Due: ms, Sent: ms, Done: 5 * ms}, &takt.Result{Class: "5xx"}, 0, takt.Parts{Target: 4}},
+		"a limit of the host":                {Event{Due: ms, Sent: 2 * ms, Done: 5 * ms}, limit, 0, takt.Parts{Late: 1, Host: 3}},
+		"connecting":                         {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
+		"a handshake that takt computed":     {Event{Due: ms, Sent: ms, Done: 11 * ms}, shaken, 0, takt.Parts{Network: 3, Late: 5, Target: 2}},
+		"takt's part of another's handshake": {Event{Due: ms, Sent: ms, Done: 11 * ms}, &takt.Result{Phases: [takt.MaxPhases]time.Duration{5: 4 * ms}}, 0, takt.Parts{Late: 4, Target: 6}},
+		"a wait for connections that are being made": {Event{Due: ms, Free: 9 * ms, Sent: 10 * ms, Done: 11 * ms, Before: Slot{Service: 4 * ms, Own: ms}, Dialling: true}, nil, 0,
+			takt.Parts{Network: 6, Late: 3, Target: 1}},
+		"a connection that was not made in time": {Event{Due: ms, Sent: ms, Done: 9 * ms, Outcome: UnfinishedSent}, shaken, 0, takt.Parts{Network: 3, Late: 5}},
+		"never sent, for connections that are being made": {Event{Due: ms, Free: 9 * ms, Done: 9 * ms, Before: Slot{Service: 4 * ms, Own: ms}, Dialling: true, Outcome: UnfinishedQueued}, nil, 0,
+			takt.Parts{Network: 6, Late: 2}},
+		"behind a handshake that takt computed":               {Event{Due: ms, Free: 5 * ms, Sent: 5 * ms, Done: 6 * ms, Before: Slot{Service: 4 * ms, Own: 3 * ms}}, nil, 0, takt.Parts{Late: 3, Queue: 1, Target: 1}},
+		"behind a handshake that cost a third":                {Event{Due: ms, Free: 5 * ms, Sent: 5 * ms, Done: 6 * ms, Before: Slot{Service: 3 * ms, Own: ms}}, nil, 0, takt.Parts{Queue: 4, Target: 1}},
+		"faster than a round trip":                            {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
+		"unfinished":                                          {Event{Due: ms, Sent: ms, Done: 9 * ms, Outcome: UnfinishedSent}, nil, 0, takt.Parts{Target: 8}},
 		"never sent, and the target had all connections":      {Event{Due: ms, Free: 9 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 8}},
 		"never sent, and a connection came free at half time": {Event{Due: ms, Free: 6 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 5, Late: 3}},
 		"never sent, and a connection was free":               {Event{Due: ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Late: 8}},
@@ -96,7 +106,7 @@ func TestBehindAStandstill(t *testing.T) {
 		}
 		backlog.Note(&e)
 		r.Sample(0, e, nil)
-		slots[slot], free[slot] = e.After(), e.Done
+		slots[slot], free[slot] = e.After(0), e.Done
 	}
 	rep := r.Report(End{Scheduled: 1000})
 	p := rep.Attribution.Whole()
@@ -121,7 +131,7 @@ func TestBehindABusyTarget(t *testing.T) {
 		e.Done = e.Sent + 1000*us
 		backlog.Note(&e)
 		r.Sample(0, e, nil)
-		slot, free = e.After(), e.Done
+		slot, free = e.After(0), e.Done
 	}
 	rep := r.Report(End{Scheduled: 1000})
 	if p := rep.Attribution.Whole(); p.Generator() > 0.001*p.Total() {

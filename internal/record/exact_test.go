@@ -354,7 +354,7 @@ func TestCountedIsRestored(t *testing.T) {
 	s := newSet(&cfg)
 	res := &takt.Result{Status: 503, Class: "5xx", BytesSent: 1, BytesReceived: 2}
 	res.Phases[0] = ms
-	e := Event{Due: 5 * time.Second, Free: 6 * time.Second, Sent: 7 * time.Second, Done: 8 * time.Second, Read: 9 * time.Second, Behind: ms, Before: Slot{ms, 6 * time.Second}}
+	e := Event{Due: 5 * time.Second, Free: 6 * time.Second, Sent: 7 * time.Second, Done: 8 * time.Second, Read: 9 * time.Second, Behind: ms, Before: Slot{Service: ms, Read: 6 * time.Second}}
 	s.sample(&e, 3, res, 0)
 	e.Outcome = Dropped
 	s.sample(&e, 4, nil, 0)
@@ -430,7 +430,7 @@ func TestTimelineUntil(t *testing.T) {
 // The parts of the time before an operation was sent, and the generator's part of the wait.
 func TestTimesOfAnEvent(t *testing.T) {
 	e := Event{Due: 2 * ms, Free: 5 * ms, Ready: 3 * ms, Sent: 9 * ms, Done: 20 * ms, Read: 22 * ms, Before: Slot{Service: 12 * ms, Read: 7 * ms}, Behind: ms}
-	if got := e.After(); got != (Slot{Service: 11 * ms, Read: 22 * ms}) {
+	if got := e.After(0); got != (Slot{Service: 11 * ms, Read: 22 * ms}) {
 		t.Errorf("after it %+v", got)
 	}
 	if e.lag() != 4*ms || e.wait() != 2*ms || e.input() != ms || e.unread() != 2*ms {
@@ -462,6 +462,7 @@ func TestTimesOfAnEvent(t *testing.T) {
 // Three of four connections that are free at once while operations are due are a standstill:
 // what waits for a connection from then on is behind it, until nothing is late.
 func TestBacklog(t *testing.T) {
+	beside := func(service time.Duration) Event { return Event{Sent: ms, Before: Slot{Service: service}} }
 	late := func(from, to time.Duration) Event { return Event{Due: from, Sent: to, Done: to + ms} }
 	waits := func(due, sent time.Duration) Event { return Event{Due: due, Free: sent, Sent: sent, Done: sent + ms} }
 	for name, c := range map[string]struct {
@@ -475,8 +476,8 @@ func TestBacklog(t *testing.T) {
 		"a short one between":    {[]Event{late(100*ms, 200*ms), late(205*ms, 220*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 80 * ms},
 		"a long one between":     {[]Event{late(100*ms, 200*ms), late(205*ms, 230*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 15 * ms}, // of which the others are part
 		"a short one much later": {[]Event{late(100*ms, 200*ms), late(290*ms, 300*ms), late(290*ms, 300*ms), late(290*ms, 300*ms)}, 10 * ms},
-		"no gap, but a service":  {[]Event{{Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}}, 0},
-		"a gap beside a service": {[]Event{{Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}}, ms},
+		"no gap, but a service":  {[]Event{beside(3 * ms), beside(3 * ms), beside(3 * ms)}, 0},
+		"a gap beside a service": {[]Event{beside(3*ms - 4), beside(3*ms - 4), beside(3*ms - 4)}, ms},
 	} {
 		b := Backlog{Size: 4}
 		for i := range c.events {

@@ -34,6 +34,7 @@ type Event struct {
 	Ready                       time.Duration // end of the last wait for the list of operations; 0: no wait
 	Behind                      time.Duration // wait behind the generator's backlog, see Backlog
 	Before                      Slot          // slot that served the operation, before it
+	Dialling                    bool          // it waited for connections that were being made; Before is the making of them
 	Outcome                     Outcome
 	Looked                      bool // dropped after a look for an answer on every connection
 }
@@ -54,6 +55,7 @@ type Config struct {
 
 	network []int // indexes of the network's phases
 	client  int   // index of clientPhase; negative: no such phase
+	dial    int   // of dialPhase
 }
 
 // grace is how long after the window's end an operation may be sent without counting as
@@ -176,7 +178,7 @@ func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
 		e := &events[i]
-		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Before != first.Before || e.Behind != first.Behind || e.Ready != first.Ready || e.Due != first.Due || e.Outcome != first.Outcome || e.Looked != first.Looked {
+		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Before != first.Before || e.Dialling != first.Dialling || e.Behind != first.Behind || e.Ready != first.Ready || e.Due != first.Due || e.Outcome != first.Outcome || e.Looked != first.Looked {
 			return i
 		}
 	}

@@ -159,8 +159,11 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		s.other.RecordN(e.Done-e.Due, n)
 		s.onTime.RecordN(e.Done-e.Due-s.attributeUnsent(e, n), n)
 	case UnfinishedSent:
-		s.sent(e, n, nil, s.other)
+		s.sent(e, n, res, s.other)
 		s.traffic(res, n)
+		if _, dial := s.cfg.own(res); dial > 0 {
+			s.phase(s.cfg.dial).RecordN(dial, n)
+		}
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
@@ -218,12 +221,12 @@ func (s *set) sent(e *Event, n uint64, res *takt.Result, response *hist.Histogra
 
 // held sums who used the connections. all has every operation: the target from sent to done,
 // the generator until it had read the answer. queued has operations that waited for a
-// connection: the target while it served the operation before, then the generator until it
-// sent the waiting one.
+// connection: the target while it served the operation before, but for the generator's own part,
+// then the generator until it sent the waiting one.
 func (s *set) held(e *Event, n uint64) {
 	s.All.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
 	if e.Free > e.Due {
-		s.Queued.Add(e.Sent-e.Free, e.Before.Service, n)
+		s.Queued.Add(e.Sent-e.Free+e.Before.Own, e.Before.Service-e.Before.Own, n)
 	}
 }
 

@@ -9,8 +9,12 @@ import (
 func (r *Recorder) judge(rep *takt.Report, e End) {
 	t := r.total
 	o := verdict.Operations{
-		Response: r.response(), Lag: t.lag, Behind: &t.Behind, Drops: &t.Drops, Unsent: t.Unsent, Held: t.Queued,
+		Delays: verdict.Delays{Response: r.response(), Lag: t.lag, Where: t.attribution(0)},
+		Behind: &t.Behind, Drops: &t.Drops, Unsent: t.Unsent, Held: t.Queued,
 		Clamped: t.clamped(), Closed: e.Closed, ReceiveOnly: e.ReceiveOnly,
+	}
+	if r.cfg.dial >= 0 {
+		o.Dial = t.phases[r.cfg.dial]
 	}
 	if t.Blind > 0 { // a dropped operation did not wait for a connection
 		o.Held = t.All

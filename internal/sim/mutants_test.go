@@ -23,7 +23,7 @@ func TestMutants(t *testing.T) {
 		{"an off-by-one in the bound", "engine/loop_run_linux.go",
 			"len(l.places) < l.max }", "len(l.places) <= l.max }"},
 		{"a lost wake-up", "engine/loop_linux.go",
-			"\tm.wake()\n\tfree := at\n", "\tfree := at\n"},
+			"\tm.wake()\n\trest := unsent(at, at)\n", "\trest := unsent(at, at)\n"},
 		{"a leaked descriptor", "engine/loop_conn_linux.go",
 			"\t\t\tl.sys.Close(fd)\n", ""},
 		{"a double send", "engine/loop_conn_linux.go",

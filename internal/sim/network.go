@@ -33,6 +33,7 @@ type conn struct {
 	begins      bool            // its next bytes begin the request of operation seq
 	seq         uint64
 	begun       time.Duration // when the first byte of the last request was sent
+	rtt         time.Duration // of connecting, as the kernel says it; 0: unknown
 	there, back time.Duration // when the last bytes sent so far arrive at the target, and at the client
 	requests    []*request    // whose sending began on this connection, in order
 	peer        *session
@@ -115,6 +116,9 @@ func (n *network) connect() (*conn, error) {
 			n.changed(c)
 		})
 		return c, nil
+	}
+	if delay < time.Second {
+		c.rtt = delay
 	}
 	w.at(w.cur.at+delay, func() {
 		c.state = up

@@ -44,6 +44,8 @@ type Scenario struct {
 	Conns, Streams int // connections, and operations at once on each of them
 	Upload         int // bytes of a request's body, at most; 0: there are no bodies
 
+	Stages string // instead of Duration; Rate is then only not zero
+
 	Lasts int // each n-th request is the last one on its connection; 0: none is
 
 	Messages int // that arrive in the receiving mode
@@ -89,6 +91,9 @@ type Scenario struct {
 	StallMost  time.Duration // longest stall
 	Pause      freeze        // in which no thread runs
 	ClockSteps []clockStep   // of the wall clock
+	Quota      time.Duration // CPU of the client in each quotaPeriod; 0: no limit
+	Handshake  time.Duration // CPU of the client for a handshake
+	Halts      []freeze      // in which the client stands still
 
 	Verbose bool // log every call of the threads to the world
 
@@ -342,7 +347,12 @@ func (sc *Scenario) options() engine.Options {
 	o.Loops, o.Connections, o.MaxInFlight = sc.Loops, sc.Connections, sc.InFlight
 	o.Duration, o.Warmup, o.Requests = sc.Duration, sc.Warmup, sc.Requests
 	o.Drain = engine.DrainOf(sc.Drain)
-	if sc.Rate > 0 {
+	if sc.Stages != "" {
+		o.Duration = 0
+		if err := o.Stages.Set(sc.Stages); err != nil {
+			panic(err) // a test wrote it
+		}
+	} else if sc.Rate > 0 {
 		o.Rate = engine.PerSecond(sc.Rate)
 		o.Pacing, o.MaxLag = sc.Pacing, sc.MaxLag
 	}

@@ -179,5 +179,5 @@ func (r requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) 
 	r.w.cur.begins, r.w.cur.seq = true, op.Seq
 	dst = append(dst, "GET /"...)
 	dst = strconv.AppendUint(dst, op.Seq, 10)
-	return append(dst, " HTTP/1.1\r\nHost: sim\r\n\r\n"...), false, false
+	return append(dst, " HTTP/1.1\r\nHost: sim\r\n\r\n"...), false, isLast(r.w.sc, op.Seq)
 }

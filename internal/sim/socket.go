@@ -19,6 +19,7 @@ type socket struct {
 	deadline time.Duration
 	given    bool // a deadline was set since the dial, so the dial's context no longer counts
 	canceled bool // the dial's context has ended
+	shaken   bool // the client has computed its part of the handshake
 	undo     func() bool
 }
 
@@ -90,15 +91,23 @@ func (s *socket) closed(call string) bool {
 	return s.c.gone
 }
 
+// RTT is for sock.PathRTT.
+func (s *socket) RTT() time.Duration { return s.c.rtt }
+
 // Read implements net.Conn.
 func (s *socket) Read(b []byte) (n int, err error) {
-	return s.call("read", callRead, false, func() (int, syscall.Errno) {
+	n, err = s.call("read", callRead, false, func() (int, syscall.Errno) {
 		n, stamp, errno := s.c.read(b, true)
 		if errno == 0 {
 			s.Note(n, stamp)
 		}
 		return n, errno
 	})
+	if !s.shaken && n > 0 && s.w.sc.Handshake > 0 {
+		s.shaken = true
+		s.w.spend(s.w.sc.Handshake)
+	}
+	return n, err
 }
 
 // Write implements net.Conn.

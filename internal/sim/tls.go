@@ -123,7 +123,7 @@ func (t *tlsSide) Write(b []byte) (int, error) {
 	if t.sealing {
 		t.sealed = append(t.sealed, b...)
 	} else if !t.s.over {
-		t.w.net.deliver(t.s.c, t.w.now+t.w.oneWay(), bytes.Clone(b), false)
+		t.w.net.deliver(t.s.c, thawed(t.w.sc.Freezes, t.w.now)+t.w.oneWay(), bytes.Clone(b), false)
 	}
 	return len(b), nil
 }

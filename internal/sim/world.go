@@ -50,8 +50,9 @@ type world struct {
 	cur     *thread
 	steps   int
 	net     *network
-	starts  *thread // the thread that starts operations of an asynchronous client; nil: none does
-	open    int     // operations in flight at asynchronous clients
+	starts  *thread         // the thread that starts operations of an asynchronous client; nil: none does
+	used    []time.Duration // CPU of the client, by quotaPeriod
+	open    int             // operations in flight at asynchronous clients
 	muxes   []*watchedMux
 	trace   trace
 	report  *checker
@@ -325,6 +326,9 @@ func (w *world) pass(d time.Duration) {
 	if t.looks < 10 { // t may have done what other threads wait for; polling costs the simulator time
 		w.look()
 	}
+	if !t.server {
+		t.at = w.core(t.at, d)
+	}
 	t.at += d
 	if p := w.sc.Pause; p.From <= t.at && t.at < p.To && !t.server {
 		t.at = p.To
@@ -339,6 +343,38 @@ func (w *world) pass(d time.Duration) {
 		w.report.injected["stall"]++
 	}
 	w.sync()
+}
+
+// quotaPeriod is that of a control group.
+const quotaPeriod = 100 * time.Millisecond
+
+// core is the instant from which a thread of the client, ready at the instant at, has a core for d.
+func (w *world) core(at, d time.Duration) time.Duration {
+	at = thawed(w.sc.Halts, at)
+	if w.sc.Quota == 0 {
+		return at
+	}
+	for {
+		i := int(at / quotaPeriod)
+		for len(w.used) <= i {
+			w.used = append(w.used, 0)
+		}
+		if w.used[i]+d <= w.sc.Quota {
+			w.used[i] += d
+			return at
+		}
+		at = quotaPeriod * time.Duration(i+1)
+	}
+}
+
+// thawed is the first instant from at on in which nothing is frozen.
+func thawed(list []freeze, at time.Duration) time.Duration {
+	for _, f := range list {
+		if f.From <= at && at < f.To {
+			at = f.To
+		}
+	}
+	return at
 }
 
 // sync runs all threads and events that are due before the current thread.

@@ -62,19 +62,25 @@ func Failure(fd int) error {
 }
 
 // RTT is the shortest round trip that the kernel measured on fd; 0: unknown. The handshake
-// counts, so a slow target does not affect RTT.
+// counts, so a slow target does not affect RTT. It is unknown after a retransmission, whose round
+// trip is shorter than the wait.
 func RTT(fd int) time.Duration {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil || info.Min_rtt == ^uint32(0) {
+	if err != nil || info.Min_rtt == ^uint32(0) || info.Total_retrans > 0 {
 		return 0
 	}
 	return time.Duration(info.Min_rtt) * time.Microsecond
 }
 
-// PathRTT is the RTT of a connection.
-func PathRTT(c syscall.Conn) (rtt time.Duration) {
-	if raw, err := c.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { rtt = RTT(int(fd)) }) // a closed connection has no RTT
+// PathRTT is the RTT of a connection; 0: unknown.
+func PathRTT(c net.Conn) (rtt time.Duration) {
+	switch of := c.(type) {
+	case interface{ RTT() time.Duration }: // in a simulation
+		return of.RTT()
+	case syscall.Conn:
+		if raw, err := of.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { rtt = RTT(int(fd)) }) // a closed connection has no RTT
+		}
 	}
 	return rtt
 }

@@ -4,7 +4,6 @@ package sock
 
 import (
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -27,7 +26,7 @@ func RTT(int) time.Duration { return 0 }
 func PathResent(syscall.Conn) uint64 { return 0 }
 
 // PathRTT is not known here.
-func PathRTT(syscall.Conn) time.Duration { return 0 }
+func PathRTT(net.Conn) time.Duration { return 0 }
 
 // Arrived is not known here.
 func Arrived(net.Conn) time.Time { return time.Time{} }

@@ -185,7 +185,38 @@ func verdictCases() (all []verdictCase) {
 				args: append(slices.Clone(m.args), rate(3000)...), ports: ports})
 		}
 	}
-	return append(all, brokerCases()...)
+	return slices.Concat(all, handshakeCases(), brokerCases())
+}
+
+// handshakeCases are runs in which each operation has a handshake, or over HTTP/2 the first ones.
+func handshakeCases() (all []verdictCase) {
+	const ms = time.Millisecond
+	for _, m := range []struct {
+		name string
+		args []string
+	}{
+		{"loop", []string{"--engine", "loop", "--disable-keepalive"}}, {"worker", []string{"--engine", "worker", "--disable-keepalive"}},
+		{"net", []string{"--client", "net", "--disable-keepalive"}}, {"h2", []string{"--h2"}},
+	} {
+		add := func(name string, c verdictCase, args ...string) {
+			c.name, c.service = "handshakes, "+m.name+": "+name, 4*ms // with the handshake
+			c.target = append([]string{"--tls", "--h2", "--service", "2ms"}, c.target...)
+			c.args = slices.Concat(m.args, []string{"--insecure", "--drain", "60s"}, args)
+			all = append(all, c)
+		}
+		steady := []string{"--rate", "200", "-z", "3s"}
+		add("nothing", verdictCase{}, steady...)
+		add("target stopped 600 ms", verdictCase{stop: 600 * ms}, steady...)
+		add("takt stopped 300 ms", verdictCase{bound: true, stop: 300 * ms}, steady...)
+		if m.name == "h2" { // a request over a connection that is there needs hardly any CPU
+			continue
+		}
+		for _, percent := range []int{5, 10, 15, 20} {
+			add(fmt.Sprintf("quota of %d %% of a core", percent), verdictCase{bound: true, quota: percent}, "--rate", "400", "-z", "3s", "--timeout", "60s", "--connect-timeout", "60s")
+		}
+		add("a burst and a quota of 15 % of a core", verdictCase{bound: true, quota: 15}, "--stages", "3s@400/s,14s@5/s", "--timeout", "60s", "--connect-timeout", "60s")
+	}
+	return all
 }
 
 // brokerCases are runs against brokers.

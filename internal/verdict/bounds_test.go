@@ -26,7 +26,7 @@ func TestLatenessBounds(t *testing.T) {
 		response.RecordN(time.Millisecond, c.late+c.punctual)
 		lag.RecordN(2*time.Millisecond, c.late)
 		lag.RecordN(0, c.punctual)
-		l := latenessOf(response, lag)
+		l := latenessOf(Delays{Response: response, Lag: lag})
 		if l.Late != c.late || l.Bottleneck() != c.bottleneck || l.Doubtful() != c.doubtful {
 			t.Errorf("%d late, %d not: %+v, bottleneck %v, doubtful %v", c.late, c.punctual, l, l.Bottleneck(), l.Doubtful())
 		}
@@ -60,7 +60,7 @@ func TestDoubtfulBounds(t *testing.T) {
 		response.RecordN(c.response, c.late+c.punctual)
 		lag.RecordN(c.lag, c.late)
 		lag.RecordN(0, c.punctual)
-		if l := latenessOf(response, lag); l.Doubtful() != c.want {
+		if l := latenessOf(Delays{Response: response, Lag: lag}); l.Doubtful() != c.want {
 			t.Errorf("%d late by %v, %d not: %+v, doubtful %v", c.late, c.lag, c.punctual, l, l.Doubtful())
 		}
 	}
@@ -73,7 +73,7 @@ func TestLatenessIsOfP99(t *testing.T) {
 		h.RecordN(1000, 99)
 		h.Record(time.Second)
 	}
-	if l := latenessOf(response, lag); l.Response != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
+	if l := latenessOf(Delays{Response: response, Lag: lag}); l.Response != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
 		t.Errorf("%+v", l)
 	}
 }
@@ -120,7 +120,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 	punctual, response, intended := hist.New(), hist.New(), 100.0
 	punctual.RecordN(0, 1000)
 	response.RecordN(2*time.Millisecond, 1000)
-	o := &Operations{Response: response, Lag: punctual, Behind: new(Drops), Drops: new(Drops)}
+	o := &Operations{Delays: Delays{Response: response, Lag: punctual}, Behind: new(Drops), Drops: new(Drops)}
 	r := &takt.Report{Counts: takt.Counts{Scheduled: 1000, OK: 1000}, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	change(o, r)
 	o.Judge(r)
@@ -245,7 +245,7 @@ func TestSharesOfLittle(t *testing.T) {
 	}
 	lag := hist.New()
 	lag.Record(time.Second)
-	if l := latenessOf(hist.New(), lag); l.Share != 1 {
+	if l := latenessOf(Delays{Response: hist.New(), Lag: lag}); l.Share != 1 {
 		t.Errorf("1 of 1 late is a share of %v", l.Share)
 	}
 }
@@ -290,5 +290,47 @@ func TestOnlyLate(t *testing.T) {
 		if got := OnlyLate(warnings); got != want {
 			t.Errorf("%q: %v", codes, got)
 		}
+	}
+}
+
+// A bound that grows with the p99 does not grow with the generator's own part of it, and a handshake
+// is late by what it took longer than three of the quickest one.
+func TestBoundWithoutOwnDelay(t *testing.T) {
+	response, lag, dial := hist.New(), hist.New(), hist.New()
+	for i := range 1000 {
+		response.Record(time.Second)
+		lag.Record(0)
+		if i < 11 {
+			dial.Record(35 * time.Millisecond)
+		} else {
+			dial.Record(5 * time.Millisecond)
+		}
+	}
+	for _, c := range []struct {
+		late  float64 // seconds of 1 s
+		bound time.Duration
+		n     uint64
+	}{
+		{0, 100 * time.Millisecond, 0}, {0.5, 50 * time.Millisecond, 0}, {0.75, 25 * time.Millisecond, 0}, {0.81, 19 * time.Millisecond, 11}, {1, time.Millisecond, 11},
+	} {
+		where := takt.Attribution{Slices: []takt.Slice{
+			{Below: 2, Operations: 10, Parts: takt.Parts{Target: 1}},
+			{Below: 1 << 20, Operations: 990, Parts: takt.Parts{Late: 990 * c.late, Target: 990 * (1 - c.late)}},
+		}}
+		l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: where})
+		if off := l.Bound - c.bound; off.Abs() > c.bound/500 || l.Late != c.n || l.Bottleneck() != (c.n > 0) {
+			t.Errorf("%v of 1 s: a bound of %v, want %v, and %d late, want %d", c.late, l.Bound, c.bound, l.Late, c.n)
+		}
+		if got := BoundOf(response, where); got != l.Bound {
+			t.Errorf("BoundOf is %v, not %v", got, l.Bound)
+		}
+	}
+	lag.Reset()
+	for range 10 {
+		lag.Record(time.Second)
+	}
+	late := takt.Attribution{Slices: []takt.Slice{{Below: 1 << 20, Operations: 1000, Parts: takt.Parts{Late: 1}}}}
+	if l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: late}); l.Late != 10 {
+		t.Errorf("%d of 10 operations are late", l.Late)
 	}
 }

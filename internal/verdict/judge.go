@@ -13,13 +13,13 @@ const remedy = "lower the rate, free the CPU, or spread the run with --shard"
 
 // Operations is what a run's operations show about their generator.
 type Operations struct {
-	Response, Lag *hist.Histogram // response time and schedule lag
-	Behind, Drops *Drops          // waits behind the generator's backlog; delays of dropped operations
-	Unsent        uint64          // operations not sent in time although a connection was free
-	Held          Held            // use of the connections that operations waited for
-	Clamped       uint64          // latencies outside the range of the histograms
-	Closed        bool            // a closed loop, which has no intended rate
-	ReceiveOnly   bool            // nothing was sent
+	Delays
+	Behind, Drops *Drops // waits behind the generator's backlog; delays of dropped operations
+	Unsent        uint64 // operations not sent in time although a connection was free
+	Held          Held   // use of the connections that operations waited for
+	Clamped       uint64 // latencies outside the range of the histograms
+	Closed        bool   // a closed loop, which has no intended rate
+	ReceiveOnly   bool   // nothing was sent
 }
 
 // Judge sets the verdict of r, whose counts, rates and errors are complete, and adds the
@@ -53,7 +53,7 @@ func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.
 // late judges operations that were sent or dropped later than the target and the connection
 // limit explain.
 func (o *Operations) late(r *takt.Report) {
-	l, due := latenessOf(o.Response, o.Lag), r.Counts.Scheduled
+	l, due := latenessOf(o.Delays), r.Counts.Scheduled
 	if l.Bottleneck() {
 		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; "+remedy,
 			l.Late, 100*l.Share, figure.Duration(l.Bound))
@@ -105,8 +105,8 @@ func dropped(r *takt.Report) {
 
 // Rejudge makes a report that says valid invalid if the generator was late by the current rule:
 // an older takt may have had another rule.
-func Rejudge(r *takt.Report, response, lag *hist.Histogram) {
-	if l := latenessOf(response, lag); l.Bottleneck() {
+func Rejudge(r *takt.Report, d Delays) {
+	if l := latenessOf(d); l.Bottleneck() {
 		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been", l.Late, 100*l.Share, figure.Duration(l.Bound))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,15 +18,15 @@ const (
 
 // Shards is what the shards of a run show, besides the figures of their merged report.
 type Shards struct {
-	Missing       string   // the missing shards and their verb: "shard 2/3 is"; "": none
-	There, All    int      // number of reports, and of shards
-	Invalid       bool     // a shard is invalid
-	Differ        []string // differences that affect no figure, a sentence each
-	Apart         time.Duration
-	Ends          []ShardEnd
-	Loads         []ShardLoad
-	Warnings      []takt.Warning  // of the shards
-	Response, Lag *hist.Histogram // of all operations; nil: there are none
+	Missing    string   // the missing shards and their verb: "shard 2/3 is"; "": none
+	There, All int      // number of reports, and of shards
+	Invalid    bool     // a shard is invalid
+	Differ     []string // differences that affect no figure, a sentence each
+	Apart      time.Duration
+	Ends       []ShardEnd
+	Loads      []ShardLoad
+	Warnings   []takt.Warning // of the shards
+	Delays                    // of all operations; without histograms: there are none
 }
 
 // ShardEnd is how a shard ended.
@@ -122,7 +121,9 @@ func (s *Shards) late(r *takt.Report) {
 	if s.Response == nil || s.Lag == nil {
 		return
 	}
-	l := latenessOf(s.Response, s.Lag)
+	d := s.Delays
+	d.Where = r.Attribution
+	l := latenessOf(d)
 	if l.Bottleneck() && r.Verdict == takt.Valid {
 		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
 			l.Late, 100*l.Share, figure.Duration(l.Bound))

@@ -165,10 +165,10 @@ func TestShardsSay(t *testing.T) {
 func TestRejudge(t *testing.T) {
 	response, lag := slow()
 	r := &takt.Report{Verdict: takt.Valid}
-	if Rejudge(r, response, hist.New()); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
+	if Rejudge(r, Delays{Response: response, Lag: hist.New()}); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
 		t.Errorf("none is late: %s, %+v", r.Verdict, r.Warnings)
 	}
-	if Rejudge(r, response, lag); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
+	if Rejudge(r, Delays{Response: response, Lag: lag}); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
 		t.Errorf("500 are late: %s, %+v", r.Verdict, r.Warnings)
 	}
 }

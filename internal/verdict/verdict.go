@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // LateShare is the largest part of operations that may be late.
@@ -34,22 +35,56 @@ type Lateness struct {
 	Some     time.Duration // schedule lag from which an operation is a little late
 	SomeLate uint64        // number of operations that are a little late
 	Sent     uint64        // number of sent operations
-	Response time.Duration // p99 of the response time
+	Response time.Duration // p99 of the response time without the generator's part
 }
 
-// latenessOf computes the lateness from histograms of the response time and schedule lag.
-func latenessOf(response, lag *hist.Histogram) Lateness {
-	l := Lateness{Response: response.Quantile(0.99), Bound: BoundOf(response)}
-	l.Some = SomeFor(l.Response)
-	l.Late, l.SomeLate, l.Sent = lag.Above(l.Bound), lag.Above(l.Some), lag.Count()
+// DialPhase is the name of the generator's own part of connecting, in the latencies of a report.
+const DialPhase = "client_dial"
+
+// Delays are the latencies of a run that show how late its generator was.
+type Delays struct {
+	Response, Lag *hist.Histogram  // response time and schedule lag
+	Dial          *hist.Histogram  // the generator's own part of connecting; nil: none
+	Where         takt.Attribution // of Response
+}
+
+// dialSpread is how many times the quickest handshake of a run the generator may need for another
+// one: computing costs CPU, and several wake-ups, which is not lateness.
+const dialSpread = 3
+
+// latenessOf computes the lateness.
+func latenessOf(d Delays) Lateness {
+	l := Lateness{Response: undelayed(d.Response, d.Where)}
+	l.Bound, l.Some = BoundFor(l.Response), SomeFor(l.Response)
+	l.Late, l.SomeLate, l.Sent = d.Lag.Above(l.Bound), d.Lag.Above(l.Some), d.Lag.Count()
+	if d.Dial != nil { // an operation may be late twice
+		l.Late = min(l.Sent, l.Late+d.Dial.Above(l.Bound+dialSpread*d.Dial.Min()))
+	}
 	l.Share = float64(l.Late) / float64(max(1, l.Sent))
 	return l
 }
 
-// BoundOf is the schedule lag from which an operation is late, from a histogram of the response time.
-func BoundOf(response *hist.Histogram) time.Duration { return BoundFor(response.Quantile(0.99)) }
+// BoundOf is the schedule lag from which an operation is late, from the response time.
+func BoundOf(response *hist.Histogram, where takt.Attribution) time.Duration {
+	return BoundFor(undelayed(response, where))
+}
 
-// BoundFor is the schedule lag from which an operation is late, from the p99 of the response time.
+// undelayed is the p99 of the response time without what the generator caused of it: a bound that
+// depends on the p99 must not grow with the generator's own delay.
+func undelayed(response *hist.Histogram, where takt.Attribution) time.Duration {
+	p99 := response.Quantile(0.99)
+	var below uint64
+	for _, s := range where.Slices {
+		if below += s.Operations; float64(below) >= 0.99*float64(response.Count()) {
+			own := s.Generator() / max(1e-12, s.Total())
+			return time.Duration(float64(p99) * (1 - own))
+		}
+	}
+	return p99
+}
+
+// BoundFor is the schedule lag from which an operation is late, from the p99 of the response time
+// without the generator's part.
 func BoundFor(responseP99 time.Duration) time.Duration {
 	return max(lateFloor, time.Duration(latePart*float64(responseP99)))
 }
@@ -61,8 +96,8 @@ func SomeFor(responseP99 time.Duration) time.Duration {
 }
 
 // Bottleneck reports whether the generator, not the target, shaped the figures: more
-// than 1 % and at least 10 of the operations were sent later than max(1 ms, 10 % of
-// response p99).
+// than 1 % and at least 10 of the operations were sent, or had their handshake computed, later than
+// max(1 ms, 10 % of response p99).
 func (l Lateness) Bottleneck() bool { return l.Late >= LateAtLeast && l.Share > LateShare }
 
 // many reports whether n late operations are at least 10 and more than 1 % of all.
@@ -78,6 +113,6 @@ func (l Lateness) Doubtful() bool {
 
 // words describe operations that were a little late.
 func (l Lateness) words() string {
-	return fmt.Sprintf("%d of %d operations (%.1f %%) were sent more than %s after they could have been, beside a response p99 of %s; latencies include that delay",
+	return fmt.Sprintf("%d of %d operations (%.1f %%) were sent more than %s after they could have been, beside a response p99 of %s without the generator's part; latencies include that delay",
 		l.SomeLate, l.Sent, 100*float64(l.SomeLate)/float64(max(1, l.Sent)), figure.Duration(l.Some), figure.Duration(l.Response))
 }

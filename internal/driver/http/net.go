@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
@@ -110,6 +109,7 @@ func (c *netClient) close() error {
 // countedConn counts the bytes on the wire of the request that uses it.
 type countedConn struct {
 	net.Conn
+	turns          *engine.Turns
 	sent, received atomic.Int64
 	wrote          atomic.Int64 // when its request was handed over, ns since epoch; 0: not yet
 	ended          atomic.Bool  // the other side's half
@@ -146,14 +146,15 @@ type dialError struct{ error }
 func (e dialError) Unwrap() error { return e.error }
 
 func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	turns := engine.NewTurns(time.Now)
 	n, err := c.o.dial(ctx, addr)
 	if err != nil {
 		return nil, dialError{err}
 	}
-	if s, ok := n.(syscall.Conn); ok {
-		engine.ObservedOf(ctx).Path(sock.PathRTT(s))
-	}
-	return &countedConn{Conn: sock.Stamped(n)}, nil
+	engine.ObservedOf(ctx).Path(sock.PathRTT(n))
+	turns.Connected(n)
+	turns.Stamp()
+	return &countedConn{Conn: turns, turns: turns}, nil
 }
 
 func (c *netClient) probe(ctx context.Context) error {
@@ -338,7 +339,8 @@ type trace struct {
 	r                             *takt.Result
 	dns, connect, tls             atomic.Int64 // ns when the phase began, then how long it took
 	dnsTook, connectTook, tlsTook atomic.Int64
-	firstByte, headers            atomic.Int64 // headers: the stream's were written
+	dialOwn                       atomic.Int64 // takt's own part of connect and tls
+	firstByte, got, headers       atomic.Int64 // got: there was a connection; headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
 	sent, received                atomic.Int64 // bytes of the connections so far
 	conns                         int          // since the last redirect
@@ -385,6 +387,10 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	counted.wrote.Store(0)
+	t.got.Store(t.now())
+	if theirs := counted.turns.Made(); !info.Reused {
+		t.dialOwn.Store(max(0, t.connectTook.Load()+t.tlsTook.Load()-int64(theirs)))
+	}
 	// net/http sends a refused request again on the same connection, at once and then after
 	// 1, 2, 4 … seconds, which nobody could tell from a server that hangs.
 	before := t.conn.Swap(counted)
@@ -418,6 +424,7 @@ func (t *trace) finish(answered bool) {
 	for i, d := range phases {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
+	t.r.Phases[len(phases)+1] = time.Duration(t.dialOwn.Load())
 	if c := t.conn.Load(); c != nil {
 		t.take(c)
 		t.r.BytesSent, t.r.BytesReceived = t.sent.Load(), t.received.Load()
@@ -429,15 +436,16 @@ func (t *trace) finish(answered bool) {
 }
 
 // client is the phase of that name: from the start until the request was written, without the
-// making of its connection. Streams of HTTP/2 share a connection: of them it is known when the
-// header had been written. 0: not known.
+// making of its connection. Streams of HTTP/2 share a connection and wait until the target allows
+// another stream: of them it is known when they had the connection, and then when the header had
+// been written. 0: not known.
 func (t *trace) client(c *countedConn) time.Duration {
-	wrote := time.Duration(c.wrote.Load()) - t.start.Sub(epoch)
-	if t.h2 {
-		wrote = time.Duration(t.headers.Load())
-	}
-	if t.followed || t.retries > 0 {
+	switch {
+	case t.followed || t.retries > 0:
 		return 0
+	case t.h2:
+		return max(0, time.Duration(t.headers.Load()-t.got.Load()))
 	}
+	wrote := time.Duration(c.wrote.Load()) - t.start.Sub(epoch)
 	return max(0, wrote-time.Duration(t.dnsTook.Load()+t.connectTook.Load()+t.tlsTook.Load()))
 }

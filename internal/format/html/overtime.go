@@ -293,7 +293,7 @@ func lagBound(r *takt.Report) float64 {
 	if err != nil {
 		h = hist.New() // the report was checked; without the histogram the floor is the bound
 	}
-	return hist.Micros(verdict.BoundOf(h))
+	return hist.Micros(verdict.BoundOf(h, r.Attribution))
 }
 
 // frame adds the grid of a panel.

@@ -17,7 +17,10 @@ func facts(list []shard, missing *MissingShardsError, histograms map[string]*his
 	first, last := starts(list)
 	s := &verdict.Shards{
 		There: len(list), All: list[0].n, Differ: differences(list), Apart: last.Sub(first), Warnings: unitedWarnings(list),
-		Response: cmp.Or(histograms[takt.LatencyResponse], histograms[takt.LatencySend]), Lag: histograms[takt.LatencyScheduleLag],
+		Delays: verdict.Delays{
+			Response: cmp.Or(histograms[takt.LatencyResponse], histograms[takt.LatencySend]), Lag: histograms[takt.LatencyScheduleLag],
+			Dial: histograms[verdict.DialPhase],
+		},
 	}
 	if missing != nil {
 		s.Missing = missing.subject()

@@ -228,17 +228,23 @@ func (b *duetBlock) add(op DuetOp, bound, end time.Duration) {
 
 // bound is the lag above which an operation is late, by the rule for whole runs.
 func (r DuetRound) bound() time.Duration {
-	return verdict.BoundOf(responseOf(r.Ops[:]...))
+	undelayed := hist.New()
+	for _, ops := range r.Ops {
+		for _, op := range ops {
+			if op.Outcome != DuetDropped {
+				undelayed.Record(op.Done - op.Due - op.Lag)
+			}
+		}
+	}
+	return verdict.BoundFor(undelayed.Quantile(0.99))
 }
 
 // responseOf is the histogram of the response time of these operations.
-func responseOf(sides ...[]DuetOp) *hist.Histogram {
+func responseOf(ops []DuetOp) *hist.Histogram {
 	response := hist.New()
-	for _, ops := range sides {
-		for _, op := range ops {
-			if op.Outcome != DuetDropped {
-				response.Record(op.Done - op.Due)
-			}
+	for _, op := range ops {
+		if op.Outcome != DuetDropped {
+			response.Record(op.Done - op.Due)
 		}
 	}
 	return response

@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// reportOf is the report of a scenario.
+func reportOf(t *testing.T, sc Scenario) *takt.Report {
+	t.Helper()
+	w := newWorld(&sc, 1)
+	var rep *takt.Report
+	var err error
+	w.run(func() { rep, err = w.load() })
+	if err != nil || rep == nil || len(w.report.faults) > 0 {
+		t.Fatalf("%v %v", err, w.report.faults)
+	}
+	return rep
+}
+
+// Whose is the time of a run over TLS in which each operation, or the first one, has a handshake? A
+// client without enough CPU, or that stands still, makes a run invalid, and the target never does. The
+// generator's part is compared with the same run in which nothing disturbs anybody.
+func TestVerdictsOverTLS(t *testing.T) {
+	const ms = time.Millisecond
+	quiet := Scenario{
+		Rate: 400, Duration: time.Second, Loops: 1, InFlight: 10_000, Room: unbounded, Drain: time.Minute, Timeout: time.Minute, ConnectTimeout: time.Minute,
+		Service: 2 * ms, Handshake: 500 * time.Microsecond, Lasts: 1,
+	}
+	type row struct {
+		name    string
+		invalid bool
+		change  func(*Scenario)
+	}
+	rows := []row{
+		{"nothing", false, func(*Scenario) {}},
+		{"a target frozen for 600 ms", false, func(sc *Scenario) { sc.Freezes = []freeze{{300 * ms, 900 * ms}} }},
+		{"a target that is dead from 300 ms on", false, func(sc *Scenario) { sc.Freezes, sc.Drain = []freeze{{300 * ms, time.Hour}}, 100*ms }},
+		{"a client halted for 300 ms", true, func(sc *Scenario) { sc.Halts = []freeze{{300 * ms, 600 * ms}} }},
+		{"a client halted for 100 ms, 20 connections", true, func(sc *Scenario) { sc.Halts, sc.Connections = []freeze{{300 * ms, 400 * ms}}, 20 }},
+		{"a target frozen for 600 ms, 20 connections", false, func(sc *Scenario) { sc.Freezes, sc.Connections = []freeze{{300 * ms, 900 * ms}}, 20 }},
+		{"a burst and a quota of 15 %", true, func(sc *Scenario) { sc.Stages, sc.Quota = "1s@400/s,5s@5/s", 15*ms }},
+		{"a burst without a quota", false, func(sc *Scenario) { sc.Stages = "1s@400/s,5s@5/s" }},
+	}
+	for _, percent := range []time.Duration{5, 10, 15, 20} {
+		rows = append(rows, row{fmt.Sprintf("a quota of %d %%", percent), true, func(sc *Scenario) { sc.Quota = percent * ms }})
+	}
+	for _, mode := range []string{modeLoopTLS, modeTLS, modeH2TLS} {
+		for i, r := range rows {
+			if racetest.On && i%3 != 0 {
+				continue
+			}
+			t.Run(mode+": "+r.name, func(t *testing.T) {
+				t.Parallel()
+				sc := quiet
+				if sc.Mode = mode; mode == modeH2TLS {
+					sc.Conns, sc.Streams, sc.Lasts = 4, 2500, 0
+					sc.Handshake = 0
+				}
+				calm := sc
+				r.change(&sc)
+				if calm.Stages, calm.Connections = sc.Stages, sc.Connections; mode == modeH2TLS && sc.Quota > 0 {
+					t.Skip("a request over a connection that is there needs hardly any CPU")
+				}
+				rep, without := reportOf(t, sc), reportOf(t, calm)
+				parts, base := rep.Attribution.Whole(), without.Attribution.Whole()
+				got, want := parts.Generator()/parts.Total(), base.Generator()/parts.Total()
+				if r.invalid {
+					want = 1 - (base.Total()-base.Generator())/parts.Total()
+				}
+				t.Logf("%s, generator %.1f %% of %.1f s, injected %.1f %%: %+v %v", rep.Verdict, 100*got, parts.Total(), 100*want, parts, rep.Warnings)
+				if max(got-want, want-got) > 0.05 {
+					t.Errorf("the generator has %.1f %% of the time, injected were %.1f %%", 100*got, 100*want)
+				}
+				if invalid := rep.Verdict == takt.Invalid; invalid != r.invalid {
+					t.Errorf("the run is %s: %v", rep.Verdict, rep.Warnings)
+				}
+			})
+		}
+	}
+}
