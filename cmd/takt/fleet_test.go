@@ -368,7 +368,6 @@ func made(m *fleet.Member, k, n int, minutes *takt.Report) (*takt.Report, error)
 func madeUp(seed uint64, n, seconds int) *takt.Report {
 	const perSecond = 20
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	var encoder hist.Encoder
 	all, second := hist.New(), hist.New()
 	rate := float64(perSecond)
 	r := &takt.Report{
@@ -386,17 +385,19 @@ func madeUp(seed uint64, n, seconds int) *takt.Report {
 			second.Record(d)
 			all.Record(d)
 		}
-		text := encoder.Encode(second)
-		r.Intervals = append(r.Intervals, takt.Interval{T: float64(s + 1), Scheduled: perSecond, OK: perSecond, InFlightMax: 2, HDR: text, ServiceHDR: text})
+		l := second.Summary()
+		r.Intervals = append(r.Intervals, takt.Interval{
+			T: float64(s + 1), Scheduled: perSecond, OK: perSecond, InFlightMax: 2, HDR: l.HDR, ServiceHDR: l.HDR,
+			ResponseP50: l.P50, ResponseP99: l.P99, ResponseMax: l.Max,
+		})
 	}
 	total := uint64(perSecond * seconds)
 	r.Counts, r.Status["200"] = takt.Counts{Scheduled: total, Sent: total, OK: total}, total
-	text := encoder.Encode(all)
 	for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay} {
-		r.Latency[name] = takt.Latency{Count: total, HDR: text}
+		r.Latency[name] = all.Summary()
 	}
 	second.Reset()
 	second.RecordN(10*time.Microsecond, total)
-	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: total, HDR: encoder.Encode(second)}
+	r.Latency[takt.LatencyScheduleLag] = second.Summary()
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -47,6 +48,9 @@ func newWorld(t *testing.T, o Options) *world {
 	o.Version = "1"
 	if o.Patience == 0 {
 		o.Patience = time.Minute
+	}
+	if o.Peer == nil {
+		o.Peer = func(net.Conn) door.Peer { return door.PeerSelf }
 	}
 	o.Tell = func(text string) {
 		w.mu.Lock()
@@ -102,6 +106,9 @@ func (w *world) join(j Join) (*Member, *wire, error) {
 		}
 		c = &wire{Conn: mine}
 		return c, nil
+	}
+	if j.Peer == nil {
+		j.Peer = func(context.Context, net.Conn) (door.Peer, error) { return door.PeerSelf, nil }
 	}
 	if j.Hello.Version == "" {
 		j.Hello.Version = "1"
@@ -194,17 +201,17 @@ func wait(ctx context.Context, d time.Duration) bool {
 func second(s int) takt.Interval {
 	h := hist.New()
 	h.Record(time.Millisecond)
-	var e hist.Encoder
-	text := e.Encode(h)
-	return takt.Interval{T: float64(s + 1), Scheduled: 1, OK: 1, InFlightMax: 1, HDR: text, ServiceHDR: text}
+	l := h.Summary()
+	return takt.Interval{
+		T: float64(s + 1), Scheduled: 1, OK: 1, InFlightMax: 1, HDR: l.HDR, ServiceHDR: l.HDR,
+		ResponseP50: l.P50, ResponseP99: l.P99, ResponseMax: l.Max,
+	}
 }
 
 // reportOf is the report of a shard with one operation a second.
 func reportOf(shard string, words []string, seconds int) *takt.Report {
 	h := hist.New()
 	h.RecordN(time.Millisecond, uint64(seconds))
-	var e hist.Encoder
-	text := e.Encode(h)
 	n := uint64(seconds)
 	rate := 1.0
 	r := &takt.Report{
@@ -215,7 +222,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 		Latency: map[string]takt.Latency{}, Status: map[string]uint64{"200": n}, Errors: []takt.ErrorClass{}, Warnings: []takt.Warning{}, Verdict: takt.Valid, Extra: map[string]any{},
 	}
 	for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {
-		r.Latency[name] = takt.Latency{Count: n, HDR: text}
+		r.Latency[name] = h.Summary()
 	}
 	for s := range seconds {
 		r.Intervals = append(r.Intervals, second(s))

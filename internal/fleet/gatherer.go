@@ -11,17 +11,20 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Options say how a gatherer works.
 type Options struct {
 	Shards   int
-	Token    Token             // "": none is needed
-	Version  string            // of takt, which all members must have
-	Patience time.Duration     // how long to wait until all members are ready
-	Spare    int               // how many members may be lost during a run
-	Clock    Clock             // nil: NewClock()
-	Tell     func(text string) // says to the user what happens
+	Token    Token                    // "": all members are processes of the same user
+	Version  string                   // of takt, which all members must have
+	Patience time.Duration            // how long to wait until all members are ready
+	Spare    int                      // how many members may be lost during a run
+	Clock    Clock                    // nil: NewClock()
+	Peer     func(net.Conn) door.Peer // who is at the other end of a connection; nil: door.PeerOf
+	Tell     func(text string)        // says to the user what happens
 }
 
 // Gatherer makes runs of the loads of its members.
@@ -51,6 +54,9 @@ const atOnce = 2
 func New(o Options) *Gatherer {
 	if o.Clock == nil {
 		o.Clock = NewClock()
+	}
+	if o.Peer == nil {
+		o.Peer = door.PeerOf
 	}
 	if o.Tell == nil {
 		o.Tell = func(string) {}
@@ -100,6 +106,12 @@ const firstOfTLS = 0x16
 // welcome makes a member of a new connection; nil: it is refused.
 func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
+	if config == nil {
+		if why := mistrust(g.Peer(raw)); why != "" {
+			g.refuse(raw, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
+			return nil
+		}
+	}
 	front := &peeked{raw, bufio.NewReaderSize(raw, 1<<10)}
 	conn := net.Conn(front)
 	first, err := front.lines.Peek(1)

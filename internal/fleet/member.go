@@ -12,17 +12,20 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
 )
 
 // Join says where the gatherer is, and who joins.
 type Join struct {
 	Address  string        // HOST:PORT
-	Token    Token         // "": the gatherer has none, on loopback
+	Token    Token         // "": the gatherer has none, and is a process of the same user
 	Patience time.Duration // how long to try to connect
 	Hello    Hello
-	Clock    Clock                                       // nil: NewClock()
-	Dial     func(ctx context.Context) (net.Conn, error) // nil: TCP to Address
-	Waiting  func(err error)                             // called once if the first attempt fails
+	Clock    Clock                                                       // nil: NewClock()
+	Dial     func(ctx context.Context) (net.Conn, error)                 // nil: TCP to Address
+	Peer     func(ctx context.Context, conn net.Conn) (door.Peer, error) // who accepted conn; nil: door.ServerOf
+	Waiting  func(err error)                                             // called once if the first attempt fails
 }
 
 // RefusedError says why the gatherer did not accept this process.
@@ -87,16 +90,17 @@ var errEnded = errors.New("the fleet has ended")
 const retry = 250 * time.Millisecond
 
 // Dial connects to the gatherer, which may start later than its members. It tries until
-// j.Patience is over or ctx ends. The error is a *RefusedError if the gatherer refused.
+// j.Patience is over or ctx ends. The error is a *RefusedError if the gatherer refused, and a
+// *StrangerError if there is another user's process in its place.
 func Dial(ctx context.Context, j Join) (*Member, error) {
 	limit := time.Now().Add(j.Patience)
 	for first := true; ; first = false {
 		m, err := j.once(ctx)
-		refused, another := (*RefusedError)(nil), (*NoGathererError)(nil)
+		refused, another, stranger := (*RefusedError)(nil), (*NoGathererError)(nil), (*StrangerError)(nil)
 		switch {
 		case err == nil:
 			return m, nil
-		case errors.As(err, &refused), errors.As(err, &another), errors.Is(err, errStranger), ctx.Err() != nil:
+		case errors.As(err, &refused), errors.As(err, &another), errors.As(err, &stranger), errors.Is(err, errStranger), ctx.Err() != nil:
 			return nil, err
 		case time.Now().After(limit):
 			return nil, fmt.Errorf("the gatherer does not answer: %w; start takt fleet, and check --fleet", err)
@@ -142,8 +146,15 @@ func (j *Join) connect(ctx context.Context) (net.Conn, error) {
 		dial = func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", j.Address) }
 	}
 	raw, err := dial(ctx)
-	if err != nil || j.Token == "" {
-		return raw, err
+	if err != nil {
+		return nil, err
+	}
+	if j.Token == "" {
+		if err := j.trust(ctx, raw); err != nil {
+			raw.Close()
+			return nil, err
+		}
+		return raw, nil
 	}
 	config, err := j.Token.client()
 	if err != nil {
