@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -124,4 +126,49 @@ func TestServerOf(t *testing.T) {
 	if !TellsPeers() {
 		t.Error("Linux tells whose sockets are")
 	}
+}
+
+// Sockets of another user: a client, as a server sees it, and a server, as a client sees it.
+func TestPeerOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can act as another user")
+	}
+	pair := func(listens, connects int) (client, conn net.Conn) {
+		var l net.Listener
+		var err error
+		as(listens, func() { l, err = net.Listen("tcp", "127.0.0.1:0") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		as(connects, func() { client, err = net.Dial("tcp", l.Addr().String()) })
+		if err == nil {
+			as(listens, func() { conn, err = l.Accept() })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close(); conn.Close() })
+		return client, conn
+	}
+	const nobody = 65534
+	if _, conn := pair(0, nobody); PeerOf(conn) != PeerStranger {
+		t.Errorf("a client of another user is %s", PeerOf(conn))
+	}
+	client, _ := pair(nobody, 0)
+	if who, err := ServerOf(t.Context(), client); who != PeerStranger || err != nil {
+		t.Errorf("a server of another user is %s, %v", who, err)
+	}
+}
+
+// as calls do with the file system's user, to whom new sockets belong.
+func as(uid int, do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()                                                 // for good: the thread ends with the goroutine
+		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, uintptr(uid), 0, 0) // it returns the user of before
+		do()
+	}()
+	<-done
 }

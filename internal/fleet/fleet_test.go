@@ -65,6 +65,7 @@ func newWorld(t *testing.T, o Options) *world {
 func (w *world) end(code int) {
 	w.g.Close(code)
 	w.l.Close()
+	time.Sleep(2 * beat) // lost members are parted with
 }
 
 // told is what the user was told.
@@ -131,6 +132,9 @@ type fake struct {
 	deaf   bool          // it does not hear of the start
 	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
 	each   func(second int)
+	lies   func(r *takt.Report)    // changes the report
+	fibs   func(iv *takt.Interval) // changes a second
+	failed error                   // of the last delivery
 }
 
 // serve makes runs until the fleet ends.
@@ -177,13 +181,21 @@ func (f *fake) run(r *Run) {
 			break
 		}
 		made++
-		r.Second(live.Snapshot{Interval: second(s)})
+		iv := second(s)
+		if f.fibs != nil {
+			f.fibs(&iv)
+		}
+		r.Second(live.Snapshot{Interval: iv})
 		if f.each != nil {
 			f.each(s + 1)
 		}
 	}
 	f.stopped = context.Cause(r.Context)
-	if r.Deliver(reportOf(f.Shard, r.Words, made), f.early) == nil {
+	report := reportOf(f.Shard, r.Words, made)
+	if f.lies != nil {
+		f.lies(report)
+	}
+	if f.failed = r.Deliver(report, f.early); f.failed == nil {
 		f.reports++
 	}
 }
@@ -218,7 +230,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 		SchemaVersion: takt.SchemaVersion, ID: "01SHARD" + strings.ReplaceAll(shard, "/", "OF"), Tool: takt.Tool{Name: "takt", Version: "1"}, Kind: "http",
 		Labels: map[string]string{}, Variables: map[string]any{}, StartedAt: time.Unix(0, 0), DurationS: float64(seconds), IntervalS: 1,
 		Schedule: takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: 4, Shard: shard, RunGroup: words[len(words)-1]},
-		Counts:   takt.Counts{Scheduled: n, Sent: n, OK: n}, Rate: takt.Rate{Intended: &rate, Achieved: 1},
+		Counts:   takt.Counts{Scheduled: n, Sent: n, OK: n}, Rate: takt.Rate{Intended: &rate, Achieved: float64(min(1, seconds))},
 		Latency: map[string]takt.Latency{}, Status: map[string]uint64{"200": n}, Errors: []takt.ErrorClass{}, Warnings: []takt.Warning{}, Verdict: takt.Valid, Extra: map[string]any{},
 	}
 	for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // Options say how a gatherer works.
@@ -181,10 +182,13 @@ func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
 // mostRefused is how many refusals the user sees: a scan of ports would fill the screen.
 const mostRefused = 20
 
+// mostHost is the length of a host's name.
+const mostHost = 253
+
 // from is where a member is: its host's name, or its address if it says none.
 func (h Hello) from(raw net.Conn) string {
-	if h.Host != "" {
-		return h.Host
+	if name := foreign.Cut(h.Host, mostHost); name != "" {
+		return name
 	}
 	return raw.RemoteAddr().String()
 }
@@ -276,7 +280,7 @@ func (g *Gatherer) lose(p *peer, reason string) {
 	if stood := g.stood(); stood > 0 {
 		reason = fmt.Sprintf("the gatherer itself stood still for %v, so the shard gave up", stood.Round(100*time.Millisecond))
 	}
-	p.lost = reason
+	p.lost = foreign.Cut(reason, mostSaid) // it may quote the member
 	p.release()
 	defer g.note()
 	if g.round != nil && g.round.launched {
