@@ -31,6 +31,7 @@ type Options struct {
 // Gatherer makes runs of the loads of its members.
 type Gatherer struct {
 	Options
+	lobby   *door.Lobby
 	changed chan struct{} // something happened that a run waits for
 	room    chan struct{} // a place for each report that is read at the same time
 	closed  chan struct{}
@@ -62,7 +63,7 @@ func New(o Options) *Gatherer {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	g := &Gatherer{Options: o, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}, looked: time.Now()}
+	g := &Gatherer{Options: o, lobby: &door.Lobby{Most: maxGuests, MostOfAddress: maxGuests}, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}, looked: time.Now()}
 	go g.watch()
 	return g
 }
@@ -76,7 +77,6 @@ func (g *Gatherer) Serve(l net.Listener) error {
 			return err
 		}
 	}
-	guests := make(chan struct{}, maxGuests)
 	for {
 		raw, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -86,12 +86,8 @@ func (g *Gatherer) Serve(l net.Listener) error {
 			time.Sleep(retry) // as when there are no file descriptors left
 			continue
 		}
-		guests <- struct{}{}
 		go func() {
-			// A member stays for hours, so its place as a guest ends with its welcome.
-			p := g.welcome(raw, config)
-			<-guests
-			if p != nil {
+			if p := g.welcome(raw, config); p != nil {
 				g.listen(p)
 			}
 		}()
@@ -107,6 +103,8 @@ const firstOfTLS = 0x16
 // welcome makes a member of a new connection; nil: it is refused.
 func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
+	guest := g.lobby.Enter(door.AddressOf(raw.RemoteAddr()), func() { _ = raw.Close() })
+	defer g.lobby.Leave(guest)
 	if config == nil {
 		if why := mistrust(g.Peer(raw)); why != "" {
 			g.refuse(raw, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
@@ -137,6 +135,9 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 		return nil
 	}
 	h, err := helloOf(request, g.Token, g.Version)
+	if g.lobby.Leave(guest) { // it tries again
+		return nil
+	}
 	if err == nil {
 		var p *peer
 		if p, err = g.admit(h, conn); err == nil {

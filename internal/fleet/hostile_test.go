@@ -304,3 +304,38 @@ func TestForeignTexts(t *testing.T) {
 		w.end(1)
 	})
 }
+
+// Connections that say nothing keep no shard out, from their address or another one.
+func TestSilentCrowd(t *testing.T) {
+	for _, token := range []Token{"", NewToken()} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options{Shards: 1, Token: token})
+			var crowd []net.Conn
+			for range 4 * maxGuests {
+				mine, its := net.Pipe()
+				w.l.next <- its
+				crowd = append(crowd, mine)
+				synctest.Wait()
+			}
+			began := time.Now()
+			m, _, err := w.join(Join{Token: token})
+			if err != nil || time.Since(began) > 0 {
+				t.Errorf("a shard joined after %v: %v", time.Since(began), err)
+			}
+			time.Sleep(2 * greet)
+			synctest.Wait()
+			if n := w.g.lobby.Waiting(); n > 0 {
+				t.Errorf("%d connections wait", n)
+			}
+			for _, c := range crowd {
+				if _, err := c.Read(make([]byte, 1)); err == nil {
+					t.Error("a silent connection is open")
+				}
+			}
+			w.end(0)
+			if m != nil {
+				<-m.gone
+			}
+		})
+	}
+}

@@ -59,9 +59,9 @@ func (c *session) identify() (name, address string, err error) {
 		return localUser, "", c.admitLocal()
 	}
 	address = door.AddressOf(c.conn.RemoteAddr())
-	g := c.server.lobby.enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
+	g := c.server.lobby.Enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
 	name, err = c.authenticate(address)
-	if c.server.lobby.leave(g) {
+	if c.server.lobby.Leave(g) {
 		err = errors.New("too many sessions wait to give their token; connect again and give it at once")
 	}
 	if err != nil && !errors.Is(err, errUnknown) { // admit has logged a wrong token

@@ -34,7 +34,7 @@ type Server struct {
 	http      net.Listener // of the API; nil: none
 	immediate chan struct{}
 	sessions  atomic.Int64 // number of the newest session
-	lobby     lobby
+	lobby     *door.Lobby // of sessions that have not sent their token yet
 	seats     seats
 	peer      func(net.Conn) door.Peer // the user at the other end of a connection
 	audit     *audit                   // nil: no audit log
@@ -49,7 +49,7 @@ func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h,
 		immediate: make(chan struct{}, maxImmediate), patience: 2 * immediateGrace,
-		peer: door.PeerOf,
+		peer: door.PeerOf, lobby: newLobby(),
 	}
 	if err := s.prepare(); err != nil {
 		if s.state != nil {

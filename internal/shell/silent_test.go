@@ -38,7 +38,7 @@ func TestSilent(t *testing.T) {
 				client, conn := net.Pipe()
 				defer client.Close()
 				begun := time.Now()
-				s := &Server{}
+				s := &Server{lobby: newLobby()}
 				s.rights.Store(&rights{tokens: door.Tokens{}})
 				newSession(s, ctx, one.wrap(conn)).serve()
 				if took := time.Since(begun); took != one.want {
@@ -53,7 +53,7 @@ func TestSilent(t *testing.T) {
 func TestHangs(t *testing.T) {
 	for deaf, want := range map[bool]time.Duration{false: immediateTime, true: immediateTime + immediateGrace} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{immediate: make(chan struct{}, 1)}
+			s := &Server{lobby: newLobby(), immediate: make(chan struct{}, 1)}
 			s.host.Run = func(ctx context.Context, abort <-chan struct{}, _ Call) int {
 				if !deaf {
 					<-ctx.Done()

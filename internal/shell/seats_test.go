@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,44 +12,6 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 )
-
-// A new session is let in at all times, and the oldest of the address that has too many
-// goes for it; from many addresses, the oldest of the one that has most.
-func TestLobby(t *testing.T) {
-	l := &lobby{}
-	var ended []string
-	enter := func(address, name string) *guest {
-		return l.enter(address, func() { ended = append(ended, name) })
-	}
-	honest := enter("192.0.2.1", "honest")
-	var flood []*guest
-	for i := range 1000 {
-		flood = append(flood, enter("198.51.100.9", fmt.Sprint(i)))
-	}
-	if len(l.waiting) != 1+maxGuestsOfAddress || len(ended) != 1000-maxGuestsOfAddress || ended[0] != "0" || slices.Contains(ended, "honest") {
-		t.Errorf("%d wait, %d ended, %v first", len(l.waiting), len(ended), ended[0])
-	}
-	if !l.leave(flood[0]) || l.leave(flood[999]) || l.leave(honest) {
-		t.Error("who left early has to hear of it, and nobody else")
-	}
-	ended = nil
-	honest = enter("192.0.2.1", "honest")
-	for a := range 10 {
-		for i := range maxGuestsOfAddress {
-			enter(fmt.Sprint("flood ", a), fmt.Sprint(a, ".", i))
-		}
-	}
-	if len(l.waiting) != maxGuests || slices.Contains(ended, "honest") || l.leave(honest) {
-		t.Errorf("%d wait; %v", len(l.waiting), ended)
-	}
-	l, ended = &lobby{}, nil
-	for i := range maxGuests + 3 {
-		enter(fmt.Sprint(i), fmt.Sprint(i))
-	}
-	if !slices.Equal(ended, []string{"0", "1", "2"}) {
-		t.Errorf("of one from each address %v ended", ended)
-	}
-}
 
 func TestSeats(t *testing.T) {
 	s := &seats{}
@@ -97,7 +58,7 @@ func (f from) RemoteAddr() net.Addr { return at(f.address) }
 func TestFloodOfSilence(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{}
+		s := &Server{lobby: newLobby()}
 		s.rights.Store(&rights{tokens: door.Tokens{door.NewToken("ann", door.RoleRun, "correct-horse")}})
 		s.options.DumpDir = dir
 		s.state, _ = openState("")
@@ -138,8 +99,8 @@ func TestFloodOfSilence(t *testing.T) {
 		if took := time.Since(begun); took != authTime || early != 1000-maxGuestsOfAddress+1 || late != maxGuestsOfAddress-1 {
 			t.Errorf("after %v: %v", took, count)
 		}
-		if len(s.lobby.waiting) != 0 || s.seats.all != 0 {
-			t.Errorf("%d wait, %d have a seat", len(s.lobby.waiting), s.seats.all)
+		if s.lobby.Waiting() != 0 || s.seats.all != 0 {
+			t.Errorf("%d wait, %d have a seat", s.lobby.Waiting(), s.seats.all)
 		}
 	})
 }
