@@ -20,8 +20,9 @@ type told struct {
 	at int64
 }
 
-// clockBursts is the number of bursts until one says enough: a busy machine answers late.
-const clockBursts = 3
+// clockBursts is the number of bursts, a beat apart, until one says enough: many members that join at once
+// make the gatherer busy.
+const clockBursts = 10
 
 // measure asks the gatherer for the time, some times in a row, and keeps the best estimate.
 func (m *Member) measure() {
@@ -29,7 +30,12 @@ func (m *Member) measure() {
 	defer m.measuring.Unlock()
 	best := m.burst()
 	for n := 1; n < clockBursts && best.Bound > mostBound && best.Bound != worst; n++ {
-		best = m.burst()
+		select {
+		case <-time.After(beat):
+			best = m.burst()
+		case <-m.gone:
+			return
+		}
 	}
 	if best.Bound == worst {
 		return
