@@ -245,7 +245,7 @@ func (g *Gatherer) note() { put(g.changed, struct{}{}) }
 func (g *Gatherer) listen(p *peer) {
 	for {
 		var line toGatherer
-		err := p.stream.read(&line)
+		err := p.stream.read(&line, p.longest)
 		if err != nil {
 			g.lose(p, reasonOf(err))
 			close(p.gone)

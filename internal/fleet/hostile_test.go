@@ -339,3 +339,35 @@ func TestSilentCrowd(t *testing.T) {
 		})
 	}
 }
+
+// Only a report may be long, and only once the gatherer has a place for it.
+func TestLongLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 1})
+		m, _, err := w.join(Join{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = m.stream.raw.Write([]byte(`{"report":"` + strings.Repeat("x", maxShort) + `"}` + "\n"))
+		}()
+		synctest.Wait()
+		if err := m.lost(); err == nil || !strings.Contains(w.told(), errLong.Error()) {
+			t.Errorf("a long line: %v, %s", err, w.told())
+		}
+		m.Close()
+		time.Sleep(10 * time.Second)
+		all, ended := w.fleetOf(1, 2, func(_ int, f *fake) {
+			f.lies = func(r *takt.Report) { r.Extra["long"] = strings.Repeat("x", 2*maxShort) }
+		})
+		var seen []takt.Interval
+		if whole, err := w.g.Run(t.Context(), load(&seen)); err != nil || whole.Counts.OK != 2 {
+			t.Errorf("a long report: %v, %v", whole, err)
+		}
+		w.end(0)
+		ended.Wait()
+		if all[0].reports != 1 {
+			t.Errorf("%d reports, %v", all[0].reports, all[0].failed)
+		}
+	})
+}

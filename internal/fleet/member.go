@@ -204,7 +204,7 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 		m.clock = NewClock()
 	}
 	var first toMember
-	if err := m.stream.read(&first); err != nil {
+	if err := m.stream.read(&first, anyLine); err != nil {
 		return nil, err
 	}
 	if first.Welcome == nil {
@@ -219,7 +219,7 @@ func (m *Member) listen() {
 	defer close(m.gone)
 	for {
 		var line toMember
-		err := m.stream.read(&line)
+		err := m.stream.read(&line, anyLine)
 		at := time.Now()
 		if err != nil {
 			m.leave(err)
@@ -242,6 +242,9 @@ func (m *Member) listen() {
 		}
 	}
 }
+
+// anyLine is the limit of a gatherer's lines.
+func anyLine() int { return maxLine }
 
 // obey does what a line says.
 func (m *Member) obey(line *toMember) {

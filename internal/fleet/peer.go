@@ -77,6 +77,16 @@ func (p *peer) order(r *round) {
 	p.post(toMember{Round: r.number, Words: r.load.Words(p.name()), Settings: r.load.Settings})
 }
 
+// longest is the largest size of its next line: only a report that has a place may be long.
+func (p *peer) longest() int {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	if p.holds {
+		return maxLine
+	}
+	return maxShort
+}
+
 // release gives the place of a report back.
 func (p *peer) release() {
 	if p.holds {
