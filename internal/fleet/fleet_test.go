@@ -129,6 +129,7 @@ type fake struct {
 	stopped error // why the last run ended
 
 	files  map[string]string
+	slow   time.Duration // what it says of its end and of its drain, if it never reports; 0: it does
 	deaf   bool          // it does not hear of the start
 	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
 	each   func(second int)
@@ -150,6 +151,9 @@ func (f *fake) serve() error {
 
 func (f *fake) run(r *Run) {
 	ready := Ready{Head: live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}, Files: f.files}
+	if f.slow > 0 {
+		ready.Head.End, ready.Head.Drain = f.slow, f.slow
+	}
 	if f.deaf {
 		_ = r.send(toGatherer{Ready: &ready}, silence)
 		<-r.Context.Done()
@@ -191,6 +195,9 @@ func (f *fake) run(r *Run) {
 		}
 	}
 	f.stopped = context.Cause(r.Context)
+	if f.slow > 0 {
+		<-f.gone
+	}
 	report := reportOf(f.Shard, r.Words, made)
 	if f.lies != nil {
 		f.lies(report)
@@ -245,7 +252,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 // load is a run of the fakes; seen are the seconds of the whole.
 func load(seen *[]takt.Interval) Load {
 	return Load{
-		ID: "01WHOLE", Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
+		ID: "01WHOLE", Drain: time.Second, Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
 		Begin: func(live.Head, time.Time) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
 	}
 }

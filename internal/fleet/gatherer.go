@@ -134,7 +134,7 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 		g.refuse(raw, raw, Hello{}, err)
 		return nil
 	}
-	h, err := helloOf(request, g.Token, g.Version)
+	h, err := helloOf(request, secure, g.Token, g.Version)
 	if g.lobby.Leave(guest) { // it tries again
 		return nil
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ func TestStrangers(t *testing.T) {
 	hello := func(body string, header ...string) string {
 		return "POST /fleet HTTP/1.1\r\nHost: x\r\nUpgrade: takt-fleet\r\n" + strings.Join(header, "") + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)) + body
 	}
+	inClear := NewToken()
 	for name, c := range map[string]struct {
 		token Token
 		sends string
@@ -35,6 +37,7 @@ func TestStrangers(t *testing.T) {
 		"half a request":       {sends: "POST /fleet HT", want: ""},
 		"no token":             {token: NewToken(), sends: hello(`{"version":"1"}`), want: "it has no token"},
 		"a token without TLS":  {token: NewToken(), sends: hello(`{"version":"1"}`, "Authorization: Bearer x\r\n"), want: "the token is missing or wrong"},
+		"a token in the clear": {token: inClear, sends: hello(`{"version":"1"}`, "Authorization: Bearer "+string(inClear)+"\r\n"), want: "it sent the token without encryption"},
 		"TLS that is none":     {token: NewToken(), sends: "\x16\x03\x01 nonsense nonsense", want: ""},
 		"TLS without a token":  {sends: "\x16\x03\x01 nonsense", want: "it has a token, and this gatherer has none"},
 		"a megabyte of zeroes": {sends: strings.Repeat("\x00", 1<<20), want: "409"},
@@ -369,5 +372,28 @@ func TestLongLines(t *testing.T) {
 		if all[0].reports != 1 {
 			t.Errorf("%d reports, %v", all[0].reports, all[0].failed)
 		}
+	})
+}
+
+// A member that never reports does not keep the gatherer after a signal, whatever it says of its time.
+func TestEndless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 2})
+		_, ended := w.fleetOf(2, 3, func(k int, f *fake) {
+			if k == 1 {
+				f.slow = forever / 2
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		var seen []takt.Interval
+		whole, err := w.g.Run(ctx, load(&seen))
+		lost := (*LostError)(nil)
+		if took := time.Since(began); !errors.As(err, &lost) || !strings.HasPrefix(lost.Reason, "shard 1/2 (h) was lost: it has not reported") || whole == nil || took > time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+		w.end(1)
+		ended.Wait()
 	})
 }
