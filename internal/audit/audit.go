@@ -21,11 +21,16 @@ type ContradictionError struct {
 
 // Error implements error.
 func (e *ContradictionError) Error() string {
+	return "the report contradicts itself: " + e.List() + "; take the report as takt wrote it"
+}
+
+// List names the faults.
+func (e *ContradictionError) List() string {
 	list := strings.Join(e.Faults, "; ")
 	if e.More > 0 {
 		list += fmt.Sprintf("; and %d more", e.More)
 	}
-	return "the report contradicts itself: " + list + "; take the report as takt wrote it"
+	return list
 }
 
 // Check returns a *ContradictionError if r contradicts itself. A report that says valid
@@ -45,6 +50,26 @@ func Check(r *takt.Report) error {
 		c.ledger()
 		c.verdict()
 	}
+	if e := c.contradiction(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Interval finds the contradictions of an interval of a run that goes on; nil: there are none. before is
+// the end of the interval before. answered says that operations have a response time.
+func Interval(iv takt.Interval, before float64, answered bool) *ContradictionError {
+	c := checker{r: &takt.Report{}}
+	c.end("t_s", iv.T, before)
+	c.interval("interval", iv)
+	if c.faults == nil && answered && iv.OK+iv.Failed > c.responses { // it may have more: of operations that were cut off
+		c.fault("interval.ok and interval.failed are %d together, but its histogram holds %d response times", iv.OK+iv.Failed, c.responses)
+	}
+	return c.contradiction()
+}
+
+// contradiction is the error with the faults, or nil.
+func (c *checker) contradiction() *ContradictionError {
 	if c.faults == nil {
 		return nil
 	}

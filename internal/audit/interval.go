@@ -24,10 +24,7 @@ func (c *checker) intervals() {
 	before := 0.0
 	for i, iv := range list {
 		field := fmt.Sprintf("intervals.%d", i)
-		c.seconds(field+".t_s", iv.T)
-		if iv.T < before {
-			c.fault("%s.t_s is %v, but the interval before ends at %v", field, iv.T, before)
-		}
+		c.end(field+".t_s", iv.T, before)
 		before = iv.T
 		c.interval(field, iv)
 		sum.Scheduled += min(iv.Scheduled, maxCount)
@@ -37,6 +34,14 @@ func (c *checker) intervals() {
 	}
 	if len(list) > 0 {
 		c.intervalSums(sum)
+	}
+}
+
+// end checks the end of an interval against that of the interval before.
+func (c *checker) end(field string, t, before float64) {
+	c.seconds(field, t)
+	if t < before {
+		c.fault("%s is %v, but the interval before ends at %v", field, t, before)
 	}
 }
 

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Peer says which user's process is at the other end of a connection.
@@ -22,17 +25,71 @@ const (
 	PeerStranger Peer = "stranger"
 	// PeerUnknown is the answer of a system that does not tell.
 	PeerUnknown Peer = "unknown"
+
+	// peerNobody is a socket that no process has: it is closed, or its server has not accepted it yet.
+	peerNobody Peer = "nobody"
 )
 
 // PeerOf finds the user at the other end of a loopback connection, to which every user of the
 // machine can connect.
-func PeerOf(conn net.Conn) Peer { return peerIn(conn, os.DirFS("/proc/self"), spaceOf) }
+func PeerOf(conn net.Conn) Peer {
+	who := peerHere(conn)
+	for pause := time.Millisecond; who == peerNobody && pause < surely; pause *= 2 {
+		time.Sleep(pause)
+		who = peerHere(conn)
+	}
+	if who == peerNobody {
+		return PeerStranger
+	}
+	return who
+}
+
+const (
+	// surely is when a socket that is not in the table does not exist: Linux leaves some out of a table
+	// that changes while it is read.
+	surely = 16 * time.Millisecond
+	// longestLook is the longest pause between two looks for a server.
+	longestLook = 100 * time.Millisecond
+)
+
+// ServerOf finds the user whose process accepted a connection, for a client that must not tell its
+// secrets to another user: every user can listen on a free port. Before a process has accepted the
+// connection, it is nobody's, so ServerOf waits until then, or until ctx ends. Nothing tells the user
+// on another machine.
+func ServerOf(ctx context.Context, conn net.Conn) (Peer, error) {
+	if !IsLocalAddr(conn.RemoteAddr().String()) {
+		return PeerUnknown, nil
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, longestLook) {
+		if who := peerHere(conn); who != peerNobody {
+			return who, nil
+		}
+		select {
+		case <-ctx.Done():
+			return PeerStranger, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// TellsPeers reports whether this system says which user has a socket.
+func TellsPeers() bool {
+	return slices.ContainsFunc(tables(), func(name string) bool {
+		_, err := os.Stat(filepath.Join(self, name))
+		return err == nil
+	})
+}
+
+// self is the folder of this process, whose tables are those of its own network.
+const self = "/proc/self"
+
+func peerHere(conn net.Conn) Peer { return peerIn(conn, os.DirFS(self), spaceOf) }
 
 // tables are the files in which Linux lists TCP sockets with their users. The second also
 // has clients that use IPv4 through an IPv6 socket.
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
-// peerIn is PeerOf. proc is the folder /proc/self; where says in whose user namespace the
+// peerIn looks for the other end of conn. proc is the folder /proc/self; where says in whose user namespace the
 // socket with that inode is.
 func peerIn(conn net.Conn, proc fs.FS, where func(inode string) space) Peer {
 	if conn.LocalAddr().Network() == "unix" {
@@ -58,7 +115,7 @@ func peerIn(conn net.Conn, proc fs.FS, where func(inode string) space) Peer {
 		}
 	}
 	if known {
-		return PeerStranger // the socket is gone
+		return peerNobody // the socket is gone
 	}
 	return PeerUnknown
 }
@@ -75,11 +132,12 @@ func ownerIn(table string, from, to netip.AddrPort, where func(inode string) spa
 		if len(f) < 10 || !isAddress(f[1], from) || !isAddress(f[2], to) {
 			continue
 		}
-		// A socket that its process has closed has the inode 0 and the user 0: not root's.
+		// A socket without a process has the inode 0 and the user 0: not root's.
 		// takt sees all processes of its own user, but not all of root: those in other containers,
 		// or if takt is not root. So root needs not be seen in takt's namespace.
 		switch user := f[7]; {
 		case f[9] == "0":
+			return peerNobody, true
 		case user == "0" && where(f[9]) != spaceOther, user == fmt.Sprint(os.Geteuid()) && where(f[9]) == spaceOwn:
 			return PeerSelf, true
 		}

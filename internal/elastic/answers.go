@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -100,14 +100,5 @@ func (c *Cluster) plain(text string) string {
 	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, takt.Redacted)
 	}
-	characters := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text))
-	if len(characters) > maxReason {
-		return string(characters[:maxReason]) + "…"
-	}
-	return string(characters)
+	return foreign.Cut(text, maxReason)
 }

@@ -85,7 +85,7 @@ func TestSaidOfOtherAnswers(t *testing.T) {
 		{&client.Error{Status: 307}, "elastic: Error 307 (Temporary Redirect)", "it leads to another address"},
 		{fmt.Errorf("reading: %w", &http.MaxBytesError{Limit: MaxAnswer}), "its answer has more than 256 MiB", "is the URL right?"},
 		{&url.Error{Op: "Get", URL: "http://u:s3cret@h", Err: refused}, "connection refused", "is it running"},
-		{fmt.Errorf("malformed answer s3cret\n\x1b: %w", refused), "malformed answer xxxxx  : connection refused", "is it running"},
+		{fmt.Errorf("malformed answer s3cret\n\x1b: %w", refused), "malformed answer xxxxx ·: connection refused", "is it running"},
 	} {
 		said, hint := c.Said(test.err)
 		if said.Error() != test.said || !strings.HasPrefix(hint, test.hint) || (hint == "") != (test.hint == "") {

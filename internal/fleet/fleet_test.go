@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -48,6 +49,9 @@ func newWorld(t *testing.T, o Options) *world {
 	if o.Patience == 0 {
 		o.Patience = time.Minute
 	}
+	if o.Peer == nil {
+		o.Peer = func(net.Conn) door.Peer { return door.PeerSelf }
+	}
 	o.Tell = func(text string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -61,6 +65,7 @@ func newWorld(t *testing.T, o Options) *world {
 func (w *world) end(code int) {
 	w.g.Close(code)
 	w.l.Close()
+	time.Sleep(2 * beat) // lost members are parted with
 }
 
 // told is what the user was told.
@@ -103,6 +108,9 @@ func (w *world) join(j Join) (*Member, *wire, error) {
 		c = &wire{Conn: mine}
 		return c, nil
 	}
+	if j.Peer == nil {
+		j.Peer = func(context.Context, net.Conn) (door.Peer, error) { return door.PeerSelf, nil }
+	}
 	if j.Hello.Version == "" {
 		j.Hello.Version = "1"
 	}
@@ -121,9 +129,13 @@ type fake struct {
 	stopped error // why the last run ended
 
 	files  map[string]string
+	slow   time.Duration // what it says of its end and of its drain, if it never reports; 0: it does
 	deaf   bool          // it does not hear of the start
 	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
 	each   func(second int)
+	lies   func(r *takt.Report)    // changes the report
+	fibs   func(iv *takt.Interval) // changes a second
+	failed error                   // of the last delivery
 }
 
 // serve makes runs until the fleet ends.
@@ -139,6 +151,9 @@ func (f *fake) serve() error {
 
 func (f *fake) run(r *Run) {
 	ready := Ready{Head: live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}, Files: f.files}
+	if f.slow > 0 {
+		ready.Head.End, ready.Head.Drain = f.slow, f.slow
+	}
 	if f.deaf {
 		_ = r.send(toGatherer{Ready: &ready}, silence)
 		<-r.Context.Done()
@@ -170,13 +185,24 @@ func (f *fake) run(r *Run) {
 			break
 		}
 		made++
-		r.Second(live.Snapshot{Interval: second(s)})
+		iv := second(s)
+		if f.fibs != nil {
+			f.fibs(&iv)
+		}
+		r.Second(live.Snapshot{Interval: iv})
 		if f.each != nil {
 			f.each(s + 1)
 		}
 	}
 	f.stopped = context.Cause(r.Context)
-	if r.Deliver(reportOf(f.Shard, r.Words, made), f.early) == nil {
+	if f.slow > 0 {
+		<-f.gone
+	}
+	report := reportOf(f.Shard, r.Words, made)
+	if f.lies != nil {
+		f.lies(report)
+	}
+	if f.failed = r.Deliver(report, f.early); f.failed == nil {
 		f.reports++
 	}
 }
@@ -194,28 +220,28 @@ func wait(ctx context.Context, d time.Duration) bool {
 func second(s int) takt.Interval {
 	h := hist.New()
 	h.Record(time.Millisecond)
-	var e hist.Encoder
-	text := e.Encode(h)
-	return takt.Interval{T: float64(s + 1), Scheduled: 1, OK: 1, InFlightMax: 1, HDR: text, ServiceHDR: text}
+	l := h.Summary()
+	return takt.Interval{
+		T: float64(s + 1), Scheduled: 1, OK: 1, InFlightMax: 1, HDR: l.HDR, ServiceHDR: l.HDR,
+		ResponseP50: l.P50, ResponseP99: l.P99, ResponseMax: l.Max,
+	}
 }
 
 // reportOf is the report of a shard with one operation a second.
 func reportOf(shard string, words []string, seconds int) *takt.Report {
 	h := hist.New()
 	h.RecordN(time.Millisecond, uint64(seconds))
-	var e hist.Encoder
-	text := e.Encode(h)
 	n := uint64(seconds)
 	rate := 1.0
 	r := &takt.Report{
 		SchemaVersion: takt.SchemaVersion, ID: "01SHARD" + strings.ReplaceAll(shard, "/", "OF"), Tool: takt.Tool{Name: "takt", Version: "1"}, Kind: "http",
 		Labels: map[string]string{}, Variables: map[string]any{}, StartedAt: time.Unix(0, 0), DurationS: float64(seconds), IntervalS: 1,
 		Schedule: takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: 4, Shard: shard, RunGroup: words[len(words)-1]},
-		Counts:   takt.Counts{Scheduled: n, Sent: n, OK: n}, Rate: takt.Rate{Intended: &rate, Achieved: 1},
+		Counts:   takt.Counts{Scheduled: n, Sent: n, OK: n}, Rate: takt.Rate{Intended: &rate, Achieved: float64(min(1, seconds))},
 		Latency: map[string]takt.Latency{}, Status: map[string]uint64{"200": n}, Errors: []takt.ErrorClass{}, Warnings: []takt.Warning{}, Verdict: takt.Valid, Extra: map[string]any{},
 	}
 	for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {
-		r.Latency[name] = takt.Latency{Count: n, HDR: text}
+		r.Latency[name] = h.Summary()
 	}
 	for s := range seconds {
 		r.Intervals = append(r.Intervals, second(s))
@@ -226,7 +252,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 // load is a run of the fakes; seen are the seconds of the whole.
 func load(seen *[]takt.Interval) Load {
 	return Load{
-		ID: "01WHOLE", Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
+		ID: "01WHOLE", Drain: time.Second, Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
 		Begin: func(live.Head, time.Time) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
 	}
 }

@@ -11,22 +11,27 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // Options say how a gatherer works.
 type Options struct {
 	Shards   int
-	Token    Token             // "": none is needed
-	Version  string            // of takt, which all members must have
-	Patience time.Duration     // how long to wait until all members are ready
-	Spare    int               // how many members may be lost during a run
-	Clock    Clock             // nil: NewClock()
-	Tell     func(text string) // says to the user what happens
+	Token    Token                    // "": all members are processes of the same user
+	Version  string                   // of takt, which all members must have
+	Patience time.Duration            // how long to wait until all members are ready
+	Spare    int                      // how many members may be lost during a run
+	Clock    Clock                    // nil: NewClock()
+	Peer     func(net.Conn) door.Peer // who is at the other end of a connection; nil: door.PeerOf
+	Tell     func(text string)        // says to the user what happens
 }
 
 // Gatherer makes runs of the loads of its members.
 type Gatherer struct {
 	Options
+	lobby   *door.Lobby
 	changed chan struct{} // something happened that a run waits for
 	room    chan struct{} // a place for each report that is read at the same time
 	closed  chan struct{}
@@ -52,10 +57,13 @@ func New(o Options) *Gatherer {
 	if o.Clock == nil {
 		o.Clock = NewClock()
 	}
+	if o.Peer == nil {
+		o.Peer = door.PeerOf
+	}
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	g := &Gatherer{Options: o, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}, looked: time.Now()}
+	g := &Gatherer{Options: o, lobby: &door.Lobby{Most: maxGuests, MostOf: maxGuests}, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}, looked: time.Now()}
 	go g.watch()
 	return g
 }
@@ -69,7 +77,6 @@ func (g *Gatherer) Serve(l net.Listener) error {
 			return err
 		}
 	}
-	guests := make(chan struct{}, maxGuests)
 	for {
 		raw, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -79,12 +86,8 @@ func (g *Gatherer) Serve(l net.Listener) error {
 			time.Sleep(retry) // as when there are no file descriptors left
 			continue
 		}
-		guests <- struct{}{}
 		go func() {
-			// A member stays for hours, so its place as a guest ends with its welcome.
-			p := g.welcome(raw, config)
-			<-guests
-			if p != nil {
+			if p := g.welcome(raw, config); p != nil {
 				g.listen(p)
 			}
 		}()
@@ -100,6 +103,14 @@ const firstOfTLS = 0x16
 // welcome makes a member of a new connection; nil: it is refused.
 func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
+	guest := g.lobby.Enter(door.AddressOf(raw.RemoteAddr()), func() { _ = raw.Close() })
+	defer g.lobby.Leave(guest)
+	if config == nil {
+		if why := mistrust(g.Peer(raw)); why != "" {
+			g.refuse(raw, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
+			return nil
+		}
+	}
 	front := &peeked{raw, bufio.NewReaderSize(raw, 1<<10)}
 	conn := net.Conn(front)
 	first, err := front.lines.Peek(1)
@@ -123,7 +134,10 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 		g.refuse(raw, raw, Hello{}, err)
 		return nil
 	}
-	h, err := helloOf(request, g.Token, g.Version)
+	h, err := helloOf(request, secure, g.Token, g.Version)
+	if g.lobby.Leave(guest) { // it tries again
+		return nil
+	}
 	if err == nil {
 		var p *peer
 		if p, err = g.admit(h, conn); err == nil {
@@ -169,10 +183,13 @@ func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
 // mostRefused is how many refusals the user sees: a scan of ports would fill the screen.
 const mostRefused = 20
 
+// mostHost is the length of a host's name.
+const mostHost = 253
+
 // from is where a member is: its host's name, or its address if it says none.
 func (h Hello) from(raw net.Conn) string {
-	if h.Host != "" {
-		return h.Host
+	if name := foreign.Cut(h.Host, mostHost); name != "" {
+		return name
 	}
 	return raw.RemoteAddr().String()
 }
@@ -228,7 +245,7 @@ func (g *Gatherer) note() { put(g.changed, struct{}{}) }
 func (g *Gatherer) listen(p *peer) {
 	for {
 		var line toGatherer
-		err := p.stream.read(&line)
+		err := p.stream.read(&line, p.longest)
 		if err != nil {
 			g.lose(p, reasonOf(err))
 			close(p.gone)
@@ -264,7 +281,7 @@ func (g *Gatherer) lose(p *peer, reason string) {
 	if stood := g.stood(); stood > 0 {
 		reason = fmt.Sprintf("the gatherer itself stood still for %v, so the shard gave up", stood.Round(100*time.Millisecond))
 	}
-	p.lost = reason
+	p.lost = foreign.Cut(reason, mostSaid) // it may quote the member
 	p.release()
 	defer g.note()
 	if g.round != nil && g.round.launched {

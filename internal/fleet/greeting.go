@@ -40,16 +40,18 @@ type refusal struct {
 	error
 }
 
-// helloOf checks a request and reads who asks.
-func helloOf(r *http.Request, t Token, version string) (h Hello, err error) {
+// helloOf checks a request and reads who asks. secure says that the connection is encrypted.
+func helloOf(r *http.Request, secure bool, t Token, version string) (h Hello, err error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxHello))
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case err != nil:
-	case t != "" && r.TLS == nil && token == "":
+	case t != "" && !secure && token == "":
 		return h, refusal{http.StatusUnauthorized, errors.New("it has no token; give it that of the gatherer, with TAKT_FLEET_TOKEN or --fleet-token-file")}
 	case t != "" && !t.Is(token):
 		return h, refusal{http.StatusUnauthorized, errors.New("the token is missing or wrong; give the gatherer and its shards the same --fleet-token")}
+	case t != "" && !secure:
+		return h, refusal{http.StatusUpgradeRequired, errors.New("it sent the token without encryption, so others may know it now; make a new token, and join with takt shard")}
 	case r.Header.Get("Upgrade") != protocol || r.URL.Path != path:
 		return h, refusal{http.StatusUpgradeRequired, errors.New("this is the gatherer of a fleet; start takt shard to join it")}
 	default:

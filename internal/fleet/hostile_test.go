@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ func TestStrangers(t *testing.T) {
 	hello := func(body string, header ...string) string {
 		return "POST /fleet HTTP/1.1\r\nHost: x\r\nUpgrade: takt-fleet\r\n" + strings.Join(header, "") + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)) + body
 	}
+	inClear := NewToken()
 	for name, c := range map[string]struct {
 		token Token
 		sends string
@@ -36,6 +38,7 @@ func TestStrangers(t *testing.T) {
 		"half a request":       {sends: "POST /fleet HT", want: ""},
 		"no token":             {token: NewToken(), sends: hello(`{"version":"1"}`), want: "it has no token"},
 		"a token without TLS":  {token: NewToken(), sends: hello(`{"version":"1"}`, "Authorization: Bearer x\r\n"), want: "the token is missing or wrong"},
+		"a token in the clear": {token: inClear, sends: hello(`{"version":"1"}`, "Authorization: Bearer "+string(inClear)+"\r\n"), want: "it sent the token without encryption"},
 		"TLS that is none":     {token: NewToken(), sends: "\x16\x03\x01 nonsense nonsense", want: ""},
 		"TLS without a token":  {sends: "\x16\x03\x01 nonsense", want: "it has a token, and this gatherer has none"},
 		"a megabyte of zeroes": {sends: strings.Repeat("\x00", 1<<20), want: "409"},
@@ -184,5 +187,241 @@ func FuzzLines(f *testing.F) {
 			ended.Wait()
 			<-gone
 		})
+	})
+}
+
+// A member that contradicts itself is lost, and named. It learns why, and no other member pays for it:
+// the figures are those of the others.
+func TestLies(t *testing.T) {
+	const n, liar = 4, 2
+	for name, c := range map[string]struct {
+		change func(f *fake)
+		want   string
+		early  bool // the run ends at the lie
+	}{
+		"a count": {func(f *fake) {
+			f.lies = func(r *takt.Report) { r.Counts.OK += 1e6; r.Counts.Sent += 1e6; r.Counts.Scheduled += 1e6 }
+		}, "its report cannot be used: the report contradicts itself: rate_per_s.intended is 1, 3 operations in duration_s, but counts.scheduled is 1000003", false},
+		"a histogram": {func(f *fake) {
+			f.lies = func(r *takt.Report) {
+				l := r.Latency[takt.LatencyResponse]
+				l.P99 = 7
+				r.Latency[takt.LatencyResponse] = l
+			}
+		}, "its report cannot be used: the report contradicts itself: latency.response.p99_us is 7, but its histogram says", false},
+		"a second's count":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK += 1e6 } }, "the second that ends at 1.0 s contradicts itself: interval.ok and interval.failed are 1000001 together, but its histogram holds 1 response times", true},
+		"a second's histogram":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.HDR = "x" } }, "interval.hdr: ", true},
+		"a second's percentile": {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.ResponseP99 = 7e6 } }, "interval.response_p99_us is 7e+06, but its histogram says", true},
+		"a second of the past":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 2.5 - iv.T } }, "t_s is 0.5, but the interval before ends at 1.5", true},
+		"an endless count":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK = 1<<64 - 1 } }, "interval.ok is 18446744073709551615, above 2^53", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Options{Shards: n})
+				all, ended := w.fleetOf(n, 3, func(k int, f *fake) {
+					if k == liar {
+						c.change(f)
+					}
+				})
+				var seen []takt.Interval
+				whole, err := w.g.Run(t.Context(), load(&seen))
+				synctest.Wait()
+				named := "shard 2/4 (h) was lost: "
+				lost := (*LostError)(nil)
+				if !errors.As(err, &lost) || !strings.HasPrefix(lost.Reason, named) || !strings.Contains(lost.Reason, c.want) || strings.Count(lost.Reason, "was lost") != 1 {
+					t.Errorf("the error is %v, want %q", err, named+c.want)
+				}
+				if most := uint64(3 * (n - 1)); whole == nil || whole.Verdict != takt.Invalid || whole.Counts.OK > most || whole.Counts.OK == 0 || !c.early && whole.Counts.OK != most {
+					t.Errorf("the whole has %+v", whole)
+				}
+				for _, iv := range seen {
+					if iv.OK > n || iv.ResponseP99 > 1e6 {
+						t.Errorf("the lie is in the live second %+v", iv)
+					}
+				}
+				w.end(1)
+				ended.Wait()
+				for k, f := range all {
+					gaveUp := (*GivenUpError)(nil)
+					if learns := errors.As(f.failed, &gaveUp); learns != (k+1 == liar) || learns && !strings.Contains(gaveUp.Reason, c.want) || !learns && f.reports != 1 {
+						t.Errorf("shard %s delivered %d reports, %v", f.Shard, f.reports, f.failed)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A member whose clock is hardly known cannot delay the start of all: it leaves its place at once. After
+// the start is known, a rough estimate changes nothing.
+func TestUnknownClocks(t *testing.T) {
+	for bound, want := range map[time.Duration]string{
+		1e15:      "its clock is known within 277h46m40s only, and a common start needs 250ms",
+		mostBound: "",
+		0:         "its clock is known within 0s, which cannot be",
+		-1:        "its clock is known within -1ns, which cannot be",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options{Shards: 2})
+			all, ended := w.fleetOf(1, 20, func(_ int, f *fake) {
+				f.at(5, func() { _ = f.stream.send(toGatherer{Clock: &Offset{At: 1, Bound: 1e15}}, silence) })
+			})
+			m, _, err := w.join(Join{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var seen []takt.Interval
+			var whole *takt.Report
+			began, over := time.Now(), make(chan struct{})
+			go func() {
+				defer close(over)
+				whole, err = w.g.Run(t.Context(), load(&seen))
+			}()
+			time.Sleep(time.Second)
+			_ = m.stream.send(toGatherer{Clock: &Offset{At: 1, Bound: bound}}, silence) // the answer counts
+			if want != "" {
+				_ = m.stream.send(toGatherer{Round: 1, Failed: &Failure{1, "and so shall all"}}, silence) // nobody listens to it any more
+			}
+			synctest.Wait()
+			gaveUp := (*GivenUpError)(nil)
+			if why := m.lost(); (want == "") != (why == nil) || why != nil && (!errors.As(why, &gaveUp) || !strings.Contains(gaveUp.Reason, want)) {
+				t.Errorf("a bound of %v: %v, want %q", bound, why, want)
+			}
+			m.Close()
+			if r, _ := m.Next(t.Context()); r != nil {
+				r.over()
+			}
+			time.Sleep(10 * time.Second)
+			w.another(20, nil, ended)
+			<-over
+			if err != nil || whole.Counts.OK != 40 || all[0].starts[0].Sub(began) > 15*time.Second {
+				t.Errorf("after a bound of %v: %v, %v", bound, whole, err)
+			}
+			w.end(0)
+			ended.Wait()
+		})
+	}
+}
+
+// Texts of members and strangers reach the user without what a terminal acts on.
+func TestForeignTexts(t *testing.T) {
+	const nasty, shown = "\x1b]0;owned\a\u202egnp\u009b2J\nfake", "·]0;owned··gnp·2J fake"
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 2})
+		for _, host := range []string{nasty, strings.Repeat("x", 10_000)} {
+			m, _, err := w.join(Join{Hello: Hello{Host: host}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, ended := &fake{Member: m, seconds: 1, lies: func(r *takt.Report) { r.ID, r.Schedule.RunGroup = nasty, "" }}, make(chan struct{})
+			if host != nasty {
+				f.early = nasty
+			}
+			go func() { _ = f.serve(); close(ended) }()
+			defer func() { <-ended }()
+		}
+		_, _, err := w.join(Join{Hello: Hello{Host: nasty}}) // one too many
+		if err == nil {
+			t.Error("a third shard joined")
+		}
+		var seen []takt.Interval
+		_, err = w.g.Run(t.Context(), load(&seen))
+		synctest.Wait()
+		for what, text := range map[string]string{"told": w.told(), "the error": fmt.Sprint(err)} {
+			if strings.Count(text, shown) < 2 || strings.ContainsAny(text, "\x1b\a\u202e\u009b") || len(text) > 3000 {
+				t.Errorf("%s: %q", what, text)
+			}
+		}
+		w.end(1)
+	})
+}
+
+// Connections that say nothing keep no shard out, from their address or another one.
+func TestSilentCrowd(t *testing.T) {
+	for _, token := range []Token{"", NewToken()} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options{Shards: 1, Token: token})
+			var crowd []net.Conn
+			for range 4 * maxGuests {
+				mine, its := net.Pipe()
+				w.l.next <- its
+				crowd = append(crowd, mine)
+				synctest.Wait()
+			}
+			began := time.Now()
+			m, _, err := w.join(Join{Token: token})
+			if err != nil || time.Since(began) > 0 {
+				t.Errorf("a shard joined after %v: %v", time.Since(began), err)
+			}
+			time.Sleep(2 * greet)
+			synctest.Wait()
+			if n := w.g.lobby.Len(); n > 0 {
+				t.Errorf("%d connections wait", n)
+			}
+			for _, c := range crowd {
+				if _, err := c.Read(make([]byte, 1)); err == nil {
+					t.Error("a silent connection is open")
+				}
+			}
+			w.end(0)
+			if m != nil {
+				<-m.gone
+			}
+		})
+	}
+}
+
+// Only a report may be long, and only once the gatherer has a place for it.
+func TestLongLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 1})
+		m, _, err := w.join(Join{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = m.stream.raw.Write([]byte(`{"report":"` + strings.Repeat("x", maxShort) + `"}` + "\n"))
+		}()
+		synctest.Wait()
+		if err := m.lost(); err == nil || !strings.Contains(w.told(), errLong.Error()) {
+			t.Errorf("a long line: %v, %s", err, w.told())
+		}
+		m.Close()
+		time.Sleep(10 * time.Second)
+		all, ended := w.fleetOf(1, 2, func(_ int, f *fake) {
+			f.lies = func(r *takt.Report) { r.Extra["long"] = strings.Repeat("x", 2*maxShort) }
+		})
+		var seen []takt.Interval
+		if whole, err := w.g.Run(t.Context(), load(&seen)); err != nil || whole.Counts.OK != 2 {
+			t.Errorf("a long report: %v, %v", whole, err)
+		}
+		w.end(0)
+		ended.Wait()
+		if all[0].reports != 1 {
+			t.Errorf("%d reports, %v", all[0].reports, all[0].failed)
+		}
+	})
+}
+
+// A member that never reports does not keep the gatherer after a signal, whatever it says of its time.
+func TestEndless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 2})
+		_, ended := w.fleetOf(2, 3, func(k int, f *fake) {
+			if k == 1 {
+				f.slow = forever / 2
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		var seen []takt.Interval
+		whole, err := w.g.Run(ctx, load(&seen))
+		lost := (*LostError)(nil)
+		if took := time.Since(began); !errors.As(err, &lost) || !strings.HasPrefix(lost.Reason, "shard 1/2 (h) was lost: it has not reported") || whole == nil || took > time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+		w.end(1)
+		ended.Wait()
 	})
 }

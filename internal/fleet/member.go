@@ -13,18 +13,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/permanent"
 )
 
 // Join says where the gatherer is, and who joins.
 type Join struct {
 	Address  string        // HOST:PORT
-	Token    Token         // "": the gatherer has none, on loopback
+	Token    Token         // "": the gatherer has none, and is a process of the same user
 	Patience time.Duration // how long to try to connect
 	Hello    Hello
-	Clock    Clock                                       // nil: NewClock()
-	Dial     func(ctx context.Context) (net.Conn, error) // nil: TCP to Address
-	Waiting  func(err error)                             // called once if the first attempt fails
+	Clock    Clock                                                       // nil: NewClock()
+	Dial     func(ctx context.Context) (net.Conn, error)                 // nil: TCP to Address
+	Peer     func(ctx context.Context, conn net.Conn) (door.Peer, error) // who accepted conn; nil: door.ServerOf
+	Waiting  func(err error)                                             // called once if the first attempt fails
 }
 
 // RefusedError says why the gatherer did not accept this process.
@@ -95,7 +97,8 @@ var errEnded = errors.New("the fleet has ended")
 const retry = 250 * time.Millisecond
 
 // Dial connects to the gatherer, which may start later than its members. It tries until
-// j.Patience is over or ctx ends. The error is a *RefusedError if the gatherer refused.
+// j.Patience is over or ctx ends. The error is a *RefusedError if the gatherer refused, and a
+// *StrangerError if there is another user's process in its place.
 func Dial(ctx context.Context, j Join) (*Member, error) {
 	limit := time.Now().Add(j.Patience)
 	for first := true; ; first = false {
@@ -149,8 +152,15 @@ func (j *Join) connect(ctx context.Context) (net.Conn, error) {
 		dial = func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", j.Address) }
 	}
 	raw, err := dial(ctx)
-	if err != nil || j.Token == "" {
-		return raw, err
+	if err != nil {
+		return nil, err
+	}
+	if j.Token == "" {
+		if err := j.trust(ctx, raw); err != nil {
+			raw.Close()
+			return nil, err
+		}
+		return raw, nil
 	}
 	config, err := j.Token.client()
 	if err != nil {
@@ -200,7 +210,7 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 		m.clock = NewClock()
 	}
 	var first toMember
-	if err := m.stream.read(&first); err != nil {
+	if err := m.stream.read(&first, anyLine); err != nil {
 		return nil, err
 	}
 	if first.Welcome == nil {
@@ -215,7 +225,7 @@ func (m *Member) listen() {
 	defer close(m.gone)
 	for {
 		var line toMember
-		err := m.stream.read(&line)
+		err := m.stream.read(&line, anyLine)
 		at := time.Now()
 		if err != nil {
 			m.leave(err)
@@ -238,6 +248,9 @@ func (m *Member) listen() {
 		}
 	}
 }
+
+// anyLine is the limit of a gatherer's lines.
+func anyLine() int { return maxLine }
 
 // obey does what a line says.
 func (m *Member) obey(line *toMember) {

@@ -20,19 +20,21 @@ type told struct {
 	at int64
 }
 
+// clockBursts is the number of bursts, a beat apart, until one says enough: many members that join at once
+// make the gatherer busy.
+const clockBursts = 10
+
 // measure asks the gatherer for the time, some times in a row, and keeps the best estimate.
 func (m *Member) measure() {
 	m.measuring.Lock()
 	defer m.measuring.Unlock()
-	best := Offset{Bound: worst}
-	began := time.Now()
-	for n := 0; n < clockReadings && (best.Bound == worst || time.Since(began) < clockPatience); n++ {
-		o, ok := m.ask()
-		if !ok {
-			break
-		}
-		if o.Bound < best.Bound {
-			best = o
+	best := m.burst()
+	for n := 1; n < clockBursts && best.Bound > mostBound && best.Bound != worst; n++ {
+		select {
+		case <-time.After(beat):
+			best = m.burst()
+		case <-m.gone:
+			return
 		}
 	}
 	if best.Bound == worst {
@@ -44,6 +46,22 @@ func (m *Member) measure() {
 	}
 	m.mu.Unlock()
 	_ = m.stream.send(toGatherer{Clock: &best}, silence) // a connection that fails ends elsewhere
+}
+
+// burst is the best of some questions; its bound is worst if nothing came.
+func (m *Member) burst() Offset {
+	best := Offset{Bound: worst}
+	began := time.Now()
+	for n := 0; n < clockReadings && (best.Bound == worst || time.Since(began) < clockPatience); n++ {
+		o, ok := m.ask()
+		if !ok {
+			break
+		}
+		if o.Bound < best.Bound {
+			best = o
+		}
+	}
+	return best
 }
 
 // after is the bound of the estimate at a later time.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
@@ -137,7 +138,11 @@ func (e *OtherLoadError) Error() string {
 	if len(e.Files) > 0 {
 		files = "the content of " + strings.Join(e.Files, ", ")
 	}
-	return fmt.Sprintf("it would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and %s of its host", e.Setting, cmp.Or(e.Here, "not set"), cmp.Or(e.Asked, "not set"), files)
+	differs := fmt.Sprintf("%s is %s there, not %s", e.Setting, cmp.Or(e.Here, "not set"), cmp.Or(e.Asked, "not set"))
+	if stored.IsDigest(e.Setting) {
+		differs = e.Setting + " is another there"
+	}
+	return fmt.Sprintf("it would not send the load that was asked for: %s; look at the TAKT_… variables and %s of its host", differs, files)
 }
 
 // Check compares the settings that shape the load with those that were asked for. The error is an

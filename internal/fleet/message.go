@@ -19,10 +19,11 @@ import (
 const protocol = "takt-fleet"
 
 const (
-	beat    = time.Second      // between two lines at least, in both directions
-	silence = 5 * beat         // after which the other side counts as lost: a virtual machine that is moved stands still for up to 3 s
-	maxLine = 64 << 20         // size of a line in bytes; a report of a day has some megabytes
-	greet   = 10 * time.Second // most time for the request that opens a connection
+	beat     = time.Second      // between two lines at least, in both directions
+	silence  = 5 * beat         // after which the other side counts as lost: a virtual machine that is moved stands still for up to 3 s
+	maxShort = 4 << 20          // size of a line without a report, in bytes: a thousand members may send one at once
+	maxLine  = 64 << 20         // size of a line in bytes; a report of a day has some megabytes
+	greet    = 10 * time.Second // most time for the request that opens a connection
 )
 
 // Hello is what a member says of itself.

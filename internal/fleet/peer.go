@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -76,6 +77,16 @@ func (p *peer) order(r *round) {
 	p.post(toMember{Round: r.number, Words: r.load.Words(p.name()), Settings: r.load.Settings})
 }
 
+// longest is the largest size of its next line: only a report that has a place may be long.
+func (p *peer) longest() int {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	if p.holds {
+		return maxLine
+	}
+	return maxShort
+}
+
 // release gives the place of a report back.
 func (p *peer) release() {
 	if p.holds {
@@ -103,8 +114,20 @@ func (p *peer) why() string {
 	return p.lost
 }
 
-// clock adds an estimate.
-func (p *peer) clock(o Offset) {
+// mostBound is the largest error of a clock with which a member may start: the start of all waits for it.
+// It is half of a round trip of 500 ms, and no two places on earth are farther apart by cable.
+const mostBound = tooLate / 2
+
+// clock adds an estimate. Once the start is known, a rough one changes nothing: the network may be busy.
+func (p *peer) clock(o Offset, launched bool) error {
+	switch {
+	case o.Bound <= 0:
+		return fmt.Errorf("it says that its clock is known within %v, which cannot be", o.Bound)
+	case o.Bound > mostBound && launched:
+		return nil
+	case o.Bound > mostBound:
+		return fmt.Errorf("its clock is known within %v only, and a common start needs %v; start it on a machine that is nearer to the gatherer", o.Bound, mostBound)
+	}
 	if p.first.Bound == 0 {
 		p.first = o
 	}
@@ -112,6 +135,16 @@ func (p *peer) clock(o Offset) {
 	if p.best.Bound == 0 || o.Bound <= p.best.after(o.At) {
 		p.best = o
 	}
+	return nil
+}
+
+// believe checks a second of the run against itself.
+func (p *peer) believe(iv *takt.Interval) error {
+	answered := p.ready != nil && !p.ready.Head.OneWay && !p.ready.Head.Receives
+	if lie := audit.Interval(*iv, p.until, answered); lie != nil {
+		return fmt.Errorf("the second that ends at %.1f s contradicts itself: %s", iv.T, lie.List())
+	}
+	return nil
 }
 
 // abandon parts with a lost member, which learns why if it still lives. The lock is held.

@@ -18,6 +18,7 @@ type Load struct {
 	Words    func(shard string) []string           // command line of a shard, k/n
 	ID       string                                // id of the merged report
 	Settings map[string]string                     // what shapes the load, by name; the same in all shards
+	Drain    time.Duration                         // most time for open operations after the end of the schedule
 	Begin    func(head live.Head, start time.Time) // called when all members are ready
 	Second   func(live.Snapshot)                   // called for each second of the whole
 	Tell     func(text string)                     // tells the user what happens; nil: Options.Tell does
@@ -112,14 +113,14 @@ func (g *Gatherer) follow(ctx context.Context, r *round) {
 		}
 		if lost != "" && !r.stopped {
 			g.stop(lost)
-			limit.Reset(g.drain() + endGrace)
+			limit.Reset(r.load.Drain + endGrace)
 		}
 		select {
 		case <-g.changed:
 		case <-stopping:
 			stopping = nil
 			g.stop(cmp.Or(context.Cause(ctx).Error(), "it was stopped"))
-			limit.Reset(g.drain() + endGrace)
+			limit.Reset(r.load.Drain + endGrace)
 		case <-abort:
 			abort = nil
 			for _, p := range g.all() {
@@ -146,14 +147,7 @@ func (g *Gatherer) most(r *round) time.Duration {
 	if head.End < 0 {
 		return forever
 	}
-	return time.Until(r.begun) + head.End + head.Drain + endGrace
-}
-
-// drain is the time for open operations.
-func (g *Gatherer) drain() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.inOrder()[0].ready.Head.Drain
+	return time.Until(r.begun) + head.End + r.load.Drain + endGrace
 }
 
 // look reports whether the run is over, and returns the complete seconds. lost names a lost member

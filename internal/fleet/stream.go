@@ -27,15 +27,15 @@ func newStream(raw net.Conn, lines *bufio.Reader) *stream {
 // errLong is the error of a line that no member and no gatherer writes.
 var errLong = errors.New("a line is too long")
 
-// read decodes the next line.
-func (s *stream) read(to any) error {
+// read decodes the next line. most is its largest size in bytes, which is asked again as the line grows.
+func (s *stream) read(to any, most func() int) error {
 	var line []byte
 	for {
 		part, err := s.lines.ReadSlice('\n')
 		s.heard.Store(int64(time.Since(s.began)))
 		line = append(line, part...)
 		switch {
-		case len(line) > maxLine:
+		case len(line) > maxShort && len(line) > most():
 			return errLong
 		case err == nil:
 			return json.Unmarshal(line, to)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // Log keeps a server's last lines, and its first fatal line and first errors since the start.
@@ -110,11 +112,10 @@ func levelOf(text string) Level {
 // colour is the ANSI colour: red, yellow or grey.
 func (l Level) colour() int { return map[Level]int{Error: 31, Warn: 33, Plain: 37}[l] }
 
-// Print writes the lines, in colours if colours. It omits control characters, which could
-// change the terminal.
+// Print writes the lines, in colours if colours.
 func Print(to io.Writer, lines []Line, colours bool) {
 	for _, line := range lines {
-		text := strings.Map(printable, line.Text)
+		text := foreign.Lines(line.Text)
 		if colours {
 			text = fmt.Sprintf("\x1b[%dm%s\x1b[0m", line.Level.colour(), text)
 		}
@@ -131,11 +132,4 @@ func (l *Log) PrintTail(to io.Writer, n int, pattern string, colours bool) {
 		fmt.Fprintln(to, "…")
 	}
 	Print(to, l.Tail(n, pattern), colours)
-}
-
-func printable(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f {
-		return -1
-	}
-	return r
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // firsts are a server's first lines since its start that explain its end or the loss of
@@ -121,7 +123,7 @@ func gist(line string) string {
 		}
 	}
 	line = eventDump.ReplaceAllString(logHead.ReplaceAllString(line, ""), " (status=")
-	line = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(line, "·"))), " ")
+	line = foreign.Line(line)
 	if len(line) > gistBytes {
 		line = strings.ToValidUTF8(line[:gistBytes], "") + " …"
 	}

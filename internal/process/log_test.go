@@ -127,10 +127,10 @@ func TestFirstError(t *testing.T) {
 		want    string
 	}{
 		{info, true, ""},
-		{info + connect + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
-		{connect + libbeat, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
+		{info + connect + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):·[2J no"},
+		{connect + libbeat, false, "Failed to connect to backoff(elasticsearch(http://h)):·[2J no"},
 		{connect + libbeat, true, `Cannot index event (status=400): {"reason":"no"}`},
-		{full + full7 + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
+		{full + full7 + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):·[2J no"},
 		{libbeat, false, `Cannot index event (status=400): {"reason":"no"}`},
 		{append9 + libbeat, true, "failed to index documents in 'traces-apm' (mapper_parsing_exception): no field"},
 		{"ERROR " + strings.Repeat("é", 1000) + "\n", false, "ERROR " + strings.Repeat("é", (gistBytes-6)/2) + " …"},
@@ -149,7 +149,7 @@ func TestPrint(t *testing.T) {
 	var out strings.Builder
 	Print(&out, l.Tail(10, ""), true)
 	want := "\x1b[31m2018-05-18\tERROR\tx\x1b[0m\n\x1b[31mError: y\x1b[0m\n\x1b[31m{\"log.level\":\"error\"}\x1b[0m\n" +
-		"\x1b[33mWARN z\x1b[0m\n\x1b[33m{\"log.level\":\"warn\"}\x1b[0m\n\x1b[37mINFO [2Jw\x1b[0m\n"
+		"\x1b[33mWARN z\x1b[0m\n\x1b[33m{\"log.level\":\"warn\"}\x1b[0m\n\x1b[37mINFO ·[2Jw\x1b[0m\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
 	}

@@ -3,9 +3,9 @@ package program
 import (
 	"bytes"
 	"io"
-	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // said passes standard error of a program on, as far as it is not too much, and keeps its end.
@@ -55,21 +55,7 @@ func (s *said) watch(b []byte) {
 func (s *said) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Line(s.telling())
-}
-
-// Line makes one line of a text of another program: words with one blank between them, and a dot for
-// each character that cannot be printed.
-func Line(text string) string { return strings.Join(strings.Fields(strings.Map(visible, text)), " ") }
-
-func visible(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case r == unicode.ReplacementChar || !unicode.IsPrint(r):
-		return '·'
-	}
-	return r
+	return foreign.Line(s.telling())
 }
 
 // telling is the line of a crash, or the whole lines of the end.

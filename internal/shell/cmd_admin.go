@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // adminCommands are for the role admin, and for the owner's own sessions.
@@ -72,7 +74,7 @@ func (c *session) showAudit(n int, text string) {
 		}
 	}
 	for _, line := range lines[max(0, len(lines)-n):] {
-		c.say(strings.Map(harmless, line))
+		c.say(foreign.Text(line))
 	}
 }
 

@@ -142,8 +142,8 @@ func (c *session) admit(text, address string) (name string, err error) {
 	return token.User, nil
 }
 
-// foreign matches the first line of HTTP. A web page can send a browser here, and put
+// webLine matches the first line of HTTP. A web page can send a browser here, and put
 // commands into the lines that follow.
-var foreign = regexp.MustCompile(`^(?:[A-Z]+ \S+ HTTP/\d|(?i)host:)`)
+var webLine = regexp.MustCompile(`^(?:[A-Z]+ \S+ HTTP/\d|(?i)host:)`)
 
-func isHTTP(line string) bool { return foreign.MatchString(line) }
+func isHTTP(line string) bool { return webLine.MatchString(line) }

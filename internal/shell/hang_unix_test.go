@@ -62,7 +62,7 @@ func TestEndsInSpiteOfHang(t *testing.T) {
 // end of its time.
 func TestHangsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{immediate: make(chan struct{}, 1)}
+		s := &Server{lobby: newLobby(), immediate: make(chan struct{}, 1)}
 		s.host.Run = func(_ context.Context, abort <-chan struct{}, _ Call) int {
 			<-abort
 			return 137

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/live"
 )
 
@@ -35,7 +36,7 @@ func newLog(path string) *log { return &log{changed: make(chan struct{}), path: 
 func (l *log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text := bytes.Map(harmless, b)
+	text := []byte(foreign.Lines(string(b)))
 	l.kept = append(l.kept, text...)
 	if err := l.append(text); err != nil {
 		l.kept = fmt.Appendf(l.kept, "takt: the output of this job cannot be saved: %v; it ends with the server\n", withoutPath(err))
@@ -105,16 +106,6 @@ func (l *log) unsave() {
 		_ = l.file.Close() // the error was told already
 	}
 	l.file, l.path = nil, ""
-}
-
-func harmless(r rune) rune {
-	switch {
-	case r == '\r':
-		return -1
-	case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0:
-		return '?'
-	}
-	return r
 }
 
 func (l *log) close() {

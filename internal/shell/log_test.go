@@ -12,7 +12,7 @@ func TestLog(t *testing.T) {
 	l := newLog("")
 	fmt.Fprint(l, "one\r\ntwo\x1b[2J\u0085\n")
 	p := l.read(0)
-	if string(p.text) != "one\ntwo?[2J?\n" || p.skipped != 0 || p.ended {
+	if string(p.text) != "one\ntwo·[2J·\n" || p.skipped != 0 || p.ended {
 		t.Fatalf("%+v", p)
 	}
 	line := []byte(strings.Repeat("x", 99) + "\n")

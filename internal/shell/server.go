@@ -45,7 +45,7 @@ type Server struct {
 	http      net.Listener // of the API; nil: none
 	immediate chan struct{}
 	sessions  atomic.Int64 // number of the newest session
-	lobby     *door.Lobby
+	lobby     *door.Lobby  // of sessions that have not sent their token yet
 	seats     seats
 	peer      func(net.Conn) door.Peer // the user at the other end of a connection
 	audit     *audit                   // nil: no audit log

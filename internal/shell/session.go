@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/foreign"
 )
 
 const (
@@ -329,7 +330,7 @@ func (c *session) fail(err error) {
 	c.failed = true
 	c.sink.fail(err)
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		c.say(c.red("error: " + line))
+		c.say(c.red("error: " + foreign.Text(line)))
 	}
 }
 

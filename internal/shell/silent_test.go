@@ -53,7 +53,7 @@ func TestSilent(t *testing.T) {
 func TestHangs(t *testing.T) {
 	for deaf, want := range map[bool]time.Duration{false: immediateTime, true: immediateTime + immediateGrace} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{immediate: make(chan struct{}, 1)}
+			s := &Server{lobby: newLobby(), immediate: make(chan struct{}, 1)}
 			s.host.Run = func(ctx context.Context, abort <-chan struct{}, _ Call) int {
 				if !deaf {
 					<-ctx.Done()

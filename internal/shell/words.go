@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // word is one word of a line. A quoted word is literal: not the name of a definition, not
@@ -49,14 +51,14 @@ func split(line string) ([]word, error) {
 	return words, nil
 }
 
-// printable refuses control characters: other sessions list the line in the queue, and a
+// printable refuses what a terminal does not show: other sessions list the line in the queue, and a
 // control character would act on their terminals.
 func printable(line string) error {
 	if !utf8.ValidString(line) {
 		return errors.New("the line is not UTF-8")
 	}
 	for _, r := range line {
-		if r != '\t' && unicode.IsControl(r) {
+		if r != '\t' && !foreign.Shows(r) {
 			return fmt.Errorf("the line has the control character %U; leave it out", r)
 		}
 	}

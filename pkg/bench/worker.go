@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taktload/takt/internal/program"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,7 +47,7 @@ func message(err error) string {
 	if len(s) > 2*maxMessage {
 		s = s[:2*maxMessage] // limits the work as well
 	}
-	s = program.Line(localPort(s))
+	s = foreign.Line(localPort(s))
 	if len(s) > maxMessage {
 		s = strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
@@ -145,8 +146,8 @@ func (e Env) Typed(name string) bool {
 	return slices.ContainsFunc(e.Settings.Given, func(s Setting) bool { return s.Name == name && s.Origin.Kind == FromFlag })
 }
 
-// OneLine returns the text of an error without line breaks.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// OneLine returns the text of an error for a terminal, without line breaks: it may quote what others sent.
+func OneLine(err error) string { return foreign.Text(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 // ExitError ends a command with a code; err is nil if there is nothing more to print.
 type ExitError struct {

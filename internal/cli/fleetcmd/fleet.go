@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
@@ -163,8 +165,12 @@ func (f *fleetCommand) run(ctx context.Context, args []string) error {
 		return fmt.Errorf("%w; give another --listen", err)
 	}
 	defer l.Close()
+	token, made, err := tokenFor(token, l.Addr(), door.TellsPeers())
+	if err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
 	stderr := f.env.Serial().Stderr
-	f.announce(stderr, l.Addr(), &token)
+	f.announce(stderr, l.Addr(), token, made)
 	g := fleet.New(fleet.Options{
 		Shards: f.shards, Token: token, Version: core.Version, Patience: f.patience, Spare: int(math.Floor(f.lost * float64(f.shards))),
 		Tell: func(text string) { fmt.Fprintf(stderr, "takt fleet: %s\n", text) },
@@ -177,20 +183,30 @@ func (f *fleetCommand) run(ctx context.Context, args []string) error {
 	return core.ExitWith(code, nil)
 }
 
-// announce says how to start the shards. Who listens beyond this machine without a token gets
-// one.
-func (f *fleetCommand) announce(w interface{ Write([]byte) (int, error) }, at net.Addr, token *fleet.Token) {
-	made := false
-	if tcp, ok := at.(*net.TCPAddr); ok && *token == "" && !tcp.IP.IsLoopback() {
-		*token, made = fleet.NewToken(), true
+// tokenFor is the token of a gatherer that listens at an address. Who listens beyond this machine without
+// a token gets one. On this machine, users keep a fleet apart from those of others, if the system tells
+// users.
+func tokenFor(token fleet.Token, at net.Addr, tells bool) (_ fleet.Token, made bool, err error) {
+	switch {
+	case token != "":
+		return token, false, nil
+	case !door.IsLocalAddr(at.String()):
+		return fleet.NewToken(), true, nil
+	case !tells:
+		return "", false, errors.New("this system does not say which user's process connects, so a fleet needs a token; " + fleet.MakeToken)
 	}
+	return "", false, nil
+}
+
+// announce says how to start the shards.
+func (f *fleetCommand) announce(w io.Writer, at net.Addr, token fleet.Token, made bool) {
 	address := f.reach(at)
 	switch {
 	case f.started:
 		fmt.Fprintf(w, "takt fleet: waiting for %s\n", shardsOf(f.shards))
 	case made:
-		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s TAKT_FLEET_TOKEN=%s takt shard\n", shardsOf(f.shards), address, *token)
-	case *token != "":
+		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s TAKT_FLEET_TOKEN=%s takt shard\n", shardsOf(f.shards), address, token)
+	case token != "":
 		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s takt shard, and the token\n", shardsOf(f.shards), address)
 	default:
 		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: takt shard --fleet %s\n", shardsOf(f.shards), address)

@@ -21,6 +21,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -100,7 +101,7 @@ func (s *shardCommand) run(ctx context.Context, _ []string) error {
 }
 
 func (s *shardCommand) say(format string, args ...any) {
-	fmt.Fprintf(s.env.Stderr, "takt shard: "+format+"\n", args...)
+	fmt.Fprintf(s.env.Stderr, "takt shard: %s\n", foreign.Line(fmt.Sprintf(format, args...)))
 }
 
 // ended is the error at the end of the process.

@@ -63,7 +63,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		tell = nil // a step of a search: the gatherer itself says what happens to it
 	}
 	report, err := l.env.Fleet.Run(ctx, fleet.Load{
-		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head),
+		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head), Drain: l.engine.Drain.Duration(),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start

@@ -7,12 +7,11 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
@@ -67,9 +66,9 @@ func (p *proof) check(ctx context.Context, runs []*stored.Run) (changed bool, er
 			switch {
 			case one.bad:
 				p.bad++
-				fmt.Fprintf(p.warn, "takt: warning: the run %s is left out: %s\n", printable(r.ID), core.OneLine(faults[i]))
+				fmt.Fprintf(p.warn, "takt: warning: the run %s is left out: %s\n", foreign.Text(r.ID), core.OneLine(faults[i]))
 			case one.rejudged != nil:
-				fmt.Fprintf(p.warn, "takt: warning: the run %s is invalid: %s\n", printable(r.ID), one.rejudged.Unfit)
+				fmt.Fprintf(p.warn, "takt: warning: the run %s is invalid: %s\n", foreign.Text(r.ID), foreign.Text(one.rejudged.Unfit))
 			}
 			changed = changed || one.bad || one.rejudged != nil
 		}
@@ -79,9 +78,6 @@ func (p *proof) check(ctx context.Context, runs []*stored.Run) (changed bool, er
 	}
 	return changed, nil
 }
-
-// printable quotes the characters of an id that could control a terminal: the id may be edited.
-func printable(id string) string { return strings.Trim(strconv.Quote(id), `"`) }
 
 // load returns the reports of a few runs. A report is nil if faults has an error for it.
 func (p *proof) load(ctx context.Context, runs []*stored.Run) (reports []*takt.Report, faults []error, err error) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -62,7 +63,7 @@ func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 	answer, body, _ := bytes.Cut(e.Answer, []byte("\r\n\r\n"))
 	text := head + "\nRequest:\n" + strings.TrimRight(p.headOf(e.Request), "\n") + "\n\nResponse contents:\n" + p.headOf(answer) + "\n"
 	if len(body) > 0 {
-		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + printable(body[:min(len(body), bodyShown)]) + "\n"
+		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + foreign.Lines(string(body[:min(len(body), bodyShown)])) + "\n"
 	}
 	p.say(text+"\n", all)
 }
@@ -91,20 +92,5 @@ func credentials() *regexp.Regexp {
 
 // headOf shows a head without its credentials.
 func (p *printer) headOf(b []byte) string {
-	return p.hidden.ReplaceAllString(printable(b), "$1: "+takt.Redacted)
-}
-
-// printable replaces control characters, which a terminal would execute.
-func printable(b []byte) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r':
-			return -1
-		case r < ' ' || r == 0x7f || r == '\uFFFD' || r >= 0x80 && r < 0xa0:
-			return '·'
-		}
-		return r
-	}, string(b))
+	return p.hidden.ReplaceAllString(foreign.Lines(string(b)), "$1: "+takt.Redacted)
 }

@@ -8,8 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 const (
@@ -97,21 +98,10 @@ func Align(table [][]string, figures func(column int) bool) {
 
 // Clean makes one line of s without terminal control characters: samples, bodies and URLs are
 // not trusted.
-func Clean(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }
+func Clean(s string) string { return foreign.Line(s) }
 
-// Visible replaces terminal control characters, and keeps the number of spaces.
-func Visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == ' ':
-			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r):
-			return '·'
-		default:
-			return r
-		}
-	}, s)
-}
+// Visible is Clean with the number of spaces as it is.
+func Visible(s string) string { return foreign.Text(s) }
 
 // Cut shortens s to at most n runes.
 func Cut(s string, n int) string {

@@ -120,7 +120,11 @@ func strange(s, first shard) []string {
 	maps.Copy(names, its)
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if mine[name] != its[name] {
+		switch {
+		case mine[name] == its[name]:
+		case stored.IsDigest(name):
+			list = append(list, name)
+		default:
 			list = append(list, fmt.Sprintf("%s (%s, not %s)", name, cmp.Or(mine[name], "none"), cmp.Or(its[name], "none")))
 		}
 	}

@@ -459,6 +459,7 @@ func TestMergeRefuses(t *testing.T) {
 			"shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in variable rate_per_s (50, not 100)",
 			`shard 3/3 (01R3) does not belong to shard 1/3 (01R1): it differs in variable path ("/x", not none)`,
 		}},
+		{func(p []*takt.Report) { p[1].Variables["body_sha256"] = "1234" }, []string{"shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in variable body_sha256"}},
 		{func(p []*takt.Report) { delete(p[1].Variables, "connections") }, []string{"shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in variable connections (none, not a bound of its own)"}},
 		{func(p []*takt.Report) { p[1].Labels["branch"] = "a"; p[2].Labels["branch"] = "b" }, []string{`label branch is "a" in shard 2/3 (01R2) but "b" in shard 3/3 (01R3); all shards of a run must have the same value`}},
 		{func(p []*takt.Report) { p[1].Latency = map[string]takt.Latency{} }, []string{"shard 2/3 (01R2) has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged"}},

@@ -30,6 +30,10 @@ type Run struct {
 	Figures   Figures
 }
 
+// IsDigest reports whether a variable is the digest of a content. An error that names the variable must
+// not tell its value: it would say which content is right.
+func IsDigest(variable string) bool { return strings.HasSuffix(variable, "_sha256") }
+
 // Settings are the variables of a report and the class of its host. They must be equal for two runs
 // to be comparable.
 type Settings struct {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/trace"
 )
 
@@ -69,7 +69,7 @@ func printable(v []byte) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, v[0])
-		case unicode.IsPrint(r):
+		case foreign.Shows(r):
 			b.WriteRune(r)
 		default:
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))

@@ -1,0 +1,50 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The seconds of every mode are true by themselves, and no longer true with another figure.
+func TestInterval(t *testing.T) {
+	texts, err := documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[bool]int{}
+	for id := range texts {
+		r := report(t, id)
+		answered := r.Latency[takt.LatencyResponse].Count > 0
+		before := 0.0
+		for _, iv := range r.Intervals {
+			seen[answered]++
+			if lie := audit.Interval(iv, before, answered); lie != nil {
+				t.Errorf("%s: the interval that ends at %v: %v", id, iv.T, lie)
+			}
+			for want, change := range map[string]func(iv *takt.Interval){
+				"but the interval before ends at":   func(iv *takt.Interval) { iv.T = before - 1 },
+				"above 2^53":                        func(iv *takt.Interval) { iv.Dropped = 1 << 60 },
+				"response_p99_us is":                func(iv *takt.Interval) { iv.ResponseP99 += 1e6 },
+				"interval.hdr: ":                    func(iv *takt.Interval) { iv.HDR = "x" },
+				"classes have":                      func(iv *takt.Interval) { iv.Errors = map[string]uint64{"x": iv.Failed + 1} },
+				"together, but its histogram holds": func(iv *takt.Interval) { iv.Failed += 1e6 },
+			} {
+				if strings.HasPrefix(want, "together") && !answered || strings.HasPrefix(want, "but the interval") && before == 0 {
+					continue
+				}
+				other := iv
+				change(&other)
+				if lie := audit.Interval(other, before, answered); lie == nil || !strings.Contains(lie.List(), want) {
+					t.Errorf("%s: the interval that ends at %v: %v, want %q", id, iv.T, lie, want)
+				}
+			}
+			before = iv.T
+		}
+	}
+	if seen[true] < 30 || seen[false] == 0 {
+		t.Errorf("saw %v intervals", seen)
+	}
+}

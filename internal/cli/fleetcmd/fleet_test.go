@@ -1,0 +1,37 @@
+package fleetcmd
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/fleet"
+)
+
+// A fleet has a token wherever users do not keep it apart from others.
+func TestTokenFor(t *testing.T) {
+	own := fleet.NewToken()
+	for _, c := range []struct {
+		token fleet.Token
+		at    net.IP
+		tells bool
+		made  bool
+		want  string // error
+	}{
+		{"", net.IPv4(127, 0, 0, 1), true, false, ""},
+		{"", net.IPv6loopback, true, false, ""},
+		{"", net.IPv4(127, 0, 0, 1), false, false, "needs a token; give the gatherer and its shards the same token, as with: export TAKT_FLEET_TOKEN="},
+		{"", net.IPv6unspecified, true, true, ""},
+		{"", net.IPv4(192, 0, 2, 1), false, true, ""},
+		{own, net.IPv4(127, 0, 0, 1), false, false, ""},
+		{own, net.IPv6unspecified, true, false, ""},
+	} {
+		token, made, err := tokenFor(c.token, &net.TCPAddr{IP: c.at, Port: 8400}, c.tells)
+		if made != c.made || (token != "") != (made || c.token != "") || c.token != "" && token != c.token {
+			t.Errorf("%v: token %q, made %v", c, token, made)
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c, err, c.want)
+		}
+	}
+}
