@@ -26,10 +26,10 @@ func mistrust(who door.Peer) string {
 // StrangerError says that the process at the gatherer's address may not tell this one what to do.
 type StrangerError struct{ Address, Reason string }
 
-// Error implements error.
-// Permanent implements the interface of package permanent.
+// Permanent says so to package permanent: the process is there to stay.
 func (e *StrangerError) Permanent() bool { return true }
 
+// Error implements error.
 func (e *StrangerError) Error() string {
 	return fmt.Sprintf("this shard said nothing to the process that listens at %s: %s", e.Address, e.Reason)
 }
