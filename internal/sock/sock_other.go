@@ -4,6 +4,7 @@ package sock
 
 import (
 	"net"
+	"syscall"
 	"time"
 )
 
