@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -83,15 +84,21 @@ func TellsPeers() bool {
 // self is the folder of this process, whose tables are those of its own network.
 const self = "/proc/self"
 
-func peerHere(conn net.Conn) Peer { return peerIn(conn, os.DirFS(self), spaceOf) }
+func peerHere(conn net.Conn) Peer { return peerIn(conn, here, spaceOf) }
+
+// socket is a TCP socket as Linux tells it. One without a process has the inode 0 and the user 0, which
+// is not root's.
+type socket struct{ user, inode string }
+
+// finder finds the socket from one address to the other. The error is that of a system that does not tell.
+type finder func(from, to netip.AddrPort) (s socket, found bool, err error)
 
 // tables are the files in which Linux lists TCP sockets with their users. The second also
 // has clients that use IPv4 through an IPv6 socket.
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
-// peerIn looks for the other end of conn. proc is the folder /proc/self; where says in whose user namespace the
-// socket with that inode is.
-func peerIn(conn net.Conn, proc fs.FS, where func(inode string) space) Peer {
+// peerIn looks for the other end of conn; where says in whose user namespace the socket with that inode is.
+func peerIn(conn net.Conn, find finder, where func(inode string) space) Peer {
 	if conn.LocalAddr().Network() == "unix" {
 		return PeerSelf // the socket has the mode 0600
 	}
@@ -103,47 +110,53 @@ func peerIn(conn net.Conn, proc fs.FS, where func(inode string) space) Peer {
 	if err != nil {
 		return PeerUnknown
 	}
-	known := false
-	for _, name := range tables() {
-		text, err := fs.ReadFile(proc, name)
-		if err != nil {
-			continue
-		}
-		known = true
-		if owner, found := ownerIn(string(text), remote, local, where); found {
-			return owner
-		}
+	// takt sees all processes of its own user, but not all of root: those in other containers,
+	// or if takt is not root. So root needs not be seen in takt's namespace.
+	switch s, found, err := find(remote, local); {
+	case err != nil:
+		return PeerUnknown
+	case !found, s.inode == "0":
+		return peerNobody
+	case s.user == "0" && where(s.inode) != spaceOther, s.user == strconv.Itoa(os.Geteuid()) && where(s.inode) == spaceOwn:
+		return PeerSelf
 	}
-	if known {
-		return peerNobody // the socket is gone
-	}
-	return PeerUnknown
+	return PeerStranger
 }
 
-// ownerIn looks in a table for the owner of the socket from one address to the other.
-func ownerIn(table string, from, to netip.AddrPort, where func(inode string) space) (owner Peer, found bool) {
+// inTables finds a socket in the tables of proc, the folder /proc/self.
+func inTables(proc fs.FS) finder {
+	return func(from, to netip.AddrPort) (s socket, found bool, err error) {
+		known := false
+		for _, name := range tables() {
+			text, bad := fs.ReadFile(proc, name)
+			if bad != nil {
+				err = bad
+				continue
+			}
+			known = true
+			if s, found = inTable(string(text), from, to); found {
+				return s, true, nil
+			}
+		}
+		if known {
+			return socket{}, false, nil
+		}
+		return socket{}, false, err
+	}
+}
+
+func inTable(table string, from, to netip.AddrPort) (s socket, found bool) {
 	port := fmt.Sprintf(":%04X ", from.Port())
 	for line := range strings.Lines(table) {
 		if !strings.Contains(line, port) { // there may be 100 000 lines
 			continue
 		}
 		// sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …
-		f := strings.Fields(line)
-		if len(f) < 10 || !isAddress(f[1], from) || !isAddress(f[2], to) {
-			continue
+		if f := strings.Fields(line); len(f) >= 10 && isAddress(f[1], from) && isAddress(f[2], to) {
+			return socket{f[7], f[9]}, true
 		}
-		// A socket without a process has the inode 0 and the user 0: not root's.
-		// takt sees all processes of its own user, but not all of root: those in other containers,
-		// or if takt is not root. So root needs not be seen in takt's namespace.
-		switch user := f[7]; {
-		case f[9] == "0":
-			return peerNobody, true
-		case user == "0" && where(f[9]) != spaceOther, user == fmt.Sprint(os.Geteuid()) && where(f[9]) == spaceOwn:
-			return PeerSelf, true
-		}
-		return PeerStranger, true
 	}
-	return "", false
+	return socket{}, false
 }
 
 // space is where the process is that has a socket.

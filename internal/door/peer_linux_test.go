@@ -50,11 +50,11 @@ func TestPeerOf(t *testing.T) {
 		{"broken", head + line(client, server, own, "80")[:40] + "\nxyz\n", head, loopback, peerNobody},
 	} {
 		files := fstest.MapFS{"net/tcp": {Data: []byte(c.tcp)}, "net/tcp6": {Data: []byte(c.tcp6)}}
-		if got := peerIn(c.conn, files, func(inode string) space { return map[string]space{"80": spaceOwn, "81": spaceOther}[inode] }); got != c.want {
+		if got := peerIn(c.conn, inTables(files), func(inode string) space { return map[string]space{"80": spaceOwn, "81": spaceOther}[inode] }); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if got := peerIn(loopback, fstest.MapFS{}, nil); got != PeerUnknown {
+	if got := peerIn(loopback, inTables(fstest.MapFS{}), nil); got != PeerUnknown {
 		t.Errorf("a system that does not say: %s", got)
 	}
 }
