@@ -132,7 +132,6 @@ type conn struct {
 // Do implements takt.Worker.
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
-	c.count(r)
 	c.watch(ctx)
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)

@@ -270,8 +270,8 @@ func (s *supervisor) step() bool {
 // at is now, but at least 0: before the instant of --start-at now is negative.
 func (s *supervisor) at() time.Duration { return max(0, s.now()) }
 
-// listEnded ends the window where the list of operations says that it ended, or now if the list
-// does not know.
+// listEnded ends the window where the list of operations ended. If the list does not know, the window
+// ends now.
 func (s *supervisor) listEnded() {
 	feed, ok := s.plan.Source.(Feed)
 	if !ok || s.plan.Closed() {

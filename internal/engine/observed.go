@@ -41,7 +41,7 @@ type resent struct {
 // Of many connections the kernel is asked about some: asking costs as much as sending.
 const (
 	resentAll  = 1024 // connections that are all asked
-	resentEach = 16   // of those behind them, each 16th is asked
+	resentEach = 8    // of those behind them, each 8th is asked: fewer than the 10 segments of a warning
 )
 
 // weight is called before a connection is closed. If it is above 0 the segments of the connection are to
@@ -58,11 +58,18 @@ func (r *resent) weight() uint64 {
 
 // closes counts a connection that is about to be closed.
 func (r *resent) closes(c syscall.Conn) {
-	switch n := r.weight(); {
-	case c == nil:
+	n := r.weight()
+	if c == nil {
 		r.unseen.Store(true)
-	case n > 0:
-		r.segments.Add(n * sock.PathResent(c))
+		return
+	}
+	if n == 0 {
+		return
+	}
+	segments, known := sock.PathResent(c)
+	r.segments.Add(n * segments)
+	if !known {
+		r.unseen.Store(true)
 	}
 }
 
@@ -74,6 +81,9 @@ func (r *resent) known() *uint64 {
 	n := r.segments.Load()
 	return &n
 }
+
+// Uncounted says that the driver has connections of its own, whose segments nobody counts.
+func (o *Observed) Uncounted() { o.resent.unseen.Store(true) }
 
 // pathsMeasured is the number of connections, per loop and for all workers together, whose
 // round trip is read from the kernel.

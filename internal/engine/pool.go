@@ -274,13 +274,16 @@ func (w *worker) perform() bool {
 		w.early = false
 		sent = w.p.lead.arrived(sent, w.op.Due, w.p.now)
 	}
+	w.res.Reset()
+	if c := w.conn.Load(); c != nil {
+		c.count(&w.res) // before sent: a cut must not count the bytes of the operation before
+	}
 	w.sent.Store(int64(sent))
 	if w.state.Load() == stateCut {
 		return false
 	}
 	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Ready: w.ready, Before: w.slot}
 	w.p.note(&e)
-	w.res.Reset()
 	if w.drv == nil {
 		if err := w.connect(); err != nil {
 			w.res.Class, w.res.Err = ClassWorker, err

@@ -198,8 +198,8 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration
 	return own
 }
 
-// waited adds to p what was not the generator's in waits for a connection. It was the target's use
-// of all connections, unless they were still being made.
+// waited divides the waits for a connection. The target used all connections, unless they were still being
+// made: then the wait is the network's, and no part of it is the generator's use of connections.
 func (s *set) waited(p *slice, e *Event, late, behind, others float64) {
 	if e.Dialling {
 		p.Network += others

@@ -2,11 +2,11 @@ package record
 
 import (
 	"cmp"
-	"github.com/taktload/takt/internal/judge/stalls"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -114,8 +114,8 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 	}
 }
 
-// late is how many operations count as sent within the window, and were written and ended after it.
-// Clients write in order, so those that never ended, and count as sent nowhere, were the last.
+// late is the number of operations that count as sent within the window, but were written after it. Clients
+// write in order, so operations that never ended were the last ones, and they count as sent nowhere.
 func (e End) late(n takt.Counts) uint64 {
 	open := n.Sent - n.OK - n.Failed
 	return e.Settlement.Unwritten - min(e.Settlement.Unwritten, open)

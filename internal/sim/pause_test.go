@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func TestPausedHost(t *testing.T) {
 		}
 	}
 	t.Logf("%d met, %d void, %d missed", met, void, missed)
-	if met == 0 || void == 0 || missed == 0 {
+	if os.Getenv("TAKT_SEEDS") == "" && (met == 0 || void == 0 || missed == 0) {
 		t.Error("not every outcome occurs")
 	}
 }

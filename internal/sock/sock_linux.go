@@ -94,12 +94,12 @@ func Resent(fd int) uint64 {
 	return uint64(info.Total_retrans)
 }
 
-// PathResent is the Resent of a connection.
-func PathResent(c syscall.Conn) (n uint64) {
+// PathResent is the Resent of a connection, if this system tells it.
+func PathResent(c syscall.Conn) (n uint64, known bool) {
 	if raw, err := c.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { n = Resent(int(fd)) }) // a closed connection has none
 	}
-	return n
+	return n, true
 }
 
 // Close closes the socket. Its error is of no use any more.

@@ -24,7 +24,7 @@ func ArrivedOff(net.Conn) (at time.Time, off time.Duration) { return time.Time{}
 func RTT(int) time.Duration { return 0 }
 
 // PathResent is not known here.
-func PathResent(syscall.Conn) uint64 { return 0 }
+func PathResent(syscall.Conn) (n uint64, known bool) { return 0, false }
 
 // PathRTT is not known here.
 func PathRTT(net.Conn) time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ByLateness reports whether lateness alone makes r invalid. Lateness only adds to latencies, and without
-// the warning generator_behind the target had its whole load.
+// the warning generator_behind the target had its whole load. So an upper bound that such a run meets is met.
 func ByLateness(r *takt.Report) bool { return r.Verdict == takt.Invalid && lateAlone(r.Warnings) }
 
 // ownPart is the part of a latency from which the latency is the generator's own. It equals the part of

@@ -32,7 +32,7 @@ func (o *Operations) Judge(r *takt.Report) {
 			n.Scheduled, n.OK, n.Failed, n.Dropped, n.Unfinished)
 	}
 	if r.WarmupS > 0 && r.DurationS == 0 && !o.ReceiveOnly {
-		Invalidate(r, "nothing_measured", "the run ended in its warm-up of %s, so nothing was measured; let it run for longer, or give a shorter --warmup", figure.Duration(time.Duration(r.WarmupS*float64(time.Second))))
+		Invalidate(r, "nothing_measured", "the run ended in its warm-up of %s, so nothing was measured; let it run for longer, or warm up for less time", figure.Duration(time.Duration(r.WarmupS*float64(time.Second))))
 	}
 	if o.Closed {
 		r.Warn("closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")

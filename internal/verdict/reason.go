@@ -97,11 +97,3 @@ func Sentence(warnings []takt.Warning) string {
 	s := Reason(warnings)
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
-
-// LatenessOnly reports whether a run is invalid only because operations were sent late. Lateness can
-// only add to a latency that counts from the due instant, so an upper bound that such a run meets is
-// met.
-func LatenessOnly(r *takt.Report) bool {
-	all := broken(r.Warnings)
-	return r.Verdict == takt.Invalid && len(all) > 0 && !slices.ContainsFunc(all, func(b rule) bool { return !b.late })
-}

@@ -125,7 +125,7 @@ func TestUnknownLatency(t *testing.T) {
 	for _, err := range faults {
 		said = append(said, err.Error())
 	}
-	want := `assertion "servce.p99<1s": this load has no servce time; use response, response_ok, service, send, on_time, send_delay, schedule_lag, dns, connect, tls, first_byte or client`
+	want := `assertion "servce.p99<1s": this load has no servce time; use response, response_ok, service, send, on_time, send_delay, schedule_lag, dns, connect, tls, first_byte, client or client_dial`
 	if len(said) != 2 || said[0] != want || !strings.Contains(said[1], "no transfer time") {
 		t.Errorf("%q, want %q and one about transfer", said, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store/document"
@@ -77,7 +78,7 @@ func (b *block) again() string {
 	if head.StartedAt.Before(since) {
 		since = head.StartedAt
 	}
-	from := fmt.Sprintf("'date>=%s'", since.UTC().Truncate(time.Second).Format(time.RFC3339))
+	from := fmt.Sprintf("date>=%s", since.UTC().Truncate(time.Second).Format(time.RFC3339))
 	words := []string{"takt", "verify"}
 	for _, side := range []struct {
 		flag string
@@ -97,10 +98,10 @@ func (b *block) again() string {
 			}
 		}
 	}
-	if where := b.verifyCommand.store.Where; where != "" {
-		words = append(words, "--store", value.HidePassword(where))
+	if where := b.verifyCommand.store.Where; where != "" && where == value.HidePassword(where) { // else TAKT_STORE has it
+		words = append(words, "--store", where)
 	}
-	return strings.Join(words, " ")
+	return text.CommandLine(words)
 }
 
 // sideFilter is the label that the runs of one side have, and those of the other have not.

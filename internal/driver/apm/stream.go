@@ -46,6 +46,7 @@ func (s *streams) probe(ctx context.Context) error {
 func (s *streams) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.loop.ConnectTimeout)
 	defer cancel()
+	engine.ObservedOf(ctx).Uncounted()
 	c, err := new(net.Dialer).DialContext(ctx, s.loop.Network, s.loop.Addr)
 	if err != nil || s.loop.TLS == nil {
 		return c, err

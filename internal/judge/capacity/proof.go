@@ -18,7 +18,7 @@ const mostMissing = 0.01
 func (s SLO) proves(r *takt.Report, met bool) bool {
 	c := r.Counts
 	switch {
-	case !verdict.LatenessOnly(r):
+	case !verdict.ByLateness(r):
 		return false
 	case met:
 		return float64(c.OK+c.Failed) >= (1-mostMissing)*float64(c.Scheduled)
@@ -67,7 +67,7 @@ func warming(steps []Step) []Step {
 	}
 	marked := append([]Step(nil), steps...)
 	for i := range marked[:first] {
-		marked[i].Warming = true
+		marked[i].Warming = marked[i].counting()
 	}
 	return marked
 }

@@ -85,7 +85,7 @@ func noteInvalid(r *takt.Report, c Answer) {
 		r.Warn("late_steps", "in %d of %d steps the generator was late, which cannot be why they met the SLO, or broke it: they count where no valid step has their rate, but give no interval", late, len(c.Steps))
 	}
 	if warming > 0 {
-		r.Warn("warming_steps", "the first %d of %d steps broke the SLO, and later it was met at the same rate: the target warmed up, so they do not count; warm it up before the search, or raise --warmup", warming, len(c.Steps))
+		r.Warn("warming_steps", "%d of %d steps broke the SLO, and later it was met at the same rate: the target warmed up, so they do not count; warm it up before the search, or raise --warmup", warming, len(c.Steps))
 	}
 	if c.Ended == EndInvalid {
 		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")

@@ -3,10 +3,10 @@ package merge
 import (
 	"cmp"
 	"fmt"
-	"github.com/taktload/takt/internal/judge/stalls"
 	"maps"
 	"slices"
 
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/hist"
