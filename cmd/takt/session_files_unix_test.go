@@ -250,7 +250,7 @@ func TestSessionSendsAnAnswerBack(t *testing.T) {
 		t.Fatalf("the report does not keep the answer: %v\n%s", err, text)
 	}
 	const back = "http -n 1 -c 1 --no-store --progress none -m POST -D r.json --body-template URL"
-	if text := say(back); !strings.Contains(text, "error: http: ") || !strings.Contains(text, "sessions have files below the server's folder") {
+	if text := say(back); !strings.Contains(text, "error: http: ") || !strings.Contains(text, "a session can use only files in the server's folder") {
 		t.Error(text)
 	}
 	if text := say("http -n 1 -c 1 --no-store --progress none -m POST -d {{file`r.json`}} URL/inside"); !strings.Contains(text, "job 2 done") || !strings.Contains(s.received(), "POST /inside") {
@@ -274,7 +274,7 @@ func TestSessionSendsAnAnswerBack(t *testing.T) {
 		t.Errorf("the target got %s", got)
 	}
 	text, err := os.ReadFile(log)
-	if !bytes.Contains(text, []byte(`"command":"http","outcome":"refused: sessions have files below the server's folder`)) || err != nil {
+	if !bytes.Contains(text, []byte(`"command":"http","outcome":"refused: a session can use only files in the server's folder`)) || err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

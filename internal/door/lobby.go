@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Lobby lists connections, and lets nobody keep others out who has not shown who they are: a guest. A
-// new guest always gets in. Beyond a limit it evicts the oldest guest of its own address, or of the
+// Lobby lists connections. A guest is one that has not yet shown who sends it. A guest cannot keep others
+// out: a new guest always gets in. Beyond a limit it evicts the oldest guest of its own address, or of the
 // address with the most guests; if there is no other, the new guest itself goes.
 type Lobby struct {
 	Most   int // connections in all

@@ -46,8 +46,8 @@ func PeerOf(conn net.Conn) Peer {
 }
 
 const (
-	// surely is when a socket that is not in the table does not exist: Linux leaves some out of a table
-	// that changes while it is read.
+	// surely is how long PeerOf looks for a socket: Linux may leave one out of a table that changes while
+	// it is read.
 	surely = 16 * time.Millisecond
 	// longestLook is the longest pause between two looks for a server.
 	longestLook = 100 * time.Millisecond

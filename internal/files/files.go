@@ -17,7 +17,7 @@ import (
 
 // Refusals of a confined process.
 var (
-	ErrOutside = errors.New("sessions have files below the server's folder for them only; give a name without .. and a leading /")
+	ErrOutside = errors.New("a session can use only files in the server's folder for sessions; give a name without .. and a leading /")
 	ErrLink    = errors.New("a link leads out of the server's folder for sessions; give another name")
 	ErrSpecial = errors.New("it is a pipe or a device, which takt would wait for; give the name of a file")
 )
@@ -52,9 +52,10 @@ func Confine(dir string) (free func(), err error) {
 	return func() { confined.Store(nil); _ = root.Close() }, nil
 }
 
-// Trust lets a confined process open this one name, too: the owner of the process gave it.
+// Trust lets a confined process open this one name, too: the owner of the process gave it. A relative name
+// is one of the folder.
 func Trust(name string) {
-	if f := confined.Load(); f != nil {
+	if f := confined.Load(); f != nil && !filepath.IsLocal(name) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.extra[name] = true

@@ -128,6 +128,9 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	}
 	lines := bufio.NewReader(io.LimitReader(conn, 2*maxHello))
 	if request, err = http.ReadRequest(lines); err != nil {
+		if g.lobby.Leave(guest) { // evicted, and not refused
+			return nil
+		}
 		if secure {
 			err = errors.New("it has another token, or is no shard")
 		}
@@ -135,7 +138,7 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 		return nil
 	}
 	h, err := helloOf(request, secure, g.Token, g.Version)
-	if g.lobby.Leave(guest) { // it tries again
+	if g.lobby.Leave(guest) { // evicted; the shard tries again
 		return nil
 	}
 	if err == nil {
@@ -281,7 +284,8 @@ func (g *Gatherer) lose(p *peer, reason string) {
 	if stood := g.stood(); stood > 0 {
 		reason = fmt.Sprintf("the gatherer itself stood still for %v, so the shard gave up", stood.Round(100*time.Millisecond))
 	}
-	p.lost = foreign.Cut(reason, mostSaid) // it may quote the member
+	reason = foreign.Cut(reason, mostSaid) // it may quote the member
+	p.lost = reason
 	p.release()
 	defer g.note()
 	if g.round != nil && g.round.launched {

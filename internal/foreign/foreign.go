@@ -51,12 +51,13 @@ func Lines(s string) string {
 
 // Cut is Line with at most so many characters.
 func Cut(s string, most int) string {
-	if len(s) > 4*most { // no more bytes than these can be shown
-		s = s[:4*most]
+	cut := len(s) > 4*most
+	if cut { // a character has at most 4 bytes
+		s = strings.ToValidUTF8(s[:4*most], "")
 	}
 	text := []rune(Line(s))
-	if len(text) <= most {
+	if !cut && len(text) <= most {
 		return string(text)
 	}
-	return string(text[:most-1]) + "…"
+	return string(text[:min(len(text), most-1)]) + "…"
 }

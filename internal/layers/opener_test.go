@@ -43,6 +43,7 @@ var openers = map[string]string{
 	"internal/checkout":                         "takt's cache of commits; verify --git is the owner's only",
 	"internal/cli/calibratecmd":                 "takt's cache; not a command of sessions",
 	"internal/cli/selftest_clock.go":            "a folder for the test; not a command of sessions",
+	"internal/outfile/follow_unix.go":           "links of paths that takt or its user chose",
 	"internal/outfile/sync.go":                  "folders of takt's state",
 	"internal/outfile/container_linux.go":       "marks of container engines, and the owner of a folder whose file was refused",
 	"internal/elastic":                          "the authority of a cluster, which only the environment names",

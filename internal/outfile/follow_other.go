@@ -7,3 +7,6 @@ const noFollow = 0
 
 // Follow returns the path as it is: only Unix has folders where everybody may write and nobody may delete.
 func Follow(path string) (string, error) { return path, nil }
+
+// FollowOwn is Follow.
+func FollowOwn(path string) (string, error) { return path, nil }

@@ -25,6 +25,16 @@ const mostLinks = 40
 // fs.protected_symlinks, which a host may have turned off. What is not there, and too many links, are left
 // to who opens the path.
 func Follow(path string) (string, error) {
+	return follow(path, files.Lstat, files.Stat, files.Readlink)
+}
+
+// FollowOwn is Follow for a path that takt or its user chose, which a process that is confined to a folder
+// follows, too.
+func FollowOwn(path string) (string, error) { return follow(path, os.Lstat, os.Stat, os.Readlink) }
+
+type lookUp func(string) (fs.FileInfo, error)
+
+func follow(path string, lstat, stat lookUp, readlink func(string) (string, error)) (string, error) {
 	at, rest, links := "", path, 0 // at has no links
 	if filepath.IsAbs(path) {
 		at = "/"
@@ -32,8 +42,10 @@ func Follow(path string) (string, error) {
 	for rest != "" {
 		name, after, _ := strings.Cut(rest, "/")
 		next := filepath.Join(at, name)
-		info, err := files.Lstat(cmp.Or(next, "."))
+		info, err := lstat(cmp.Or(next, "."))
 		switch {
+		case links > 0 && files.Refusal(err) != nil:
+			return "", &fs.PathError{Op: "open", Path: path, Err: files.ErrLink}
 		case err != nil || ofKernel(next):
 			at, rest = filepath.Join(next, after), ""
 			continue
@@ -41,10 +53,10 @@ func Follow(path string) (string, error) {
 			at, rest = next, after
 			continue
 		}
-		if owner, yes := planted(cmp.Or(at, "."), info); yes {
+		if owner, yes := planted(stat, cmp.Or(at, "."), info); yes {
 			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner}}
 		}
-		to, err := files.Readlink(next)
+		to, err := readlink(next)
 		if links++; err != nil || links > mostLinks {
 			return path, nil
 		}
@@ -60,9 +72,9 @@ func Follow(path string) (string, error) {
 }
 
 // planted reports whether a link in a folder may be another user's trap, and who owns the link.
-func planted(folder string, link fs.FileInfo) (owner uint32, yes bool) {
+func planted(stat lookUp, folder string, link fs.FileInfo) (owner uint32, yes bool) {
 	const everybody = 0o002
-	info, err := files.Stat(folder)
+	info, err := stat(folder)
 	if err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode()&everybody == 0 {
 		return 0, false
 	}

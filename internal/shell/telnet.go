@@ -48,12 +48,8 @@ type telnet struct {
 // chooses parts of what the browser sends, which later lines would be: commands.
 var errProtocol = errors.New("this is another protocol than a session's")
 
-// isProtocol reports whether the first byte of a session is one of TLS (22) or of STUN (0, 1) rather than
-// a key that people press: keys here are Tab, Enter, Ctrl-C, Escape, and all that are not control
-// characters.
-func isProtocol(b byte) bool {
-	return b < ' ' && !bytes.ContainsRune([]byte("\t\r\n\x03\x1b"), rune(b))
-}
+// isProtocol reports whether the first byte of a session is that of STUN (0, 1) or of TLS (22).
+func isProtocol(b byte) bool { return b <= 1 || b == 22 }
 
 // propose asks the client to leave the editing to takt, or to edit itself again.
 func (t *telnet) propose(editing bool) {

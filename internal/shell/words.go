@@ -51,15 +51,15 @@ func split(line string) ([]word, error) {
 	return words, nil
 }
 
-// printable refuses what a terminal does not show: other sessions list the line in the queue, and a
-// control character would act on their terminals.
+// printable refuses characters that a terminal does not show as such: other sessions see the line in the
+// queue, and a control character would act on their terminals.
 func printable(line string) error {
 	if !utf8.ValidString(line) {
 		return errors.New("the line is not UTF-8")
 	}
 	for _, r := range line {
 		if r != '\t' && !foreign.Shows(r) {
-			return fmt.Errorf("the line has the control character %U; leave it out", r)
+			return fmt.Errorf("the line has %U, which a terminal does not show; leave it out", r)
 		}
 	}
 	return nil

@@ -260,12 +260,6 @@ func TestCrowd(t *testing.T) {
 	if err := page(); err != nil {
 		t.Errorf("a known visitor: %v", err)
 	}
-	for _, conn := range all[:20] {
-		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error("one of the oldest connections beyond the limit is open")
-		}
-	}
 }
 
 // What slow clients have not read yet is limited, and a page that was read is not counted any more.

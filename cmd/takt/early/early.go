@@ -5,5 +5,5 @@ package early
 
 import "github.com/taktload/takt/internal/stop"
 
-// Signals are those that came since then.
+// Signals has the signals since the start of the process.
 var Signals = stop.Catch()

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -173,7 +174,7 @@ func (f *fleetCommand) run(ctx context.Context, args []string) error {
 	f.announce(stderr, l.Addr(), token, made)
 	g := fleet.New(fleet.Options{
 		Shards: f.shards, Token: token, Version: core.Version, Patience: f.patience, Spare: int(math.Floor(f.lost * float64(f.shards))),
-		Tell: func(text string) { fmt.Fprintf(stderr, "takt fleet: %s\n", text) },
+		Tell: func(text string) { fmt.Fprintf(stderr, "takt fleet: %s\n", foreign.Line(text)) },
 	})
 	go g.Serve(l)
 	env := f.env

@@ -50,7 +50,7 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		"pflag's text": func(fs *pflag.FlagSet) { fs.StringVar(&other, "xx", "", "") },
 	}
 	const (
-		outside  = "have files below the server's folder"
+		outside  = "use only files in the server's folder"
 		noFiles  = "the role look writes no files"
 		evil     = "may not be loaded"
 		anywhere = "cannot check"

@@ -141,7 +141,9 @@ func (p *pull) refusal(r *http.Request) (status int, why string) {
 	case p.tokens != nil && !p.known(r):
 		return http.StatusUnauthorized, "send a token of the token file: Authorization: Bearer TOKEN"
 	}
-	door.VisitorOf(r).Welcome()
+	if p.tokens != nil { // else nobody has shown who they are
+		door.VisitorOf(r).Welcome()
+	}
 	switch {
 	case r.URL.Path != Path:
 		return http.StatusNotFound, "the figures are at " + Path

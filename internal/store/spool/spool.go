@@ -66,11 +66,13 @@ func (s *Spool) put(file string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync()); err == nil {
+	err = errors.Join(err, f.Sync())
+	whole := err == nil
+	if whole {
 		err = os.Rename(f.Name(), file)
 	}
-	closed := f.Close()                                           // after it has its name: until then its lock protects it
-	if err != nil && closed == nil && runtime.GOOS == "windows" { // which renames no open file, and has no such lock
+	closed := f.Close()                                                    // after it has its name: until then its lock protects it
+	if whole && err != nil && closed == nil && runtime.GOOS == "windows" { // which renames no open file, and has no such lock
 		err = os.Rename(f.Name(), file)
 	}
 	if err = errors.Join(err, closed); err != nil {

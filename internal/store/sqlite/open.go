@@ -44,7 +44,7 @@ func open(ctx context.Context, path string, o opening, pragmas []string) (*Store
 	if err != nil {
 		return nil, err
 	}
-	if path, err = outfile.Follow(where); err != nil {
+	if path, err = outfile.FollowOwn(where); err != nil {
 		return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "give another file with --store"}
 	}
 	if err := touch(path, o.create); err != nil {
