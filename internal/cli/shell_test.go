@@ -25,16 +25,16 @@ func TestConfigOfSessions(t *testing.T) {
 	for text, fault := range map[string]string{
 		"rate = 5/s":                               "",
 		"body-file = mine":                         "",
-		"body-file = /etc/passwd":                  "--body-file /etc/passwd: sessions have files below",
-		"[http]\ncacert = ../x":                    "--cacert ../x: sessions have files below",
-		"output = json=/tmp/x":                     "--output json=/tmp/x: sessions have files below",
-		"body = {{file \"/etc/passwd\"}}":          "--body {{file \"/etc/passwd\"}}: sessions have files below",
+		"body-file = /etc/passwd":                  "--body-file /etc/passwd: a session can use only files",
+		"[http]\ncacert = ../x":                    "--cacert ../x: a session can use only files",
+		"output = json=/tmp/x":                     "--output json=/tmp/x: a session can use only files",
+		"body = {{file \"/etc/passwd\"}}":          "--body {{file \"/etc/passwd\"}}: a session can use only files",
 		"store = elasticsearch://127.0.0.1:1":      "a session chooses a cluster with elasticsearch use",
 		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1:2 may not be loaded",
 		"targets = mine":                           "--targets leads to targets that the server cannot check",
 		"raet = 5/s":                               "unknown setting raet",
 		"[kafka produce]\ndata = /etc/passwd":      "", // of another command
-		"[http]\nunix-socket = /run/docker.sock":   "--unix-socket /run/docker.sock: sessions have files below",
+		"[http]\nunix-socket = /run/docker.sock":   "--unix-socket /run/docker.sock: a session can use only files",
 		"proxy = http://ann:tigerlily@10.0.0.1:80": "10.0.0.1:80 may not be loaded",
 	} {
 		for _, name := range []string{"c", "mine"} {
@@ -59,8 +59,8 @@ func TestKafkaOfSessions(t *testing.T) {
 	for words, fault := range map[string]string{
 		"--properties mine":                 "a session gives the flags themselves",
 		"--producer.config mine":            "a session gives the flags themselves",
-		"--message-size file:/etc/passwd":   "--message-size file:/etc/passwd: sessions have files below",
-		"--message-size file:../x":          "sessions have files below",
+		"--message-size file:/etc/passwd":   "--message-size file:/etc/passwd: a session can use only files",
+		"--message-size file:../x":          "a session can use only files",
 		"--message-size lognormal:300,2KiB": "",
 	} {
 		line := strings.Fields("kafka produce -n 1 --brokers 127.0.0.1:1 --topic t " + words)
@@ -91,7 +91,7 @@ func TestGroupsOfSessions(t *testing.T) {
 		"verify --base /etc/passwd --head @-1":         true,
 	} {
 		_, err := ShellHost(env).Plan(strings.Fields(line), shell.Rules{Allow: func(string) bool { return false }})
-		if denied := err != nil && strings.Contains(err.Error(), "sessions have files below"); denied != fault || err != nil && !fault {
+		if denied := err != nil && strings.Contains(err.Error(), "a session can use only files"); denied != fault || err != nil && !fault {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

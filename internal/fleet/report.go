@@ -48,6 +48,9 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	}
 	switch {
 	case line.Ready != nil:
+		if err := possible(&line.Ready.Head); err != nil {
+			return err
+		}
 		p.ready = line.Ready
 	case line.Armed:
 		p.armed = true

@@ -15,7 +15,7 @@ func Failure(w io.Writer, name, command, why string) error {
 	command, why = page.Clean(command), page.Clean(why)
 	switch name {
 	case "json", "ndjson":
-		return encode(w, map[string]string{"command": command, "error": why}, map[string]string{"json": "  "}[name])
+		return encode(w, map[string]any{"command": strings.Fields(command), "error": why}, map[string]string{"json": "  "}[name])
 	case "junit":
 		suite := junitSuite{Name: command}
 		suite.count(junitCase{Class: command, Name: "ended with a result", Error: &junitWhat{"error", why}})

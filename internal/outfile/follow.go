@@ -25,12 +25,16 @@ func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 	return files.OpenFile(path, flag, mode)
 }
 
-// plantedError is a link that takt does not follow.
+// plantedError is a link that takt does not follow, or a file that it does not write.
 type plantedError struct {
-	link  string
+	path  string
 	owner uint32
+	link  bool
 }
 
 func (e *plantedError) Error() string {
-	return fmt.Sprintf("%s is a link that user %d made in a folder where everybody may write, and takt does not follow it", e.link, e.owner)
+	if e.link {
+		return fmt.Sprintf("%s is a link that user %d made in a folder where everybody may write, and takt does not follow it", e.path, e.owner)
+	}
+	return fmt.Sprintf("%s is a file of user %d in a folder where everybody may write, and takt does not write to it", e.path, e.owner)
 }

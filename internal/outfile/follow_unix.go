@@ -19,11 +19,12 @@ const noFollow = syscall.O_NOFOLLOW
 // mostLinks is the number of links in a path that Linux follows.
 const mostLinks = 40
 
-// Follow returns the path without symbolic links, also if there is no file yet. In a folder with the
-// sticky bit where everybody may write, as /tmp, it follows only links of takt's user and of the folder's
-// owner: anybody else could have made the link to let takt overwrite a file. This is the rule of Linux's
-// fs.protected_symlinks, which a host may have turned off. What is not there, and too many links, are left
-// to who opens the path.
+// Follow returns the path without symbolic links, also if there is no file yet. In a folder where everybody
+// may write, as /tmp, it accepts only links and files of takt's user and of the folder's owner: anybody else
+// could have made the link to let takt overwrite a file, or the file to read what takt writes. This is the
+// rule of Linux's fs.protected_symlinks, protected_regular and protected_fifos, which a host may have turned
+// off, also for folders without the sticky bit. What is not there, and too many links, are left to who
+// opens the path.
 func Follow(path string) (string, error) {
 	return follow(path, files.Lstat, files.Stat, files.Readlink)
 }
@@ -49,12 +50,17 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 		case err != nil || ofKernel(next):
 			at, rest = filepath.Join(next, after), ""
 			continue
-		case info.Mode()&fs.ModeSymlink == 0:
+		case info.IsDir():
 			at, rest = next, after
 			continue
 		}
+		link := info.Mode()&fs.ModeSymlink != 0
 		if owner, yes := planted(stat, cmp.Or(at, "."), info); yes {
-			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner}}
+			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner, link}}
+		}
+		if !link {
+			at, rest = next, after
+			continue
 		}
 		to, err := readlink(next)
 		if links++; err != nil || links > mostLinks {
@@ -71,11 +77,11 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 	return at, nil
 }
 
-// planted reports whether a link in a folder may be another user's trap, and who owns the link.
+// planted reports whether a link or a file in a folder may be another user's trap, and who owns it.
 func planted(stat lookUp, folder string, link fs.FileInfo) (owner uint32, yes bool) {
 	const everybody = 0o002
 	info, err := stat(folder)
-	if err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode()&everybody == 0 {
+	if err != nil || info.Mode()&everybody == 0 {
 		return 0, false
 	}
 	its, ok := link.Sys().(*syscall.Stat_t)

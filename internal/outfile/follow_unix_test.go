@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -41,7 +42,7 @@ func TestFollow(t *testing.T) {
 		{"a link of the folder's owner", sticky, stranger, stranger, false},
 		{"one's own link", sticky, stranger, me, false},
 		{"neither", sticky, other, stranger, true},
-		{"a folder without the sticky bit", 0o777, me, stranger, false},
+		{"a folder without the sticky bit", 0o777, me, stranger, true},
 		{"a folder that only its group may write", fs.ModeSticky | 0o775, me, stranger, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,4 +115,38 @@ func TestPlantedLater(t *testing.T) {
 		t.Errorf("%v, the file has %q", err, read(t, victim))
 	}
 	f.Discard()
+}
+
+// A file or a pipe of a stranger in a shared folder gets nothing: the stranger would read it.
+func TestPlantedFiles(t *testing.T) {
+	me := os.Geteuid()
+	dir := filepath.Join(t.TempDir(), "shared")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, fs.ModeSticky|0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		owner   int
+		pipe    bool
+		refused bool
+	}{"theirs": {stranger, false, true}, "their pipe": {stranger, true, true}, "mine": {me, false, false}} {
+		path := filepath.Join(dir, name)
+		if c.pipe {
+			if err := syscall.Mkfifo(path, 0o666); err != nil {
+				t.Skip(err)
+			}
+		} else {
+			write(t, path, old)
+		}
+		if err := os.Chown(path, c.owner, -1); err != nil {
+			t.Skip(err) // not root
+		}
+		if _, err := Follow(path); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f, err := Open(path); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		} else if err == nil {
+			f.Discard()
+		}
+	}
 }

@@ -282,7 +282,7 @@ func TestAPIRefuses(t *testing.T) {
 		{"POST", "/v1/jobs", `{"line":"status"}{}`, nil, 400, "text after"},
 		{"POST", "/v1/jobs", lineOf("status"), nil, 422, "send the line to /v1/lines"},
 		{"POST", "/v1/lines", lineOf("http http://127.0.0.1:1"), nil, 422, "send the line to /v1/jobs"},
-		{"POST", "/v1/lines", lineOf("status\nquit"), nil, 422, "control character"},
+		{"POST", "/v1/lines", lineOf("status\nquit"), nil, 422, "does not show"},
 		{"POST", "/v1/lines", lineOf("edit on"), nil, 422, "needs a session by telnet"},
 		{"POST", "/v1/lines", lineOf("attach"), nil, 422, "needs a session by telnet"},
 		{"POST", "/v1/jobs", lineOf("http --rate x http://127.0.0.1:1 ; nothing"), nil, 422, "unknown command"},

@@ -92,9 +92,11 @@ func prepareTakt(c *session, args []string) (action, error) {
 			return action{}, fmt.Errorf("there is no target %s; status lists the names", w)
 		}
 	}
-	plan, err := c.server.host.Plan(resolved, c.rules())
+	rules := c.rules()
+	rules.Named = c.server.now().Targets.secret(args)
+	plan, err := c.server.host.Plan(resolved, rules)
 	if err != nil {
-		return action{secret: plan.Secret}, err
+		return action{secret: plan.Secret}, unnamed{err, rules.Named}
 	}
 	a := action{}
 	for i, word := range plan.Shown { // sessions see the name of a target, not its URL

@@ -64,7 +64,7 @@ func TestExpandFaults(t *testing.T) {
 		{"http 'x", "a quote ' is not closed"},
 		{`http "x`, `a quote " is not closed`},
 		{`http x\`, `the line ends with \`},
-		{"http \x1b[2J", "the line has the control character U+001B"},
+		{"http \x1b[2J", "the line has U+001B"},
 		{"http \xff", "the line is not UTF-8"},
 		{"bad", "the definition of bad: a quote ' is not closed"},
 	} {

@@ -141,6 +141,40 @@ func (n names) resolve(words []string) (resolved []string, named []bool) {
 	return resolved, named
 }
 
+// secret lists the names in a command line whose URLs have passwords.
+func (n names) secret(words []string) (list []Named) {
+	_, named := n.resolve(words)
+	for i, w := range words {
+		if !named[i] {
+			continue
+		}
+		name := w[strings.IndexByte(w, '@')+1:]
+		if at := strings.IndexAny(name, "/?#"); at >= 0 {
+			name = name[:at]
+		}
+		if address := n[name]; hasPassword(address) {
+			list = append(list, Named{"@" + name, strings.TrimSuffix(address, "/")})
+		}
+	}
+	return list
+}
+
+// unnamed is an error that shows names instead of their URLs.
+type unnamed struct {
+	error
+	named []Named
+}
+
+func (u unnamed) Error() string {
+	text := u.error.Error()
+	for _, n := range u.named {
+		text = strings.ReplaceAll(text, n.URL, n.Name)
+	}
+	return text
+}
+
+func (u unnamed) Unwrap() error { return u.error }
+
 // asName matches a word that can only be the name of a target.
 var asName = regexp.MustCompile(`^@[A-Za-z][A-Za-z0-9._-]*([/?#]|$)`)
 

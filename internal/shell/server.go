@@ -80,11 +80,16 @@ func Listen(o Options, h Host) (*Server, error) {
 }
 
 func (s *Server) prepare() (err error) {
+	if s.options.DumpDir, err = outfile.Follow(s.options.DumpDir); err != nil {
+		return fmt.Errorf("cannot write the folder for files: %w; give another --dump-dir", err)
+	}
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
-	if s.options.AuditLog, err = outfile.Follow(s.options.AuditLog); err != nil { // a confined process does not see where links lead
-		return fmt.Errorf("the audit log cannot be written: %w; check --audit-log", err)
+	for name, path := range map[string]*string{"audit-log": &s.options.AuditLog, "unix": &s.options.Unix} { // a confined process does not see where links lead
+		if *path, err = outfile.Follow(*path); err != nil {
+			return fmt.Errorf("cannot write: %w; check --%s", err, name)
+		}
 	}
 	if s.host.Confine != nil {
 		if _, err := s.host.Confine(s.options.DumpDir); err != nil {

@@ -42,7 +42,11 @@ type Rules struct {
 	Allow func(host string) bool // reports whether it may load a host or host:port; nil: all
 	Own   bool                   // the session is of takt's own user or root
 	Look  bool                   // it may write no files
+	Named []Named                // the names of targets in the command line whose URLs have passwords
 }
+
+// Named is a name of a team's target, and its URL, whose password a session may use, and not see.
+type Named struct{ Name, URL string }
 
 // Host is the program that the shell is part of.
 type Host struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -90,6 +91,10 @@ func Listen(o Options, source Source) (*Server, error) {
 
 func (s *Server) listen(o Options) error {
 	if path := o.unix(); path != "" {
+		path, err := outfile.Follow(path)
+		if err != nil {
+			return fmt.Errorf("cannot listen: %w; give another --listen", err)
+		}
 		l, err := door.ListenUnix(path)
 		if err != nil {
 			return fmt.Errorf("%w; give another --listen", err)

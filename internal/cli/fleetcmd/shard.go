@@ -125,6 +125,10 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	defer close(over)
 	env.Programs = func(path string) bool { return slices.Contains(s.programs, path) }
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
+	if err := env.CheckShard(r.Words, len(r.Words) > 0 && slices.Contains(s.programs, r.Words[0])); err != nil {
+		r.Fail(fleet.Failure{Code: core.ExitUsage, Reason: err.Error()})
+		return core.ExitWith(core.ExitUsage, err)
+	}
 	code := env.Main(env, r.Words)
 	ended := context.Cause(r.Context) // nil: the run ended by itself
 	if part.report == nil {

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
@@ -32,6 +30,11 @@ func (l *load) checkFleet() (faults value.Faults) {
 		faults.If(l.given(name), "--%s is given, but the fleet numbers its shards and gives them their start; leave it out", name)
 	}
 	faults.If(l.driver.Contrasts != nil && l.driver.Contrasts() > 0, "--contrast compares with a closed loop in one process; run it without a fleet")
+	for _, s := range l.givenSettings() {
+		if f := l.flags.Lookup(s.Name); f != nil && !core.OfTheWhole(f) && core.WritesFiles(f, s.Value) {
+			faults.If(true, "--%s writes a file, and the shards of a fleet write none; leave it out", s.Name)
+		}
+	}
 	for _, d := range l.outputs.Opened {
 		faults.If(d.Format.Rows || d.Format.Asked, "-o %s has a row for each operation, and these stay on the hosts of the shards; leave it out", d.Format.Name)
 	}
@@ -46,7 +49,14 @@ func (l *load) checkFleet() (faults value.Faults) {
 
 // given reports whether a setting has a value.
 func (l *load) given(name string) bool {
-	return l.env.Settings != nil && slices.ContainsFunc(l.env.Settings.Given, func(s core.Setting) bool { return s.Name == name })
+	return slices.ContainsFunc(l.givenSettings(), func(s core.Setting) bool { return s.Name == name })
+}
+
+func (l *load) givenSettings() []core.Setting {
+	if l.env.Settings == nil {
+		return nil
+	}
+	return l.env.Settings.Given
 }
 
 // afar makes the run on the machines of the fleet.
@@ -154,7 +164,7 @@ func (l *load) shardWords(shard, group string, args []string) []string {
 	words := append(strings.Fields(l.row.Group), strings.Fields(l.row.Use)[0])
 	for _, s := range l.env.Settings.Given {
 		f := l.flags.Lookup(s.Name) // nil: --config
-		if f == nil || ofTheWhole(f) || core.IsSecret(f) && s.Origin.Kind == core.FromEnvironment {
+		if f == nil || core.OfTheWhole(f) || core.IsSecret(f) && s.Origin.Kind == core.FromEnvironment {
 			continue
 		}
 		words = append(words, dashed(s.Name)+"="+s.Value)
@@ -168,13 +178,4 @@ func dashed(name string) string {
 		return "-" + name
 	}
 	return "--" + name
-}
-
-// ofTheWhole reports whether a setting is about the report of the whole, and not about the load.
-func ofTheWhole(f *pflag.Flag) bool {
-	switch value.GroupOf(f) {
-	case value.GroupOutput, value.GroupAssertions, value.GroupStorage:
-		return true
-	}
-	return slices.Contains([]string{"repeat", "label", "shard", "start-at", "fault"}, f.Name)
 }

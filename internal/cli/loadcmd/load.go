@@ -371,11 +371,7 @@ func (l *load) unopened(err error) error {
 // writes reports whether the value of a flag is a file that takt writes.
 func (l *load) writes(name string) bool {
 	f := l.flags.Lookup(name)
-	if f == nil {
-		return false
-	}
-	v, ok := f.Value.(value.Flag)
-	return ok && slices.ContainsFunc(v.Names(f.Value.String()), func(n value.Name) bool { return n.Kind == value.Writes })
+	return f != nil && core.WritesFiles(f, f.Value.String())
 }
 
 // broken is the error of a run that could not be made, or its signal if one came.

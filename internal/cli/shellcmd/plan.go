@@ -81,10 +81,12 @@ type confined struct {
 	env     core.Env
 	rules   shell.Rules
 	cmd     *cobra.Command
-	words   []string // words as typed
-	shown   []string // words without secrets
-	secret  bool     // shown differs from words
-	configs []string // SHA-256 of the config files
+	words   []string        // words as typed
+	shown   []string        // words without secrets
+	secret  bool            // shown differs from words
+	configs []string        // SHA-256 of the config files
+	placed  map[string]bool // words that name a target with a password where a target may be
+	others  []string        // flags that lead to other machines
 	faults  []error
 }
 
@@ -107,6 +109,7 @@ func (k *confined) flags(depth int) {
 	for i, word := range p.Positional {
 		k.argument(word, i, len(p.Positional))
 	}
+	k.passwords()
 	for i := range k.words {
 		k.show(i, value.HidePassword(k.shown[i]))
 	}
@@ -115,6 +118,42 @@ func (k *confined) flags(depth int) {
 			k.machines(f, v.Names(f.Value.String())) // default targets, too
 		}
 	})
+}
+
+// named returns the name of a target with a password that a text contains; "": it contains none.
+func (k *confined) named(text string) string {
+	for _, n := range k.rules.Named {
+		if strings.Contains(text, n.URL) {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// place notes a word that may contain the name of a target.
+func (k *confined) place(word string) {
+	if k.placed == nil {
+		k.placed = map[string]bool{}
+	}
+	k.placed[word] = true
+}
+
+// passwords refuses names of targets with passwords where they are no targets, or where the line leads to
+// other machines, too: a session may use such a password, and not see it.
+func (k *confined) passwords() {
+	for _, word := range k.words {
+		name := k.named(word)
+		switch {
+		case name == "":
+		case !k.placed[word]:
+			k.faults = nil // they could quote the word
+			k.deny("%s is a target with a password; it can be given only where a target is loaded", name)
+			return
+		case len(k.others) > 0:
+			k.deny("%s has a password, and --%s leads to another machine; leave --%s out", name, k.others[0], k.others[0])
+			return
+		}
+	}
 }
 
 // settings checks the config file of --config like typed flags, because a session may have
@@ -147,6 +186,9 @@ func (k *confined) show(i int, text string) {
 // flag checks a flag whose value is the end of word at.
 func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
 	k.names(f, text)
+	if v, ok := f.Value.(value.Flag); ok && at >= 0 && slices.ContainsFunc(v.Names(text), func(n value.Name) bool { return n.Kind == value.Loads && k.named(n.Text) != "" }) {
+		k.place(k.words[at])
+	}
 	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" || !core.IsSecret(f) {
 		return
 	}
@@ -170,6 +212,9 @@ func (k *confined) names(f *pflag.Flag, text string) {
 	}
 	all := v.Names(text)
 	k.machines(f, all)
+	if loads := slices.ContainsFunc(all, func(n value.Name) bool { return n.Kind == value.Loads }); loads && k.named(text) == "" {
+		k.others = append(k.others, f.Name)
+	}
 	for _, n := range all {
 		switch n.Kind {
 		case value.Writes:
@@ -225,8 +270,11 @@ func (k *confined) argument(word string, i, of int) {
 				k.deny("%s: %v", one, err)
 			}
 		}
-	case k.rules.Allow != nil && core.LoadsTargets(k.cmd.Parent().Name()):
-		k.allowed(word)
+	case core.LoadsTargets(k.cmd.Parent().Name()):
+		k.place(word)
+		if k.rules.Allow != nil {
+			k.allowed(word)
+		}
 	}
 }
 
