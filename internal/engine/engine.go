@@ -245,13 +245,13 @@ func (s *supervisor) step() bool {
 		c    <-chan struct{}
 		then func()
 	}{
-		{s.flow.finished, nil},
+		{s.flow.finished, s.listEnded},
 		{s.plan.Abort, func() { s.finish(s.at()) }},
 		{s.deadline, nil},
 		{s.stopping, func() { s.stopping = nil; s.finish(s.at()) }},
 		{s.broken, func() { s.broken = nil; s.finish(s.at()) }},
 		{s.over, func() { s.over = nil; s.finish(s.end) }},
-		{s.exhausted, func() { s.exhausted = nil; s.listEnded(); s.drain() }},
+		{s.exhausted, func() { s.listEnded(); s.drain() }},
 		{s.busy, func() { s.cores.look(); s.busy = s.cores.next(s.world.After) }},
 		{s.tick, s.onTick},
 		{s.swapped, func() { s.swapped = nil; s.armTick() }},
@@ -271,10 +271,11 @@ func (s *supervisor) step() bool {
 func (s *supervisor) at() time.Duration { return max(0, s.now()) }
 
 // listEnded ends the window where the list of operations ended. If the list does not know, the window
-// ends now.
+// ends now. It runs once: the end of the list may show together with the end of the last operation.
 func (s *supervisor) listEnded() {
 	feed, ok := s.plan.Source.(Feed)
-	if !ok || s.plan.Closed() {
+	first := s.exhausted != nil
+	if s.exhausted = nil; !ok || !first || s.plan.Closed() {
 		return
 	}
 	end := feed.End()

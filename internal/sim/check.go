@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,8 +230,9 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
-	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && k.sc.LateWakes+k.sc.Stalls > 0:
-		// The time was over before a late thread had its connection, or could use it.
+	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes+k.sc.Stalls > 0 || k.frozeHandshake(w, r)):
+		// The time was over before a late thread had its connection, or could use it, or before a
+		// frozen target shook hands.
 	case k.sc.shared() && k.failedShared(w, r, q):
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
@@ -253,6 +255,13 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	case q.c.faults == 0 && q.fault == "":
 		k.fault("failure", "operation %d failed (%s) on a connection without a fault", r.Seq, r.Class)
 	}
+}
+
+// frozeHandshake reports whether the target was frozen while operation r waited for a handshake.
+func (k *checker) frozeHandshake(w *world, r *takt.Sample) bool {
+	return k.sc.overTLS() && slices.ContainsFunc(k.sc.Freezes, func(f freeze) bool {
+		return f.From <= w.origin+r.Done && f.To >= w.origin+r.Sent
+	})
 }
 
 // end checks that the run ended soon after the last instant that it had to wait for.

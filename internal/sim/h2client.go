@@ -142,12 +142,18 @@ func (n *network) left() {
 
 // idles notes when a connection could carry another operation, and when none could.
 func (w *world) idles() {
-	open, free := 0, false
+	open, leaving, free := 0, 0, false
+	for _, m := range w.muxes {
+		if m.c != nil && !m.c.gone {
+			if open += m.open; m.c.away >= 0 {
+				leaving += m.open // they keep their places in what the connection's successor may carry
+			}
+		}
+	}
 	for _, m := range w.muxes {
 		if c := m.c; c != nil && !c.gone {
-			open += m.open
 			usable := !m.last && c.away < 0 && c.bad < 0 && c.ended < 0 && c.reset < 0
-			free = free || usable && m.open < min(m.most, cmp.Or(w.sc.Connections, w.sc.InFlight)/w.sc.Conns)
+			free = free || usable && m.open < m.most && m.open+leaving < cmp.Or(w.sc.Connections, w.sc.InFlight)/w.sc.Conns
 		}
 	}
 	free = free && open < cmp.Or(w.sc.Connections, w.sc.InFlight) || len(w.net.conns) == 0
