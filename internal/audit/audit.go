@@ -49,6 +49,7 @@ func Check(r *takt.Report) error {
 		c.outages()
 		c.ledger()
 		c.verdict()
+		c.rest()
 	}
 	if e := c.contradiction(); e != nil {
 		return e
