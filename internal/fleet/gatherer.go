@@ -273,7 +273,7 @@ func (g *Gatherer) listen(p *peer) {
 			_ = p.stream.send(toMember{Clock: &reading{*line.Asks, got, g.Clock.Read(time.Now())}}, silence)
 			continue
 		}
-		g.accept(p, &line)
+		p.stream.handle(func() { g.accept(p, &line) })
 	}
 }
 

@@ -224,6 +224,7 @@ func TestLies(t *testing.T) {
 		"nothing in seconds":    {func(f *fake) { f.fibs = func(iv *takt.Interval) { *iv = takt.Interval{T: iv.T} } }, "its seconds have 0 scheduled operations, and the intervals of its report have 3", false},
 		"a second of tomorrow":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T += 86400 } }, "it sent the second that ends at 86401.0 s after 1.0 s", true},
 		"days":                  {func(f *fake) { f.lies = days }, "its report cannot be used: it is of a run of 86400 s, longer than the ", false},
+		"many in a second":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 0 } }, "it sent 3 seconds until 0.0 s", true},
 		"a novel":               {func(f *fake) { f.lies = func(r *takt.Report) { r.Extra["novel"] = strings.Repeat("x", 8<<20) } }, "bytes besides its latencies and intervals, more than 4194304", false},
 		"an endless count":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK = 1<<64 - 1 } }, "interval.ok is 18446744073709551615, above 2^53", true},
 	} {
@@ -547,6 +548,31 @@ func TestFirstLie(t *testing.T) {
 				w.end(0)
 				ended.Wait()
 			})
+		})
+	}
+}
+
+// A member that cannot make its run decides neither that the fleet ends well, nor that its load was judged.
+func TestCodeOfFailure(t *testing.T) {
+	for said, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 1, 6: 1, 130: 1, -1: 1, 256: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options{Shards: 1})
+			m, _, err := w.join(Join{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				if r, err := m.Next(context.Background()); err == nil && r != nil {
+					r.Fail(Failure{said, "so"})
+				}
+			}()
+			_, err = w.g.Run(t.Context(), load(nil))
+			failed := (*FailedError)(nil)
+			if !errors.As(err, &failed) || failed.Code != want {
+				t.Errorf("a failure with the code %d: %+v", said, err)
+			}
+			w.end(1)
+			<-m.gone
 		})
 	}
 }

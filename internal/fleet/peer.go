@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -41,6 +42,7 @@ type state struct {
 	second int               // the last second that came, from 0; -1: none
 	until  float64           // when that second ended, in seconds since the start
 	came   time.Time         // when that second came; zero: none
+	count  int               // number of its seconds
 	said   takt.Counts       // sums of its seconds
 	gap    bool              // a second may be missing: the member stood still, or the network was slow
 	errors []takt.ErrorClass // of its run so far
@@ -181,10 +183,11 @@ const mostAhead = time.Minute
 
 // apart says how far a clock is from the gatherer's, which is so far ahead.
 func apart(ahead time.Duration) string {
+	way := "behind"
 	if ahead < 0 {
-		return fmt.Sprintf("%v ahead", (-ahead).Round(time.Second))
+		way = "ahead"
 	}
-	return fmt.Sprintf("%v behind", ahead.Round(time.Second))
+	return fmt.Sprintf("%v %s", ahead.Abs().Round(time.Second), way)
 }
 
 // leeway is how far clocks and runs of two processes may be apart after a time: one of them may have stood still for
@@ -192,12 +195,16 @@ func apart(ahead time.Duration) string {
 func leeway(d time.Duration) time.Duration { return silence + d/1000 }
 
 // believe checks a second of the run, and adds it to what the member has said.
-func (p *peer) believe(r *round, iv *takt.Interval) error {
-	if lie := audit.Interval(*iv, p.until, !r.head.OneWay && !r.head.Receives); lie != nil {
+func (p *peer) believe(r *round, s *live.Snapshot) error {
+	iv := &s.Interval
+	if lie := audit.Interval(*iv, s.Errors, p.until, !r.head.OneWay && !r.head.Receives); lie != nil {
 		return fmt.Errorf("the second that ends at %.1f s contradicts itself: %s", iv.T, lie.List())
 	}
 	if passed := time.Since(r.begun); iv.T > (passed + leeway(passed)).Seconds() {
 		return fmt.Errorf("it sent the second that ends at %.1f s after %.1f s", iv.T, passed.Seconds())
+	}
+	if p.count++; float64(p.count) > iv.T+2 {
+		return fmt.Errorf("it sent %d seconds until %.1f s", p.count, iv.T)
 	}
 	p.gap = p.gap || iv.T-p.until > 1.5
 	p.said, p.came = plus(p.said, iv), time.Now()

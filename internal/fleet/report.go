@@ -60,12 +60,12 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 		if !r.launched || p.ended() {
 			return errors.New("it sent a second of a run that it does not make")
 		}
-		if err := p.believe(r, &line.Second.Interval); err != nil {
+		if err := p.believe(r, line.Second); err != nil {
 			return err
 		}
 		r.seconds.add(p, line.Second)
 	case line.Failed != nil:
-		p.failed = &Failure{line.Failed.Code, foreign.Cut(line.Failed.Reason, mostSaid)}
+		p.failed = &Failure{line.Failed.code(), foreign.Cut(line.Failed.Reason, mostSaid)}
 		if r.failed == nil {
 			r.failed = &FailedError{p.name(), p.host, *p.failed}
 		}
@@ -77,6 +77,15 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	}
 	g.note()
 	return nil
+}
+
+// code is the exit code of a failure: a member cannot make the fleet end well, nor as if its load had been judged.
+func (f *Failure) code() int {
+	const failed, usage = 1, 2 // see docs/exit-codes.md
+	if f.Code == usage {
+		return usage
+	}
+	return failed
 }
 
 // mostSaid is the length of a reason that a member gives, in characters.
