@@ -20,6 +20,9 @@ const (
 	// reports keeps it of all. A whole has 400 bytes for each of up to 10 000 shards, a scenario 10 KB a step.
 	maxRest      = 16 << 20
 	maxShardRest = 4 << 20
+
+	// maxWarnings is the largest number of warnings of a shard: a merge shows those of all.
+	maxWarnings = 100
 )
 
 // Documents reads a sequence of JSON documents in bounded memory.
@@ -88,6 +91,9 @@ func (c *checker) rest() {
 	r, most := *c.r, maxRest
 	if takt.IsShard(r.Schedule.Shard) {
 		most = maxShardRest
+		if n := len(r.Warnings); n > maxWarnings {
+			c.fault("warnings are %d, more than %d of a shard", n, maxWarnings)
+		}
 	}
 	r.Latency, r.Intervals, r.ServerSeconds = nil, nil, nil
 	if text, err := json.Marshal(&r); err == nil && len(text) > most {

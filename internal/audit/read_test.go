@@ -60,6 +60,12 @@ func TestRest(t *testing.T) {
 		size  int
 		fine  bool
 	}{{"1/2", 3 << 20, true}, {"1/2", 5 << 20, false}, {"1/1", 5 << 20, true}, {"", 15 << 20, true}, {"1/1", 17 << 20, false}} {
+		few, many := checker{r: &takt.Report{Warnings: make([]takt.Warning, maxWarnings)}}, checker{r: &takt.Report{Warnings: make([]takt.Warning, maxWarnings+1)}}
+		few.r.Schedule.Shard, many.r.Schedule.Shard = c.shard, c.shard
+		few.rest()
+		if many.rest(); few.faults != nil || (many.faults != nil) != (c.shard == "1/2") {
+			t.Errorf("%d warnings of %q: %v; one less: %v", maxWarnings+1, c.shard, many.faults, few.faults)
+		}
 		for where, r := range map[string]*takt.Report{
 			"extra":     {Extra: map[string]any{"novel": strings.Repeat("x", c.size)}},
 			"a warning": {Warnings: []takt.Warning{{Message: strings.Repeat("x", c.size)}}},

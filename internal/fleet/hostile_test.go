@@ -501,6 +501,8 @@ func TestBelieve(t *testing.T) {
 		"a warm-up":             {func(r *takt.Report) { r.WarmupS = 1 }, "it differs in warmup_s (1, not 0)"},
 		"a variable":            {func(r *takt.Report) { r.Variables["host"] = "x" }, `it differs in variable host ("x", not none)`},
 		"a bound":               {func(r *takt.Report) { r.Variables["connections"] = 7 }, "it differs in variable connections (7, not none)"},
+		"an id":                 {func(r *takt.Report) { r.ID = "\x1b[2J" }, `its id is "\x1b[2J", which takt does not write`},
+		"a long engine":         {func(r *takt.Report) { r.Generator.Engine = strings.Repeat("x", 1000) }, `its generator.engine is "xxx`},
 		"days":                  {func(r *takt.Report) { r.DurationS = 3 * 86400 }, "it is of a run of 259200 s, longer than the 3s that it had"},
 		"too many operations":   {func(r *takt.Report) { r.Counts.Scheduled = 5 }, "it has 5 operations, and its part of the load has 4 at most"},
 		"too many of a warm-up": {func(r *takt.Report) { r.WarmupCounts.Scheduled = 2 }, "it has 5 operations, and its part of the load has 4 at most"},

@@ -165,6 +165,11 @@ func (r *round) believe(shard string, report *takt.Report) error {
 	if err := merge.Belongs(report, &asked); err != nil {
 		return err
 	}
+	for what, text := range map[string]string{"id": report.ID, "generator.engine": report.Generator.Engine, "generator.host_class": report.Generator.HostClass} {
+		if len(text) > mostName || foreign.Text(text) != text {
+			return fmt.Errorf("its %s is %.100q, which takt does not write", what, text)
+		}
+	}
 	if most := r.longest(); report.WarmupS+report.DurationS > most.Seconds() {
 		return fmt.Errorf("it is of a run of %v s, longer than the %v that it had", report.WarmupS+report.DurationS, most.Round(time.Millisecond))
 	}
@@ -184,6 +189,9 @@ func (r *round) longest() time.Duration {
 	}
 	return r.load.End + rounding
 }
+
+// mostName is more than the length of names that takt gives, in bytes.
+const mostName = 200
 
 // rounding is more than what seconds as floating-point numbers make of a time.
 const rounding = time.Microsecond
