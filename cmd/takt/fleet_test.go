@@ -274,7 +274,7 @@ func TestFleetOfAThousand(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := filepath.Join(dir, "whole.json")
-	g := start(t, dir, "fleet", "--shards", fmt.Sprint(n), "--listen", address, "--fleet-token-file", secret, "--", "http", "--rate", "1000/s", "-z", "60s", "--no-store", "--progress", "none", "-o", "json="+report, "http://127.0.0.1:1/")
+	g := start(t, dir, "fleet", "--shards", fmt.Sprint(n), "--listen", address, "--fleet-token-file", secret, "--", "http", "--rate", fmt.Sprintf("%d/s", 20*n), "-z", fmt.Sprintf("%ds", seconds), "--no-store", "--progress", "none", "-o", "json="+report, "http://127.0.0.1:1/")
 	reports := make([]*takt.Report, n)
 	var all sync.WaitGroup
 	for range n {
@@ -357,13 +357,26 @@ func made(m *fleet.Member, k, n int, minutes *takt.Report) (*takt.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.Meet(r.Context, fleet.Ready{Head: live.Head{End: time.Duration(minutes.DurationS) * time.Second}})
+	at, err := r.Meet(r.Context, fleet.Ready{Head: live.Head{End: time.Duration(minutes.DurationS) * time.Second}})
 	if late := (*fleet.LateError)(nil); err != nil && !errors.As(err, &late) { // a thousand in one process are late on a busy machine
 		return nil, err
 	}
+	time.Sleep(time.Until(at))
 	report := *minutes
 	report.ID, report.Schedule.Shard = fmt.Sprintf("01MADEUP%018d", k), fmt.Sprintf("%d/%d", k, n)
-	for _, iv := range report.Intervals[:10] { // five times as fast as real ones
+	report.Variables = map[string]any{}
+	for name, text := range r.Asked {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err == nil && name != "seed" { // warmup and drain are not JSON
+			report.Variables[name] = v
+		}
+	}
+	for _, word := range r.Words {
+		if group, found := strings.CutPrefix(word, "--run-group="); found {
+			report.Schedule.RunGroup = group
+		}
+	}
+	for _, iv := range report.Intervals[:5] { // five times as fast as real ones
 		r.Second(live.Snapshot{Interval: iv})
 		time.Sleep(200 * time.Millisecond)
 	}
@@ -381,8 +394,8 @@ func madeUp(seed uint64, n, seconds int) *takt.Report {
 	rate := float64(perSecond)
 	r := &takt.Report{
 		SchemaVersion: takt.SchemaVersion, Tool: takt.Tool{Name: "takt", Version: core.Version}, Kind: "http",
-		Labels: map[string]string{}, Variables: map[string]any{"connections": 4}, DurationS: float64(seconds), IntervalS: 1,
-		Schedule: takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: rate * float64(n), RunGroup: "made up"},
+		Labels: map[string]string{}, DurationS: float64(seconds), IntervalS: 1,
+		Schedule: takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: rate * float64(n), Seed: 1},
 		Rate:     takt.Rate{Intended: &rate, Achieved: rate}, Latency: map[string]takt.Latency{}, Status: map[string]uint64{},
 		Errors: []takt.ErrorClass{}, Warnings: []takt.Warning{}, Verdict: takt.Valid, Extra: map[string]any{"bytes_a_request": float64(seed)},
 		Generator: takt.Generator{Engine: "loop", Cores: 2, HostClass: "made up"},

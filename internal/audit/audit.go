@@ -49,6 +49,7 @@ func Check(r *takt.Report) error {
 		c.outages()
 		c.ledger()
 		c.verdict()
+		c.rest()
 	}
 	if e := c.contradiction(); e != nil {
 		return e
@@ -56,10 +57,11 @@ func Check(r *takt.Report) error {
 	return nil
 }
 
-// Interval finds the contradictions of an interval of a run that goes on; nil: there are none. before is
-// the end of the interval before. answered says that operations have a response time.
-func Interval(iv takt.Interval, before float64, answered bool) *ContradictionError {
-	c := checker{r: &takt.Report{}}
+// Interval finds the contradictions of an interval of a run that goes on, and of its failures so far; nil: there are
+// none. before is the end of the interval before. answered says that operations have a response time.
+func Interval(iv takt.Interval, failures []takt.ErrorClass, before float64, answered bool) *ContradictionError {
+	c := checker{r: &takt.Report{Errors: failures}}
+	c.classes() // may be more than those of the intervals: operations fail meanwhile
 	c.end("t_s", iv.T, before)
 	c.interval("interval", iv)
 	if c.faults == nil && answered && iv.OK+iv.Failed > c.responses { // it may have more: of operations that were cut off

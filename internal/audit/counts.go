@@ -81,9 +81,16 @@ func (c *checker) counts() {
 	if n := c.sum("status", c.r.Status); n > all {
 		c.fault("status counts %d answers, but counts.ok + counts.failed are %d", n, all)
 	}
+	if n := c.classes(); n > c.r.Counts.Failed {
+		c.fault("errors counts %d operations, but counts.failed is %d", n, c.r.Counts.Failed)
+	}
+}
+
+// classes is the number of failures in all classes.
+func (c *checker) classes() uint64 {
 	if n := len(c.r.Errors); n > maxNames {
 		c.fault("errors has %d classes, more than %d", n, maxNames)
-		return
+		return 0
 	}
 	classes := map[string]uint64{}
 	for _, e := range c.r.Errors {
@@ -92,9 +99,7 @@ func (c *checker) counts() {
 		}
 		classes[e.Class] = e.Count
 	}
-	if n := c.sum("errors", classes); n > c.r.Counts.Failed {
-		c.fault("errors counts %d operations, but counts.failed is %d", n, c.r.Counts.Failed)
-	}
+	return c.sum("errors", classes)
 }
 
 // accounting is the number of operations that ended or were cut off.

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestInterval(t *testing.T) {
 		before := 0.0
 		for _, iv := range r.Intervals {
 			seen[answered]++
-			if lie := audit.Interval(iv, before, answered); lie != nil {
+			if lie := audit.Interval(iv, nil, before, answered); lie != nil {
 				t.Errorf("%s: the interval that ends at %v: %v", id, iv.T, lie)
 			}
 			for want, change := range map[string]func(iv *takt.Interval){
@@ -37,7 +38,7 @@ func TestInterval(t *testing.T) {
 				}
 				other := iv
 				change(&other)
-				if lie := audit.Interval(other, before, answered); lie == nil || !strings.Contains(lie.List(), want) {
+				if lie := audit.Interval(other, nil, before, answered); lie == nil || !strings.Contains(lie.List(), want) {
 					t.Errorf("%s: the interval that ends at %v: %v, want %q", id, iv.T, lie, want)
 				}
 			}
@@ -46,5 +47,24 @@ func TestInterval(t *testing.T) {
 	}
 	if seen[true] < 30 || seen[false] == 0 {
 		t.Errorf("saw %v intervals", seen)
+	}
+}
+
+// So do the failures so far.
+func TestFailuresSoFar(t *testing.T) {
+	many := make([]takt.ErrorClass, 1001)
+	for i := range many {
+		many[i].Class = fmt.Sprint(i)
+	}
+	for want, list := range map[string][]takt.ErrorClass{
+		"":                               {{Class: "a", Count: 1}, {Class: "b", Count: 1 << 53}},
+		`errors has the class "a" twice`: {{Class: "a"}, {Class: "a"}},
+		"errors.a is 9223372036854775808, above 2^53": {{Class: "a", Count: 1 << 63}},
+		"errors has 1001 classes, more than 1000":     many,
+	} {
+		lie := audit.Interval(takt.Interval{T: 1}, list, 0, true)
+		if (lie == nil) != (want == "") || lie != nil && lie.List() != want {
+			t.Errorf("%v, want %q", lie, want)
+		}
 	}
 }

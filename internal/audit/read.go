@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // The limits of input. A report with 1200 intervals has 2 to 3 MB at 1000/s, 6 to 11 MB at 10 000/s, 12 to
@@ -13,6 +15,14 @@ const (
 	MaxDocument = 64 << 20 // largest size of one report in bytes
 	maxFile     = 1 << 30  // largest size of all reports of a file in bytes
 	maxValues   = 1 << 19  // largest number of values of one report
+
+	// maxRest and maxShardRest are the largest sizes of what is not histograms and times, in bytes: whoever merges
+	// reports keeps it of all. A whole has 400 bytes for each of up to 10 000 shards, a scenario 10 KB a step.
+	maxRest      = 16 << 20
+	maxShardRest = 4 << 20
+
+	// maxWarnings is the largest number of warnings of a shard: a merge shows those of all.
+	maxWarnings = 100
 )
 
 // Documents reads a sequence of JSON documents in bounded memory.
@@ -74,6 +84,21 @@ func (b *bounded) Read(p []byte) (n int, err error) {
 	b.one -= n
 	b.all -= n
 	return n, err
+}
+
+// rest checks the size of what a report has besides its histograms and times.
+func (c *checker) rest() {
+	r, most := *c.r, maxRest
+	if takt.IsShard(r.Schedule.Shard) {
+		most = maxShardRest
+		if n := len(r.Warnings); n > maxWarnings {
+			c.fault("warnings are %d, more than %d of a shard", n, maxWarnings)
+		}
+	}
+	r.Latency, r.Intervals, r.ServerSeconds = nil, nil, nil
+	if text, err := json.Marshal(&r); err == nil && len(text) > most {
+		c.fault("it has %d bytes besides its latencies and intervals, more than %d", len(text), most)
+	}
 }
 
 // values is an upper limit of the number of values in a JSON document.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // endless gives the same bytes for ever.
@@ -48,5 +50,32 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 	if err.Error() != "the file is longer than 4 MiB; give the reports in several files" || n < 4000 {
 		t.Errorf("%d documents, then %v", n, err)
+	}
+}
+
+// Histograms and intervals apart, a report is small; the whole of many shards less so.
+func TestRest(t *testing.T) {
+	for _, c := range []struct {
+		shard string
+		size  int
+		fine  bool
+	}{{"1/2", 3 << 20, true}, {"1/2", 5 << 20, false}, {"1/1", 5 << 20, true}, {"", 15 << 20, true}, {"1/1", 17 << 20, false}} {
+		few, many := checker{r: &takt.Report{Warnings: make([]takt.Warning, maxWarnings)}}, checker{r: &takt.Report{Warnings: make([]takt.Warning, maxWarnings+1)}}
+		few.r.Schedule.Shard, many.r.Schedule.Shard = c.shard, c.shard
+		few.rest()
+		if many.rest(); few.faults != nil || (many.faults != nil) != (c.shard == "1/2") {
+			t.Errorf("%d warnings of %q: %v; one less: %v", maxWarnings+1, c.shard, many.faults, few.faults)
+		}
+		for where, r := range map[string]*takt.Report{
+			"extra":     {Extra: map[string]any{"novel": strings.Repeat("x", c.size)}},
+			"a warning": {Warnings: []takt.Warning{{Message: strings.Repeat("x", c.size)}}},
+			"intervals": {Intervals: []takt.Interval{{HDR: strings.Repeat("x", c.size)}}},
+		} {
+			k := checker{r: r}
+			r.Schedule.Shard = c.shard
+			if k.rest(); (k.faults == nil) != (c.fine || where == "intervals") {
+				t.Errorf("%d bytes in %s of %q: %v", c.size, where, c.shard, k.faults)
+			}
+		}
 	}
 }

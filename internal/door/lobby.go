@@ -87,6 +87,13 @@ func (l *Lobby) Welcome(g *Guest) {
 	g.welcome = true
 }
 
+// Evicted reports whether a connection was evicted.
+func (l *Lobby) Evicted(g *Guest) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return g.evicted
+}
+
 // Leave removes a connection, and reports whether it was evicted before.
 func (l *Lobby) Leave(g *Guest) (evicted bool) {
 	l.mu.Lock()

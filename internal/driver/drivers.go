@@ -63,6 +63,9 @@ type Load struct {
 	// number of operations.
 	Ends func() bool
 
+	// Later is, after Validate, how long after the end of the schedule operations may be due.
+	Later func() time.Duration
+
 	// Run makes the run of a plan in another process, instead of engine.Run with a driver: Open is
 	// then not called, and the source of the plan not used.
 	Run func(ctx context.Context, p engine.Plan, stderr io.Writer) (*takt.Report, error)
@@ -120,7 +123,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify}
+				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Later: o.Later}
 			},
 		},
 		{

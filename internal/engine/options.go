@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -154,6 +155,47 @@ func (o *Options) Spec() (schedule.Spec, error) {
 	}
 	s.Shard, s.Shards = o.Shard.index(), o.Shard.parts()
 	return s, nil
+}
+
+// Span is the length of the schedule, with the warm-up; not above 0: unknown before the run, as of a closed loop
+// with a number of operations, or of a log.
+func (o *Options) Span() time.Duration {
+	spec, err := o.Spec()
+	if err != nil {
+		return -1
+	}
+	s, err := spec.Schedule()
+	if err != nil {
+		return -1
+	}
+	return s.End()
+}
+
+// Most is the largest number of operations, with those of the warm-up, that one of so many shards gets of the
+// schedule; 0: unknown. A Poisson schedule has more than six standard deviations above its mean in one of 10⁹ runs.
+func (o *Options) Most(shards int) uint64 {
+	spec, err := o.Spec()
+	if err != nil || spec.Closed() {
+		return 0
+	}
+	all := 0.0
+	for _, g := range spec.Stages {
+		if g.Duration == 0 {
+			all = math.Inf(1)
+		}
+		all += g.Duration.Seconds() * (g.From + g.To) / 2
+	}
+	if spec.Poisson {
+		all += 6 * math.Sqrt(all)
+	}
+	if spec.Limit > 0 {
+		all = min(all, float64(spec.Limit))
+	}
+	all += spec.Warmup.Seconds() * spec.Stages[0].From
+	if math.IsInf(all, 1) {
+		return 0
+	}
+	return uint64(all/float64(shards)) + 2
 }
 
 func (o *Options) stages() ([]schedule.Stage, error) {

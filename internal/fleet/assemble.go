@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 )
 
@@ -48,7 +49,7 @@ func (g *Gatherer) until(ctx context.Context, limit time.Time, met func() (bool,
 
 // assemble waits until all members have joined and could start.
 func (g *Gatherer) assemble(ctx context.Context) error {
-	err := g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
+	return g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
 		if failed := g.round.failed; failed != nil {
 			return false, failed
 		}
@@ -61,24 +62,25 @@ func (g *Gatherer) assemble(ctx context.Context) error {
 				ready++
 			}
 		}
-		return ready == g.Shards, nil
+		if ready < g.Shards {
+			return false, nil
+		}
+		g.round.launched = true // from now on nobody can leave its place to another
+		return true, g.sameFiles()
 	}, g.absent)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.sameFiles()
 }
 
 // sameFiles is the error that names a file that two members have with different contents. The lock is
 // held.
 func (g *Gatherer) sameFiles() error {
 	list := g.inOrder()
-	for _, p := range list[1:] {
-		for _, name := range slices.Sorted(maps.Keys(list[0].ready.Files)) {
-			if p.ready.Files[name] != list[0].ready.Files[name] {
-				return fmt.Errorf("%s and %s have different files %s; copy the same file to all hosts", list[0].called(), p.called(), name)
+	digests := func(p *peer) string { return stored.JSON(p.ready.Files) }
+	right := usual(list, digests)
+	model := list[slices.IndexFunc(list, func(p *peer) bool { return digests(p) == right })]
+	for _, p := range list {
+		for name, digest := range model.ready.Files {
+			if p.ready.Files[name] != digest {
+				return fmt.Errorf("%s and %s have different files %.200s; copy the same file to all hosts", model.called(), p.called(), name)
 			}
 		}
 	}
@@ -135,16 +137,19 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 		lead = max(lead, leadTrips*2*p.best.Bound)
 		bound = max(bound, p.best.Bound)
 	}
-	r.begun, r.launched = time.Now().Add(lead), true
+	r.begun = time.Now().Add(lead)
+	if r.load.End > 0 {
+		r.until(r.begun.Add(r.load.End))
+	}
 	origin := g.Clock.Read(r.begun)
 	list := g.inOrder()
-	head := headOf(list)
+	r.head = headOf(list, r.load.End)
 	for _, p := range list {
 		p.post(toMember{Round: r.number, Start: &origin}) // a member that does not get it does not confirm it
 	}
 	g.tell(fmt.Sprintf("%d of %d shards are ready; the start is at %s, and clocks are known within %s", g.Shards, g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
-	r.load.Begin(head, r.begun)
+	r.load.Begin(r.head, r.begun)
 	return g.until(ctx, r.begun.Add(-callOff), func() (bool, error) {
 		if r.failed != nil {
 			return false, r.failed
@@ -180,15 +185,30 @@ func possible(h *live.Head) error {
 	return nil
 }
 
-// headOf is what is known of the whole before it begins.
-func headOf(list []*peer) live.Head {
-	head := list[0].ready.Head
-	for _, p := range list[1:] {
-		h := &p.ready.Head
-		head.End, head.Room = max(head.End, h.End), head.Room+h.Room
-		if head.Closed {
-			head.Requests += h.Requests
+// usual is what most members say; of equally many, those with the lowest numbers.
+func usual[T comparable](list []*peer, says func(p *peer) T) (most T) {
+	count := map[T]int{}
+	for _, p := range list {
+		count[says(p)]++
+	}
+	for _, p := range list {
+		if one := says(p); count[one] > count[most] {
+			most = one
 		}
+	}
+	return most
+}
+
+// headOf is what is known of the whole before it begins. end is that of the schedule; not above 0: only the members
+// know it, as that of a log.
+func headOf(list []*peer, end time.Duration) (head live.Head) {
+	head.OneWay = usual(list, func(p *peer) bool { return p.ready.Head.OneWay })
+	head.Receives = usual(list, func(p *peer) bool { return p.ready.Head.Receives })
+	if head.End = end; end <= 0 {
+		head.End = usual(list, func(p *peer) time.Duration { return p.ready.Head.End })
+	}
+	for _, p := range list {
+		head.Room += p.ready.Head.Room
 	}
 	return head
 }

@@ -130,6 +130,7 @@ type fake struct {
 
 	files  map[string]string
 	slow   time.Duration // what it says of its end and of its drain, if it never reports; 0: it does
+	ends   *over         // what it says at its end, if no report follows
 	deaf   bool          // it does not hear of the start
 	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
 	each   func(second int)
@@ -195,6 +196,12 @@ func (f *fake) run(r *Run) {
 		}
 	}
 	f.stopped = context.Cause(r.Context)
+	if f.ends != nil {
+		r.over()
+		_ = r.send(toGatherer{Over: f.ends}, silence)
+		<-f.gone
+		return
+	}
 	if f.slow > 0 {
 		<-f.gone
 	}
@@ -252,7 +259,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 // load is a run of the fakes; seen are the seconds of the whole.
 func load(seen *[]takt.Interval) Load {
 	return Load{
-		ID: "01WHOLE", Drain: time.Second, Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
+		ID: "01WHOLE", Asked: *reportOf("1/4", []string{"group"}, 0), Drain: time.Second, Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
 		Begin: func(live.Head, time.Time) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
 	}
 }

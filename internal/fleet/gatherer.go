@@ -45,6 +45,8 @@ type Gatherer struct {
 	stoodAt  time.Time     // end of the last standstill of this process
 	stoodFor time.Duration // its length
 	refused  int           // number of connections
+	joined   int           // number of members so far
+	left     int           // number of members that left their place to others
 	failed   string        // why the last run was not made; "": it was
 	ended    *ending       // nil: not yet
 }
@@ -77,34 +79,40 @@ func (g *Gatherer) Serve(l net.Listener) error {
 			return err
 		}
 	}
+	places := make(chan struct{}, 2*maxGuests)
 	for {
+		places <- struct{}{}
 		raw, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if err != nil {
+			<-places
 			time.Sleep(retry) // as when there are no file descriptors left
 			continue
 		}
+		guest := g.lobby.Enter(door.AddressOf(raw.RemoteAddr()), func() { _ = raw.Close() })
 		go func() {
-			if p := g.welcome(raw, config); p != nil {
+			p := g.welcome(raw, guest, config)
+			g.lobby.Leave(guest)
+			<-places
+			if p != nil {
 				g.listen(p)
 			}
 		}()
 	}
 }
 
-// maxGuests is how many connections may be in their first request.
+// maxGuests is how many connections may be on their way to become a member. As many more may be about to end: they
+// were evicted.
 const maxGuests = 256
 
 // firstOfTLS is the first byte of a connection with TLS.
 const firstOfTLS = 0x16
 
-// welcome makes a member of a new connection; nil: it is refused.
-func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
+// welcome makes a member of a new connection; nil: it is refused, or was evicted, and then the shard tries again.
+func (g *Gatherer) welcome(raw net.Conn, guest *door.Guest, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
-	guest := g.lobby.Enter(door.AddressOf(raw.RemoteAddr()), func() { _ = raw.Close() })
-	defer g.lobby.Leave(guest)
 	if config == nil {
 		if why := mistrust(g.Peer(raw)); why != "" {
 			g.refuse(raw, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
@@ -128,7 +136,7 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	}
 	lines := bufio.NewReader(io.LimitReader(conn, 2*maxHello))
 	if request, err = http.ReadRequest(lines); err != nil {
-		if g.lobby.Leave(guest) { // evicted, and not refused
+		if g.lobby.Evicted(guest) {
 			return nil
 		}
 		if secure {
@@ -138,10 +146,10 @@ func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 		return nil
 	}
 	h, err := helloOf(request, secure, g.Token, g.Version)
-	if g.lobby.Leave(guest) { // evicted; the shard tries again
-		return nil
-	}
 	if err == nil {
+		if g.lobby.Leave(guest) {
+			return nil
+		}
 		var p *peer
 		if p, err = g.admit(h, conn); err == nil {
 			_ = raw.SetDeadline(time.Time{})
@@ -166,9 +174,7 @@ func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
 	no := refusal{http.StatusConflict, err}
 	errors.As(err, &no)
 	g.mu.Lock()
-	if g.refused++; g.refused <= mostRefused {
-		g.tell(fmt.Sprintf("%s is refused: %v", h.from(raw), no.error))
-	}
+	g.mention(&g.refused, mostRefused, fmt.Sprintf("%s is refused: %v", h.from(raw), no.error))
 	g.mu.Unlock()
 	read := make(chan struct{}) // unread bytes would let the answer get lost when the connection closes
 	go func() {
@@ -183,8 +189,16 @@ func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
 	raw.Close()
 }
 
-// mostRefused is how many refusals the user sees: a scan of ports would fill the screen.
+// mostRefused is how many refusals the user sees: a scan of ports would fill the screen. So many members more than
+// there are places are seen to come and go.
 const mostRefused = 20
+
+// mention says to the user what may happen without end, up to a number of times. The lock is held.
+func (g *Gatherer) mention(count *int, most int, text string) {
+	if *count++; *count <= most {
+		g.tell(text)
+	}
+}
 
 // mostHost is the length of a host's name.
 const mostHost = 253
@@ -224,7 +238,7 @@ func (g *Gatherer) admit(h Hello, raw net.Conn) (*peer, error) {
 	}
 	go p.deliver()
 	g.peers[k] = p
-	g.tell(fmt.Sprintf("shard %s is %s (%d of %d)", p.name(), p.host, len(g.peers), g.Shards))
+	g.mention(&g.joined, 2*g.Shards+mostRefused, fmt.Sprintf("shard %s is %s (%d of %d)", p.name(), p.host, len(g.peers), g.Shards))
 	if g.round != nil {
 		p.order(g.round)
 	}
@@ -259,7 +273,7 @@ func (g *Gatherer) listen(p *peer) {
 			_ = p.stream.send(toMember{Clock: &reading{*line.Asks, got, g.Clock.Read(time.Now())}}, silence)
 			continue
 		}
-		g.accept(p, &line)
+		p.stream.handle(func() { g.accept(p, &line) })
 	}
 }
 
@@ -277,6 +291,11 @@ func reasonOf(err error) string {
 func (g *Gatherer) lose(p *peer, reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.drop(p, reason)
+}
+
+// drop is lose under the lock.
+func (g *Gatherer) drop(p *peer, reason string) {
 	defer p.abandon()
 	if p.lost != "" || g.peers[p.k] != p {
 		return
@@ -297,7 +316,7 @@ func (g *Gatherer) lose(p *peer, reason string) {
 	case g.made > 0 && (g.round == nil || g.round.number > 1):
 		g.broken = fmt.Errorf("%s was lost between two runs: %s", p.called(), reason)
 	default:
-		g.tell(fmt.Sprintf("%s is gone: %s; waiting for another in its place", p.called(), reason))
+		g.mention(&g.left, g.Shards+mostRefused, fmt.Sprintf("%s is gone: %s; waiting for another in its place", p.called(), reason))
 	}
 }
 

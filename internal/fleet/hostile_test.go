@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -190,6 +191,12 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
+// days makes a report one of a run of a day.
+func days(r *takt.Report) {
+	r.DurationS = 86400
+	r.Rate.Achieved = float64(r.Counts.OK) / r.DurationS
+}
+
 // A member that contradicts itself is lost, and named. It learns why, and no other member pays for it:
 // the figures are those of the others.
 func TestLies(t *testing.T) {
@@ -213,6 +220,12 @@ func TestLies(t *testing.T) {
 		"a second's histogram":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.HDR = "x" } }, "interval.hdr: ", true},
 		"a second's percentile": {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.ResponseP99 = 7e6 } }, "interval.response_p99_us is 7e+06, but its histogram says", true},
 		"a second of the past":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 2.5 - iv.T } }, "t_s is 0.5, but the interval before ends at 1.5", true},
+		"seconds of failures":   {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK, iv.Failed = 0, 1 } }, "its report cannot be used: its seconds have 0 ok operations, and the intervals of its report have 3", false},
+		"nothing in seconds":    {func(f *fake) { f.fibs = func(iv *takt.Interval) { *iv = takt.Interval{T: iv.T} } }, "its seconds have 0 scheduled operations, and the intervals of its report have 3", false},
+		"a second of tomorrow":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T += 86400 } }, "it sent the second that ends at 86401.0 s after 1.0 s", true},
+		"days":                  {func(f *fake) { f.lies = days }, "its report cannot be used: it is of a run of 86400 s, longer than the ", false},
+		"many in a second":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 0 } }, "it sent 3 seconds until 0.0 s", true},
+		"a novel":               {func(f *fake) { f.lies = func(r *takt.Report) { r.Extra["novel"] = strings.Repeat("x", 8<<20) } }, "bytes besides its latencies and intervals, more than 4194304", false},
 		"an endless count":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK = 1<<64 - 1 } }, "interval.ok is 18446744073709551615, above 2^53", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -403,25 +416,233 @@ func TestLongLines(t *testing.T) {
 	})
 }
 
-// A member that never reports does not keep the gatherer after a signal, whatever it says of its time.
+// Members that keep the others waiting are lost after a time that does not depend on what they say, and the reports of
+// the others are merged meanwhile.
 func TestEndless(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Options{Shards: 2})
-		_, ended := w.fleetOf(2, 3, func(k int, f *fake) {
-			if k == 1 {
-				f.slow = forever / 2
-			}
+	const n, liars = 4, 2
+	slow := func(f *fake) { f.slow = longestRun / 2 }
+	for name, c := range map[string]struct {
+		change func(f *fake)
+		end    time.Duration // that the gatherer knows; 0: none
+		signal time.Duration // when a signal ends the run; 0: none does
+		want   string
+	}{
+		"a long end":                     {slow, 10 * time.Second, 0, "it has not reported 31s after the end of its run"},
+		"a long end, and nobody knows":   {slow, 0, 0, "no second of its run has come for 31s"},
+		"a long end, and a signal":       {slow, 0, 10 * time.Second, "it has not reported 31s after the end of its run"},
+		"the end without a report":       {func(f *fake) { f.ends = &over{} }, 10 * time.Second, 0, "its report has not come 15s after the gatherer asked for it"},
+		"an early end without a report":  {func(f *fake) { f.ends = &over{Early: "so"} }, 0, 0, "was lost: so"},
+		"the end, and nobody knows when": {func(f *fake) { f.ends = &over{} }, 0, 0, "its report has not come 15s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Options{Shards: n})
+				all, ended := w.fleetOf(n, 3, func(k int, f *fake) {
+					if k <= liars {
+						c.change(f)
+					}
+				})
+				ctx := t.Context()
+				if c.signal > 0 {
+					var cancel func()
+					ctx, cancel = context.WithTimeout(ctx, c.signal)
+					defer cancel()
+				}
+				began := time.Now()
+				var seen []takt.Interval
+				l := load(&seen)
+				l.End = c.end
+				whole, err := w.g.Run(ctx, l)
+				lost := (*LostError)(nil)
+				if took := time.Since(began); !errors.As(err, &lost) || took > time.Minute {
+					t.Fatalf("after %v: %v", took, err)
+				}
+				for _, named := range []string{"shard 1/4 (h) was lost: ", "shard 2/4 (h) was lost: "} {
+					if !strings.Contains(lost.Reason, named) {
+						t.Errorf("%s does not name %s", lost.Reason, named)
+					}
+				}
+				if !strings.Contains(lost.Reason, c.want) || strings.Count(lost.Reason, "was lost") != liars {
+					t.Errorf("the error is %v, want %q", lost, c.want)
+				}
+				if whole == nil || whole.Counts.OK != 3*(n-liars) || whole.Verdict != takt.Invalid {
+					t.Errorf("the whole has %+v", whole)
+				}
+				w.end(1)
+				ended.Wait()
+				for k, f := range all {
+					if f.reports == 1 == (k < liars) {
+						t.Errorf("shard %s delivered %d reports, %v", f.Shard, f.reports, f.failed)
+					}
+				}
+			})
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		began := time.Now()
-		var seen []takt.Interval
-		whole, err := w.g.Run(ctx, load(&seen))
-		lost := (*LostError)(nil)
-		if took := time.Since(began); !errors.As(err, &lost) || !strings.HasPrefix(lost.Reason, "shard 1/2 (h) was lost: it has not reported") || whole == nil || took > time.Minute {
-			t.Errorf("after %v: %v", took, err)
+	}
+}
+
+// A report must be of the load that was asked for, as far as the gatherer knows it.
+func TestBelieve(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *takt.Report)
+		want   string
+	}{
+		"the truth":             {func(*takt.Report) {}, ""},
+		"another engine":        {func(r *takt.Report) { r.Variables["engine"] = "loop" }, ""},
+		"another shard":         {func(r *takt.Report) { r.Schedule.Shard = "3/4" }, `it is that of shard "3/4"`},
+		"the number of shards":  {func(r *takt.Report) { r.Schedule.Shard = "2/5" }, `it is that of shard "2/5"`},
+		"a rate":                {func(r *takt.Report) { r.Schedule.RatePerS = 9 }, "it differs in schedule.rate_per_s (9, not 4)"},
+		"a seed":                {func(r *takt.Report) { r.Schedule.Seed = 9 }, "it differs in schedule.seed (9, not 0)"},
+		"a profile":             {func(r *takt.Report) { r.Schedule.Profile = "closed" }, `it differs in schedule.profile ("closed", not "constant")`},
+		"stages":                {func(r *takt.Report) { r.Schedule.Stages = []takt.Stage{{DurationS: 1}} }, "it differs in schedule.stages"},
+		"another run":           {func(r *takt.Report) { r.Schedule.RunGroup = "other" }, `it differs in run_group ("other", not "group")`},
+		"a kind":                {func(r *takt.Report) { r.Kind = "kafka" }, `it differs in kind ("kafka", not "http")`},
+		"a version":             {func(r *takt.Report) { r.Tool.Version = "2" }, `it differs in tool ("takt 2", not "takt 1")`},
+		"a schema":              {func(r *takt.Report) { r.SchemaVersion = 7 }, "it differs in schema_version (7, not 1)"},
+		"a warm-up":             {func(r *takt.Report) { r.WarmupS = 1 }, "it differs in warmup_s (1, not 0)"},
+		"a variable":            {func(r *takt.Report) { r.Variables["host"] = "x" }, `it differs in variable host ("x", not none)`},
+		"a bound":               {func(r *takt.Report) { r.Variables["connections"] = 7 }, "it differs in variable connections (7, not none)"},
+		"an id":                 {func(r *takt.Report) { r.ID = "\x1b[2J" }, `its id is "\x1b[2J", which takt does not write`},
+		"a long engine":         {func(r *takt.Report) { r.Generator.Engine = strings.Repeat("x", 1000) }, `its generator.engine is "xxx`},
+		"days":                  {func(r *takt.Report) { r.DurationS = 3 * 86400 }, "it is of a run of 259200 s, longer than the 3s that it had"},
+		"too many operations":   {func(r *takt.Report) { r.Counts.Scheduled = 5 }, "it has 5 operations, and its part of the load has 4 at most"},
+		"too many of a warm-up": {func(r *takt.Report) { r.WarmupCounts.Scheduled = 2 }, "it has 5 operations, and its part of the load has 4 at most"},
+	} {
+		l := load(nil)
+		l.End, l.Most = 3*time.Second, 4
+		r := round{load: l, begun: time.Now()}
+		report := reportOf("2/4", []string{"group"}, 3)
+		c.change(report)
+		if err := r.believe("2/4", report); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		w.end(1)
-		ended.Wait()
+	}
+	r := round{load: load(nil), begun: time.Now()} // of a load whose end nobody knows
+	for seconds, fine := range map[int]bool{3: true, 3 * 86400: false} {
+		report := reportOf("2/4", []string{"group"}, 0)
+		report.DurationS = float64(seconds)
+		if err := r.believe("2/4", report); (err == nil) != fine {
+			t.Errorf("%d s: %v", seconds, err)
+		}
+	}
+}
+
+// A lie that comes first is no rule for the others.
+func TestFirstLie(t *testing.T) {
+	for name, lie := range map[string]func(r *takt.Report){
+		"a rate":           func(r *takt.Report) { r.Schedule.RatePerS = 9 },
+		"intervals of 3 s": func(r *takt.Report) { r.IntervalS = 3 },
+		"a variable":       func(r *takt.Report) { r.Variables["path"] = "/x" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Options{Shards: 3, Spare: 1})
+				_, ended := w.fleetOf(3, 3, func(k int, f *fake) {
+					f.lies = func(r *takt.Report) { r.Labels = map[string]string{"rack": f.Shard} } // the whole has the gatherer's
+					if k == 1 {
+						f.seconds, f.lies = 1, lie
+					}
+				})
+				var seen []takt.Interval
+				whole, err := w.g.Run(t.Context(), load(&seen))
+				if err != nil || whole.Counts.OK != 2*3 || len(whole.Labels) > 0 || !strings.Contains(w.told(), "shard 1/3 (h) was lost: its report cannot be used") {
+					t.Errorf("%v, %v\n%s", whole, err, w.told())
+				}
+				w.end(0)
+				ended.Wait()
+			})
+		})
+	}
+}
+
+// A member that cannot make its run decides neither that the fleet ends well, nor that its load was judged.
+func TestCodeOfFailure(t *testing.T) {
+	for said, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 1, 6: 1, 130: 1, -1: 1, 256: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options{Shards: 1})
+			m, _, err := w.join(Join{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				if r, err := m.Next(context.Background()); err == nil && r != nil {
+					r.Fail(Failure{said, "so"})
+				}
+			}()
+			_, err = w.g.Run(t.Context(), load(nil))
+			failed := (*FailedError)(nil)
+			if !errors.As(err, &failed) || failed.Code != want {
+				t.Errorf("a failure with the code %d: %+v", said, err)
+			}
+			w.end(1)
+			<-m.gone
+		})
+	}
+}
+
+// A wrong clock changes nothing, and the user learns of it. A clock does not jump.
+func TestClocksOfLiars(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 1})
+		m, _, err := w.join(Join{Clock: crooked{began: time.Now(), ahead: 72 * time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := m.lost(); err != nil || !strings.Contains(w.told(), "is 72h0m0s ahead; the start is the same for all") {
+			t.Errorf("%v\n%s", err, w.told())
+		}
+		_ = m.stream.send(toGatherer{Clock: &Offset{At: 1, Bound: 1}}, silence) // the answer counts
+		synctest.Wait()
+		if err, want := m.lost(), "it says that its clock moved by 72h0m0s within 1m0s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		m.Close()
+		w.end(0)
+	})
+}
+
+// Connections that are refused and do not read the reason cost a bounded number of goroutines, and keep no shard out.
+func TestRefusedCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 1})
+		before := runtime.NumGoroutine()
+		for range 8 * maxGuests {
+			mine, its := net.Pipe()
+			w.l.next <- its
+			if _, err := io.WriteString(mine, "no HTTP\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - before; n > 4*maxGuests {
+			t.Errorf("%d goroutines", n)
+		}
+		began := time.Now()
+		m, _, err := w.join(Join{})
+		if err != nil || time.Since(began) > 0 {
+			t.Errorf("a shard joined after %v: %v", time.Since(began), err)
+		}
+		w.end(0)
+		<-m.gone
+		time.Sleep(2 * greet)
+	})
+}
+
+// A member that comes and goes does not fill the user's screen.
+func TestComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Shards: 1})
+		for range 10 * mostRefused {
+			m, _, err := w.join(Join{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Close()
+			time.Sleep(beat)
+		}
+		if lines := strings.Count(w.told(), "\n"); lines > 3*mostRefused {
+			t.Errorf("%d lines", lines)
+		}
+		w.end(0)
 	})
 }

@@ -18,11 +18,11 @@ import (
 
 // Run is one run of a member.
 type Run struct {
-	Words   []string        // the command line
-	Context context.Context // ends when the gatherer says so, or is gone
-	Abort   <-chan struct{} // closed when the run must end without a drain
+	Words   []string          // the command line
+	Asked   map[string]string // settings of the load
+	Context context.Context   // ends when the gatherer says so, or is gone
+	Abort   <-chan struct{}   // closed when the run must end without a drain
 
-	asked   map[string]string // settings of the load
 	member  *Member
 	round   int
 	cancel  context.CancelCauseFunc
@@ -45,7 +45,7 @@ const waiting = 16
 
 func newRun(m *Member, line *toMember) *Run {
 	r := &Run{
-		Words: line.Words, asked: line.Settings, member: m, round: line.Round, abort: make(chan struct{}), start: make(chan int64, 1),
+		Words: line.Words, Asked: line.Settings, member: m, round: line.Round, abort: make(chan struct{}), start: make(chan int64, 1),
 		give: make(chan struct{}, 1), taken: make(chan struct{}, 1), seconds: make(chan live.Snapshot, waiting),
 	}
 	r.Abort, r.passed = r.abort, make(chan struct{})
@@ -149,9 +149,9 @@ func (e *OtherLoadError) Error() string {
 // *OtherLoadError.
 func (r *Run) Check(settings map[string]string) error {
 	names := maps.Clone(settings)
-	maps.Copy(names, r.asked)
+	maps.Copy(names, r.Asked)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if here, asked := settings[name], r.asked[name]; here != asked {
+		if here, asked := settings[name], r.Asked[name]; here != asked {
 			return &OtherLoadError{Setting: name, Here: here, Asked: asked}
 		}
 	}

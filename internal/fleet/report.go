@@ -2,12 +2,14 @@ package fleet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
@@ -55,12 +57,15 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	case line.Armed:
 		p.armed = true
 	case line.Second != nil:
-		if err := p.believe(&line.Second.Interval); err != nil {
+		if !r.launched || p.ended() {
+			return errors.New("it sent a second of a run that it does not make")
+		}
+		if err := p.believe(r, line.Second); err != nil {
 			return err
 		}
 		r.seconds.add(p, line.Second)
 	case line.Failed != nil:
-		p.failed = &Failure{line.Failed.Code, foreign.Cut(line.Failed.Reason, mostSaid)}
+		p.failed = &Failure{line.Failed.code(), foreign.Cut(line.Failed.Reason, mostSaid)}
 		if r.failed == nil {
 			r.failed = &FailedError{p.name(), p.host, *p.failed}
 		}
@@ -72,6 +77,15 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	}
 	g.note()
 	return nil
+}
+
+// code is the exit code of a failure: a member cannot make the fleet end well, nor as if its load had been judged.
+func (f *Failure) code() int {
+	const failed, usage = 1, 2 // see docs/exit-codes.md
+	if f.Code == usage {
+		return usage
+	}
+	return failed
 }
 
 // mostSaid is the length of a reason that a member gives, in characters.
@@ -88,7 +102,7 @@ func (g *Gatherer) give(p *peer, number int) {
 	if p.lost != "" {
 		<-g.room
 	} else {
-		p.holds = true
+		p.holds, p.since = true, time.Now()
 	}
 	g.mu.Unlock()
 	p.post(toMember{Round: number, Give: true})
@@ -106,6 +120,12 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) error {
 	report, err := document.Parse(line.Report)
 	if err == nil {
 		err = audit.Check(report)
+	}
+	if err == nil {
+		err = r.believe(p.name(), report)
+	}
+	if err == nil {
+		err = p.keepsItsWord(report) // nothing changes it any more: the run of the member is over
 	}
 	if err == nil {
 		report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
@@ -127,12 +147,54 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) error {
 func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r := g.round; r != nil && line.Round == r.number && p.over != nil && !p.merged && p.lost == "" {
+	if r := g.round; r != nil && line.Round == r.number && p.over != nil && p.holds && !p.sent && p.lost == "" {
+		p.sent = true
 		return r
 	}
 	p.release()
 	return nil
 }
+
+// believe compares a report with what the gatherer asked for, so that no report depends on another.
+func (r *round) believe(shard string, report *takt.Report) error {
+	if report.Schedule.Shard != shard {
+		return fmt.Errorf("it is that of shard %.20q", report.Schedule.Shard)
+	}
+	asked := r.load.Asked
+	asked.Schedule.Shard = shard
+	if err := merge.Belongs(report, &asked); err != nil {
+		return err
+	}
+	for what, text := range map[string]string{"id": report.ID, "generator.engine": report.Generator.Engine, "generator.host_class": report.Generator.HostClass} {
+		if len(text) > mostName || foreign.Text(text) != text {
+			return fmt.Errorf("its %s is %.100q, which takt does not write", what, text)
+		}
+	}
+	if most := r.longest(); report.WarmupS+report.DurationS > most.Seconds() {
+		return fmt.Errorf("it is of a run of %v s, longer than the %v that it had", report.WarmupS+report.DurationS, most.Round(time.Millisecond))
+	}
+	if n := report.Counts.Scheduled + report.WarmupCounts.Scheduled; r.load.Most > 0 && n > r.load.Most {
+		return fmt.Errorf("it has %d operations, and its part of the load has %d at most", n, r.load.Most)
+	}
+	return nil
+}
+
+// longest is how long the run of a member may have lasted.
+func (r *round) longest() time.Duration {
+	switch passed := time.Since(r.begun); {
+	case r.load.End <= 0:
+		return passed + leeway(passed)
+	case r.load.Asked.Schedule.Profile == "closed": // to the last answer
+		return r.load.End + r.load.Drain + leeway(r.load.End)
+	}
+	return r.load.End + rounding
+}
+
+// mostName is more than the length of names that takt gives, in bytes.
+const mostName = 200
+
+// rounding is more than what seconds as floating-point numbers make of a time.
+const rounding = time.Microsecond
 
 // whole is the report of all shards.
 func (r *round) whole() (*takt.Report, error) {
@@ -149,9 +211,7 @@ func (r *round) whole() (*takt.Report, error) {
 func (r *round) add(shard, host string, report *takt.Report) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
-	if report.Schedule.Shard != shard {
-		return fmt.Errorf("it is that of shard %.20q", report.Schedule.Shard)
-	}
+	report.Labels = nil // those of the whole are the gatherer's
 	if shard == takt.WholeShard {
 		r.only = report
 		return nil

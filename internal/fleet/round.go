@@ -18,6 +18,9 @@ type Load struct {
 	Words    func(shard string) []string           // command line of a shard, k/n
 	ID       string                                // id of the merged report
 	Settings map[string]string                     // what shapes the load, by name; the same in all shards
+	Asked    takt.Report                           // what the report of each shard must say of the load: see merge.Belongs
+	End      time.Duration                         // length of the schedule, with the warm-up; not above 0: unknown
+	Most     uint64                                // operations of a shard at most; 0: unknown
 	Drain    time.Duration                         // most time for open operations after the end of the schedule
 	Begin    func(head live.Head, start time.Time) // called when all members are ready
 	Second   func(live.Snapshot)                   // called for each second of the whole
@@ -32,7 +35,9 @@ type round struct {
 	launched bool         // the members know the start
 	stopped  bool         // the members were told to end
 	failed   *FailedError // the first member that could not run; nil: none
+	head     live.Head    // of the whole
 	begun    time.Time    // the start
+	limit    time.Time    // when each member must have ended its part; zero: unknown
 	seconds  seconds
 
 	folding sync.Mutex // guards the fields below
@@ -41,8 +46,14 @@ type round struct {
 	only    *takt.Report      // report of the only shard; nil: there are several
 }
 
-// endGrace is the time that a member has for its report after the drain.
-const endGrace = 30 * time.Second
+const (
+	// endGrace is the time that a member has after the drain until it offers its report: drivers ask brokers what
+	// has arrived.
+	endGrace = 30 * time.Second
+	// reportTime is the time that a member has for its report once the gatherer wants it. Few may send theirs at the
+	// same time, so one that sends nothing would keep the others waiting.
+	reportTime = silence + greet
+)
 
 // Run waits until all members are ready, starts them at one instant, and merges their reports. ctx
 // ends with the first signal: the members then end their runs early, and still report. Without a
@@ -88,6 +99,7 @@ func (g *Gatherer) stop(reason string) {
 		return
 	}
 	g.round.stopped = true
+	g.round.until(time.Now())
 	for _, p := range g.peers {
 		if !p.ended() {
 			p.post(toMember{Round: g.round.number, Stop: reason})
@@ -95,12 +107,18 @@ func (g *Gatherer) stop(reason string) {
 	}
 }
 
-// follow passes on the seconds of the run until each member has reported or is lost.
+// until sets when each member must have ended its part of a schedule that ends at an instant.
+func (r *round) until(end time.Time) {
+	if limit := end.Add(r.load.Drain + endGrace); r.limit.IsZero() || limit.Before(r.limit) {
+		r.limit = limit
+	}
+}
+
+// follow passes on the seconds of the run until each member has reported or is lost. At least once a beat it looks
+// who keeps the others waiting.
 func (g *Gatherer) follow(ctx context.Context, r *round) {
 	stopping, abort := ctx.Done(), r.load.Abort
 	var joiner merge.Joiner
-	limit := time.NewTimer(g.most(r))
-	defer limit.Stop()
 	for {
 		done, whole, lost := g.look(r)
 		for _, s := range whole {
@@ -113,51 +131,33 @@ func (g *Gatherer) follow(ctx context.Context, r *round) {
 		}
 		if lost != "" && !r.stopped {
 			g.stop(lost)
-			limit.Reset(r.load.Drain + endGrace)
 		}
 		select {
 		case <-g.changed:
 		case <-stopping:
 			stopping = nil
 			g.stop(cmp.Or(context.Cause(ctx).Error(), "it was stopped"))
-			limit.Reset(r.load.Drain + endGrace)
 		case <-abort:
 			abort = nil
 			for _, p := range g.all() {
 				p.post(toMember{Round: r.number, Abort: true})
 			}
-		case <-limit.C:
-			for _, p := range g.all() {
-				if !p.settled() {
-					g.lose(p, fmt.Sprintf("it has not reported %v after the end of its run", endGrace))
-				}
-			}
 		}
 	}
 }
 
-// forever is longer than any run.
-const forever = 100 * 365 * 24 * time.Hour
-
-// most is how long the run may take from now on.
-func (g *Gatherer) most(r *round) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	head := headOf(g.inOrder())
-	if head.End < 0 {
-		return forever
-	}
-	return time.Until(r.begun) + head.End + r.load.Drain + endGrace
-}
-
-// look reports whether the run is over, and returns the complete seconds. lost names a lost member
-// if its loss ends the run.
+// look reports whether the run is over, and returns the complete seconds. It gives up members that keep the others
+// waiting. lost names a lost member if its loss ends the run.
 func (g *Gatherer) look(r *round) (done bool, whole []of, lost string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	done = true
 	var gone []*peer
-	for _, p := range g.inOrder() {
+	list, now := g.inOrder(), time.Now()
+	for _, p := range list {
+		if late := p.overdue(r, now); late != "" {
+			g.drop(p, late)
+		}
 		done = done && p.settled()
 		if p.why() != "" {
 			gone = append(gone, p)
@@ -179,7 +179,7 @@ func (g *Gatherer) look(r *round) (done bool, whole []of, lost string) {
 	if ends && !r.stopped {
 		lost = gone[0].loss()
 	}
-	return done, r.seconds.complete(g.inOrder()), lost
+	return done, r.seconds.complete(list), lost
 }
 
 // loss says what happened to a lost member.

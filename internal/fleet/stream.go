@@ -16,6 +16,7 @@ type stream struct {
 	lines *bufio.Reader
 	began time.Time
 	heard atomic.Int64 // when a byte came last, since began
+	busy  atomic.Bool  // this process works on what came, and reads nothing meanwhile
 
 	writing chan struct{} // has room for the one who writes
 }
@@ -58,8 +59,19 @@ func (s *stream) send(line any, patience time.Duration) error {
 	return err
 }
 
+// handle does what a line asks for. The other side is not silent meanwhile: a report of 60 MB costs seconds.
+func (s *stream) handle(do func()) {
+	s.busy.Store(true)
+	do()
+	s.excuse()
+	s.busy.Store(false)
+}
+
 // silent is how long nothing came.
 func (s *stream) silent() time.Duration {
+	if s.busy.Load() {
+		return 0
+	}
 	return time.Since(s.began) - time.Duration(s.heard.Load())
 }
 

@@ -20,13 +20,8 @@ func span(flags *pflag.FlagSet) (whole, drain time.Duration) {
 		}
 	})
 	drain = options.Drain.Duration()
-	spec, err := options.Spec()
-	if err != nil {
-		return 0, drain
+	if end := options.Span(); end > 0 {
+		return end + drain, drain
 	}
-	s, err := spec.Schedule()
-	if err != nil || s.End() <= 0 {
-		return 0, drain
-	}
-	return s.End() + drain, drain
+	return 0, drain
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 	}
 	report, err := l.env.Fleet.Run(ctx, fleet.Load{
 		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head), Drain: l.engine.Drain.Duration(),
+		Asked: l.asked(head), End: l.end(), Most: l.most(),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
 			l.startAt = start
@@ -125,6 +127,31 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		report.Schedule.RunGroup = l.group
 	}
 	return report, journal, nil
+}
+
+// asked is what the report of each shard must say of the load.
+func (l *load) asked(head takt.Report) takt.Report {
+	r := takt.Report{SchemaVersion: head.SchemaVersion, Kind: head.Kind, Tool: head.Tool, WarmupS: head.WarmupS, Variables: maps.Clone(head.Variables), Schedule: l.engine.Described()}
+	r.Schedule.RunGroup = head.ID
+	return r
+}
+
+// end is when the last operation of the load is due, from the start on; not above 0: only the shards know.
+func (l *load) end() time.Duration {
+	end := l.engine.Span()
+	if end > 0 && l.driver.Later != nil {
+		end += l.driver.Later()
+	}
+	return end
+}
+
+// most is the largest number of operations of a shard; 0: unknown, as where shards get the clients of a
+// log and not every n-th operation.
+func (l *load) most() uint64 {
+	if l.engine.Recorded || l.row.Kind == "replay" {
+		return 0
+	}
+	return l.engine.Most(l.env.Fleet.Shards)
 }
 
 // tellJournal begins the journal of a fleet's run; nil: it has none.

@@ -180,6 +180,18 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	return s.closed
 }
 
+// Later is driver.Load.Later: a round that has begun is finished.
+func (o *Options) Later() (d time.Duration) {
+	s, ok := o.requests.(*scenario)
+	if !ok || s.users > 0 {
+		return 0
+	}
+	for _, at := range s.steps[1:] {
+		d += at.think
+	}
+	return d
+}
+
 // open opens the driver of a run.
 func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 	d, _, err := s.o.Users(users.Options{

@@ -66,15 +66,19 @@ func TestLabelsOfSome(t *testing.T) {
 	}
 }
 
-// Intervals fit when the longest is so often doubled as takt doubles them.
+// Intervals of takt last 1 s, or that often doubled.
 func TestDoubled(t *testing.T) {
 	for _, c := range []struct {
 		part, whole float64
 		times       int
-		fits        bool
-	}{{1, 1, 0, true}, {1, 4, 2, true}, {2, 4, 1, true}, {3, 4, 1, false}, {1, 3, 2, false}, {4, 2, 0, false}, {0, 4, 0, false}, {-1, 4, 0, false}, {0.5, 1, 1, true}, {1, 1e300, 15, false}, {1, math.Inf(1), 0, false}, {math.NaN(), 1, 0, false}} {
-		if times, fits := doubled(c.part, c.whole); fits != c.fits || fits && times != c.times {
-			t.Errorf("%v into %v: %d, %v", c.part, c.whole, times, fits)
+	}{{1, 1, 0}, {1, 4, 2}, {2, 4, 1}, {1, 1 << 14, 14}} {
+		if times := doubled(c.part, c.whole); times != c.times {
+			t.Errorf("%v into %v: %d", c.part, c.whole, times)
+		}
+	}
+	for length, want := range map[float64]bool{1: true, 2: true, 1 << 14: true, 1 << 15: false, 3: false, 0.5: false, 0.75: false, 0: false, -1: false, -2: false, math.Inf(1): false, math.NaN(): false} {
+		if got := doubles(length); got != want {
+			t.Errorf("%v s: %v", length, got)
 		}
 	}
 }
@@ -163,13 +167,15 @@ func TestIntervalsOfAll(t *testing.T) {
 // A shard without intervals fits into all, and a whole without intervals has an empty list of them.
 func TestIntervalsOfNone(t *testing.T) {
 	of := func(span float64, intervals int) shard {
-		return shard{Report: &takt.Report{ID: "a", IntervalS: span}, intervals: intervals}
+		return shard{Report: &takt.Report{ID: "a", IntervalS: span, Schedule: takt.Schedule{RunGroup: "g"}}, intervals: intervals}
 	}
-	if faults := lengthFaults([]shard{of(1, 0), of(0.75, 0)}); faults != nil {
-		t.Errorf("%q", faults)
+	for intervals := range 2 {
+		if faults := of(0.75, intervals).faults(); len(faults) != intervals {
+			t.Errorf("%q", faults)
+		}
 	}
-	if faults := lengthFaults([]shard{of(1, 0), of(0.75, 1)}); len(faults) != 1 {
-		t.Errorf("%q", faults)
+	if span := longest([]shard{of(1, 0), of(1.5, 0)}); span != 1 {
+		t.Errorf("intervals of %v s", span)
 	}
 	if list, err := new(Fold).intervals(1); list == nil || err != nil {
 		t.Errorf("%v, %v", list, err)

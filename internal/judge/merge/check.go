@@ -75,11 +75,10 @@ func (s shard) place() string { return fmt.Sprintf("%d/%d", s.k, s.n) }
 
 // faultsOf are the faults of the shards, which are in order.
 func faultsOf(list []shard) (faults []string) {
+	model := usual(list)
 	for i, s := range list {
 		faults = append(faults, s.faults()...)
-		if i > 0 {
-			faults = append(faults, strange(s, list[0])...)
-		}
+		faults = append(faults, strange(s, model)...)
 		if i > 0 && s.k == list[i-1].k && s.n == list[i-1].n {
 			faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", list[i-1].ID, s.ID, s.Schedule.Shard))
 		}
@@ -88,7 +87,22 @@ func faultsOf(list []shard) (faults []string) {
 	for _, s := range list {
 		faults = append(faults, s.damaged...)
 	}
-	return append(faults, lengthFaults(list)...)
+	return faults
+}
+
+// usual is the shard with which all are compared: the first of those that have the most in common. The order
+// of the reports decides only between equally many.
+func usual(list []shard) (model shard) {
+	alike, most := map[string]int{}, 0
+	for _, s := range list {
+		alike[stored.JSON(s.common())]++
+	}
+	for _, s := range list {
+		if n := alike[stored.JSON(s.common())]; n > most {
+			model, most = s, n
+		}
+	}
+	return model
 }
 
 // shardNumber reads k/n; 0, 0: s is not a shard.
@@ -110,12 +124,44 @@ func (s shard) faults() (faults []string) {
 	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count+s.Latency[takt.LatencySend].Count == 0 {
 		faults = append(faults, s.name()+" has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged")
 	}
+	if s.intervals > 0 && !doubles(s.IntervalS) {
+		faults = append(faults, fmt.Sprintf("%s has intervals of %v s, and takt writes 1 s, 2 s, 4 s and so on; use the report that takt wrote", s.name(), s.IntervalS))
+	}
 	return faults
 }
 
-// strange says in which fields s wrongly differs from the first shard.
-func strange(s, first shard) []string {
-	mine, its := s.common(), first.common()
+// strange says in which fields s wrongly differs from another shard.
+func strange(s, model shard) []string {
+	list := differing(s.common(), model.common())
+	if list == "" {
+		return nil
+	}
+	return []string{s.name() + " does not belong to " + model.name() + ": it differs in " + list}
+}
+
+// Belongs returns why a report is not that of a shard of the load that was asked for; nil: it is. What the
+// report of each shard must say is in asked.
+func Belongs(r, asked *takt.Report) error {
+	if list := differing(known(r), known(asked)); list != "" {
+		return fmt.Errorf("it is not of the load that was asked for: it differs in %s", list)
+	}
+	return nil
+}
+
+// known is what somebody who asks for a load knows of the report of each shard.
+func known(r *takt.Report) map[string]string {
+	_, n := shardNumber(r.Schedule.Shard)
+	m := shard{Report: r, n: n}.common()
+	for name, v := range r.Variables {
+		m["variable "+name] = stored.JSON(v) // also what is added: each shard has what was asked for
+	}
+	delete(m, "variable "+engine)
+	m["tool"] = stored.JSON(r.Tool.Name + " " + r.Tool.Version)
+	return m
+}
+
+// differing names the fields that differ, with mine and the right values; "": none does.
+func differing(mine, its map[string]string) string {
 	names := maps.Clone(mine)
 	maps.Copy(names, its)
 	var list []string
@@ -128,10 +174,7 @@ func strange(s, first shard) []string {
 			list = append(list, fmt.Sprintf("%s (%s, not %s)", name, cmp.Or(mine[name], "none"), cmp.Or(its[name], "none")))
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	return []string{s.name() + " does not belong to " + first.name() + ": it differs in " + strings.Join(list, ", ")}
+	return strings.Join(list, ", ")
 }
 
 // common contains the fields that all shards of a run must share, by name. Values are JSON, so that a
@@ -150,8 +193,12 @@ func (s shard) common() map[string]string {
 			m["variable "+name] = "a bound of its own"
 		}
 	}
+	delete(m, "variable "+engine) // the host of a shard decides, and the whole has all
 	return m
 }
+
+// engine is the variable with the generator's engine.
+const engine = "engine"
 
 // labelFaults names labels on which the shards do not agree. A label that only some shards have is
 // not a fault: it applies to all.

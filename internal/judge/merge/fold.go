@@ -92,7 +92,7 @@ func (f *Fold) against(s shard) (faults []string) {
 	}
 	pair := []shard{f.first, s}
 	faults = append(faults, strange(s, f.first)...)
-	return append(append(faults, labelFaults(pair)...), lengthFaults(pair)...)
+	return append(faults, labelFaults(pair)...)
 }
 
 // hostOf is the name of the machine of a shard; "": unknown.
@@ -171,16 +171,10 @@ func (f *Fold) addLatency(name string, l takt.Latency) error {
 	return nil
 }
 
-// addIntervals adds the intervals to the others of their length. Lengths that do not fit are a fault that
-// Report finds.
+// addIntervals adds the intervals to the others of their length. A wrong length is a fault of the shard.
 func (f *Fold) addIntervals(r *takt.Report) error {
-	if len(r.Intervals) == 0 || !(r.IntervalS > 0) {
+	if len(r.Intervals) == 0 || !doubles(r.IntervalS) {
 		return nil
-	}
-	for length := range f.grids {
-		if _, fits := doubled(min(length, r.IntervalS), max(length, r.IntervalS)); !fits {
-			return nil
-		}
 	}
 	g := f.grids[r.IntervalS]
 	if g == nil {

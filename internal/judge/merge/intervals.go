@@ -166,7 +166,7 @@ func (f *Fold) intervals(span float64) ([]takt.Interval, error) {
 	peaks := map[int]int{}
 	for _, length := range slices.Sorted(maps.Keys(f.grids)) {
 		g := f.grids[length]
-		level, _ := doubled(length, span) // faultsOf has checked it
+		level := doubled(length, span)
 		for i, one := range g.coarser(level) {
 			if parts[i] == nil {
 				parts[i] = &part{Interval: takt.Interval{Warmup: true}}
@@ -222,37 +222,24 @@ func finish(parts map[int]*part, peaks map[int]int) ([]takt.Interval, error) {
 	return list, nil
 }
 
-// doubled is how often part must be doubled to be whole. takt doubles the length of intervals when a run
-// goes on for long, so other lengths do not fit.
-func doubled(part, whole float64) (times int, fits bool) {
-	if !(part > 0) || math.IsInf(whole, 1) {
-		return 0, false
-	}
-	for ; part < whole && 1<<times < latest; times++ {
-		part *= 2
-	}
-	return times, part == whole && 1<<times < latest
+// doubled is how often part must be doubled to be whole. Both are lengths for which doubles is true.
+func doubled(part, whole float64) int { return int(math.Log2(whole / part)) }
+
+// doubles reports whether intervals of takt can have this length in seconds: takt begins with 1 s, and doubles
+// it when a run goes on for long.
+func doubles(length float64) bool {
+	part, _ := math.Frexp(length)
+	return part == 0.5 && length >= 1 && length < latest
 }
 
 // longest is the length of the intervals of the whole.
 func longest(list []shard) (span float64) {
 	for _, s := range list {
-		if s.IntervalS > span {
+		if s.IntervalS > span && doubles(s.IntervalS) {
 			span = s.IntervalS
 		}
 	}
 	return span
-}
-
-// lengthFaults names the shards whose intervals do not fit into the longest.
-func lengthFaults(list []shard) (faults []string) {
-	span := longest(list)
-	for _, s := range list {
-		if _, fits := doubled(s.IntervalS, span); s.intervals > 0 && !fits {
-			faults = append(faults, fmt.Sprintf("%s has intervals of %v s, which do not fit into the %v s of another shard", s.name(), s.IntervalS, span))
-		}
-	}
-	return faults
 }
 
 // Coarser returns the intervals of one run, merged to a length of span seconds: a multiple of their

@@ -47,16 +47,21 @@ func (s shard) endedEarly() bool {
 	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off") || s.Warned("recovered")
 }
 
-// differences between shards that affect no merged figure: versions of takt, and labels that only
+// differences between shards that affect no merged figure: versions of takt, engines, and labels that only
 // some shards have.
 func differences(list []shard) (said []string) {
-	versions := map[string][]string{}
+	versions, engines := map[string][]string{}, map[string][]string{}
 	for _, s := range list {
 		v := s.Tool.Name + " " + s.Tool.Version
 		versions[v] = append(versions[v], s.Schedule.Shard)
+		e := fmt.Sprintf("%.40s", s.Generator.Engine)
+		engines[e] = append(engines[e], s.Schedule.Shard)
 	}
 	if len(versions) > 1 {
 		said = append(said, "the shards are of several versions, which may count in different ways: "+withShards(versions))
+	}
+	if len(engines) > 1 {
+		said = append(said, "the shards have several engines, which may be late in different ways: "+withShards(engines))
 	}
 	labels := map[string][]string{}
 	for _, s := range list {

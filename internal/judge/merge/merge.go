@@ -41,6 +41,9 @@ func together(list []shard) *takt.Report {
 		Generator:     mergeGenerators(list),
 		Extra:         wholeExtra(list),
 	}
+	if _, has := whole.Variables[engine]; has {
+		whole.Variables[engine] = whole.Generator.Engine
+	}
 	whole.Schedule.Shard, whole.Schedule.ShardFrom = takt.WholeShard, ""
 	whole.StartedAt, _ = starts(list)
 	for _, s := range list {

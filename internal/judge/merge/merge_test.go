@@ -473,7 +473,8 @@ func TestMergeRefuses(t *testing.T) {
 			"shard 3/3 (01R3): connect time: cannot decode the histogram: it has 6 bytes, less than its header; is it V2 compressed base64?",
 		}},
 		{func(p []*takt.Report) { p[1].Latency["tls"] = empty }, nil},
-		{func(p []*takt.Report) { p[1].IntervalS = 0.75 }, []string{"shard 2/3 (01R2) has intervals of 0.75 s, which do not fit into the 1 s of another shard"}},
+		{func(p []*takt.Report) { p[1].IntervalS = 0.75 }, []string{"shard 2/3 (01R2) has intervals of 0.75 s, and takt writes 1 s, 2 s, 4 s and so on; use the report that takt wrote"}},
+		{func(p []*takt.Report) { p[0].Schedule.RunGroup, p[0].WarmupS = "other", 5 }, []string{`shard 1/3 (01R1) does not belong to shard 2/3 (01R2): it differs in run_group ("other", not "nightly"), warmup_s (5, not 2)`}},
 		{func(p []*takt.Report) { p[1].Intervals[1].HDR = "nonsense" }, []string{"shard 2/3 (01R2): the interval that ends at 2 s: cannot decode the histogram: it has 6 bytes, less than its header; is it V2 compressed base64?"}},
 	} {
 		parts := copied(t, all)

@@ -39,6 +39,27 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
+// The engine of a shard is a matter of its host: the whole has all.
+func TestEnginesOfAll(t *testing.T) {
+	list := shardsWith(
+		func(r *takt.Report) {
+			r.Schedule.Shard, r.Variables, r.Generator.Engine = "1/2", map[string]any{"engine": "loop"}, "loop"
+		},
+		func(r *takt.Report) {
+			r.Schedule.Shard, r.Variables, r.Generator.Engine = "2/2", map[string]any{"engine": "worker"}, "worker"
+		},
+	)
+	if list := strange(list[0], list[1]); list != nil {
+		t.Errorf("%q", list)
+	}
+	if got := together(list).Variables["engine"]; got != "loop+worker" {
+		t.Errorf("the engine is %v", got)
+	}
+	if said, want := differences(list), "the shards have several engines, which may be late in different ways: loop (1/2), worker (2/2)"; len(said) != 1 || said[0] != want {
+		t.Errorf("%q, want %s", said, want)
+	}
+}
+
 // Slices are added by their bound, the round trip is the shortest known, and a shard with response
 // times needs slices.
 func TestAttributions(t *testing.T) {
