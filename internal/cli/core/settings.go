@@ -177,8 +177,8 @@ func (p *FlagParser) put(f *pflag.Flag, value string, o Origin) {
 	p.Given = append(p.Given, Setting{f.Name, value, o, len(p.Rest)})
 	if err := f.Value.Set(value); err != nil {
 		p.Refused = append(p.Refused, f.Name)
-		if foreign := ForeignFile([]string{value}); foreign != nil { // jmeter -t plan.jmx
-			p.Faults = append(p.Faults, foreign)
+		if fault := OtherToolsFile([]string{value}); fault != nil { // jmeter -t plan.jmx
+			p.Faults = append(p.Faults, fault)
 			return
 		}
 		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, err))
