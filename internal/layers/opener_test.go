@@ -45,6 +45,7 @@ var openers = map[string]string{
 	"internal/cli/selftest_clock.go":            "a folder for the test; not a command of sessions",
 	"internal/outfile/follow_unix.go":           "links of paths that takt or its user chose",
 	"internal/outfile/sync.go":                  "folders of takt's state",
+	"internal/outfile/unfinished.go":            "folders of takt's state and stores",
 	"internal/outfile/container_linux.go":       "marks of container engines, and the owner of a folder whose file was refused",
 	"internal/elastic":                          "the authority of a cluster, which only the environment names",
 	"internal/driver/kafka/cluster/kerberos.go": "/etc/krb5.conf, the default",

@@ -5,6 +5,9 @@ package outfile
 // noFollow makes a link at the end of a path an error, where the system can do so.
 const noFollow = 0
 
+// noWait is nothing: folders have no pipes here.
+const noWait = 0
+
 // Follow returns the path as it is: only Unix has folders where everybody may write and nobody may delete.
 func Follow(path string) (string, error) { return path, nil }
 

@@ -16,6 +16,9 @@ import (
 // noFollow makes a link at the end of a path an error.
 const noFollow = syscall.O_NOFOLLOW
 
+// noWait keeps the opening of a pipe from waiting for its other end.
+const noWait = syscall.O_NONBLOCK
+
 // mostLinks is the number of links in a path that Linux follows.
 const mostLinks = 40
 
