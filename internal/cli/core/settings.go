@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -155,13 +156,17 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	})
 }
 
-// trust lets the owner's sessions read the files that the environment names, which is the owner's, too.
+// trust lets the owner's sessions use the files and machines that the environment names, which is the owner's, too.
 func (e Env) trust(f *pflag.Flag, text string) {
 	v, ok := f.Value.(value.Flag)
 	if !e.Owner || !ok {
 		return
 	}
 	for _, n := range v.Names(text) {
+		if n.Kind == value.Loads {
+			reach.Trust(n.Text)
+			continue
+		}
 		files.Trust(n.Text)
 	}
 }
