@@ -11,5 +11,8 @@ const noWait = 0
 // Follow returns the path as it is: only Unix has folders where everybody may write and nobody may delete.
 func Follow(path string) (string, error) { return path, nil }
 
+// Replaceable returns nothing, for the same reason.
+func Replaceable(string) string { return "" }
+
 // FollowOwn is Follow.
 func FollowOwn(path string) (string, error) { return path, nil }
