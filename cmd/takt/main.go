@@ -8,13 +8,14 @@ import (
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/reach"
 )
 
 func main() {
 	interrupt, abort := core.Signals(early.Signals)
 	stdout := core.NewStdout(os.Stdout)
 	code := cli.Main(core.Env{
-		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable, Confine: files.Confine,
+		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable, Confine: files.Confine, Restrict: reach.Confine,
 		Programs:  func(string) bool { return true }, // the user named it
 		Interrupt: interrupt, Abort: abort, Quit: core.Quit,
 	}, os.Args[1:])

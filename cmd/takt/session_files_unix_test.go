@@ -91,13 +91,19 @@ func (s *sessionFiles) job(line string, env ...string) (out string, code int) {
 
 func (s *sessionFiles) jobOf(owner bool, line string, env ...string) (out string, code int) {
 	s.t.Helper()
+	return s.jobTo([]string{"*"}, owner, line, env...)
+}
+
+// jobTo is jobOf for a job that may connect to some machines.
+func (s *sessionFiles) jobTo(reaches []string, owner bool, line string, env ...string) (out string, code int) {
+	s.t.Helper()
 	args := strings.Split(line, " ")
 	for i, word := range args {
 		args[i] = s.fill(strings.ReplaceAll(word, "_", " "))
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	in, err := json.Marshal(map[string]any{"args": args, "owner": owner})
+	in, err := json.Marshal(map[string]any{"args": args, "owner": owner, "reaches": reaches})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -214,37 +220,9 @@ func TestJobsAreConfined(t *testing.T) {
 // server nor its jobs read outside of the folder. The attempt is in the audit log.
 func TestSessionSendsAnAnswerBack(t *testing.T) {
 	s := newSessionFiles(t)
-	tokens, log := filepath.Join(s.home, "tokens"), filepath.Join(s.home, "audit")
-	if err := os.WriteFile(tokens, []byte("ann correct-horse run\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(s.home, "s")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "takt", "server", "--addr", "none", "--unix", socket, "--token-file", tokens, "--audit-log", log, "--sandbox", "off")
-	cmd.Env = append(s.environ(), "TAKT_BODY_FILE="+s.outside)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cancel(); _ = cmd.Wait() }()
-	say := func(lines ...string) string {
-		conn := dialSoon(t, socket)
-		defer conn.Close()
-		for _, line := range append([]string{"auth correct-horse"}, lines...) {
-			fmt.Fprintf(conn, "%s\r\n", s.fill(line))
-		}
-		_ = conn.(*net.UnixConn).CloseWrite()
-		text, err := io.ReadAll(conn)
-		if err != nil {
-			t.Error(err)
-		}
-		return string(text)
-	}
+	say, socket := s.server("TAKT_BODY_FILE=" + s.outside)
 	if text := say("http -n 2 -c 1 --no-store --progress none -o json=r.json URL"); !strings.Contains(text, "job 1 ended after") {
-		t.Fatalf("%s\n%s", text, &said)
+		t.Fatal(text)
 	}
 	if text, err := os.ReadFile(filepath.Join(s.dumps, "r.json")); !strings.Contains(string(text), "{{file `") || err != nil {
 		t.Fatalf("the report does not keep the answer: %v\n%s", err, text)
@@ -273,10 +251,58 @@ func TestSessionSendsAnAnswerBack(t *testing.T) {
 	if got := s.received(); strings.Contains(got, canary) || strings.Contains(got, "changed") {
 		t.Errorf("the target got %s", got)
 	}
-	text, err := os.ReadFile(log)
-	if !bytes.Contains(text, []byte(`"command":"http","outcome":"refused: a session can use only files in the server's folder`)) || err != nil {
-		t.Errorf("%v\n%s", err, text)
+	if text := s.audit(); !strings.Contains(text, `"command":"http","outcome":"refused: a session can use only files in the server's folder`) {
+		t.Error(text)
 	}
+}
+
+// server starts takt server with the token correct-horse of ann, whose role is run, until the test ends. say
+// gives lines to a session of hers, and returns what it answers to its end.
+func (s *sessionFiles) server(env string, flags ...string) (say func(lines ...string) string, socket string) {
+	s.t.Helper()
+	tokens := filepath.Join(s.home, "tokens")
+	if err := os.WriteFile(tokens, []byte("ann correct-horse run\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	socket = filepath.Join(s.home, "s")
+	ctx, cancel := context.WithCancel(s.t.Context())
+	cmd := exec.CommandContext(ctx, "takt", append([]string{"server", "--addr", "none", "--unix", socket, "--token-file", tokens, "--audit-log", filepath.Join(s.home, "audit"), "--sandbox", "off"}, flags...)...)
+	cmd.Env = append(s.environ(), env)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+		if s.t.Failed() {
+			s.t.Logf("takt server said %s", &said)
+		}
+	})
+	return func(lines ...string) string {
+		conn := dialSoon(s.t, socket)
+		defer conn.Close()
+		for _, line := range append([]string{"auth correct-horse"}, lines...) {
+			fmt.Fprintf(conn, "%s\r\n", s.fill(line))
+		}
+		_ = conn.(*net.UnixConn).CloseWrite()
+		text, err := io.ReadAll(conn)
+		if err != nil {
+			s.t.Error(err)
+		}
+		return string(text)
+	}, socket
+}
+
+// audit is the audit log of server.
+func (s *sessionFiles) audit() string {
+	text, err := os.ReadFile(filepath.Join(s.home, "audit"))
+	if err != nil {
+		s.t.Error(err)
+	}
+	return string(text)
 }
 
 // dialSoon connects to a server that is just starting.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/sock"
 )
 
@@ -35,7 +36,7 @@ type Options struct {
 	// sends and accepts goes with the answer to the burst.
 	OnBurst func()
 
-	// Dial makes the connection; nil: net.Dialer's.
+	// Dial makes the connection; nil: reach.Dial.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -69,7 +70,7 @@ func (o *Options) complete() error {
 	o.ChannelMax = cmp.Or(o.ChannelMax, 255)
 	o.Buffer = cmp.Or(o.Buffer, 1<<20)
 	if o.Dial == nil {
-		o.Dial = (&net.Dialer{}).DialContext
+		o.Dial = reach.Dial
 	}
 	return errors.Join(faults...)
 }

@@ -41,7 +41,7 @@ func NewDocker(l Location, host string, also ...string) (*Docker, error) {
 		return nil, fmt.Errorf("%q is not a repository; give a URL such as https://github.com/elastic/apm-server", l.Repository)
 	}
 	var err error
-	if l.Dockerfile, err = dockerfile(l.Dockerfile); err != nil {
+	if l.Dockerfile, err = dockerfile(l.Dockerfile, l.Folder); err != nil {
 		return nil, err
 	}
 	engine, err := client.New(client.WithHost(host))
@@ -57,7 +57,7 @@ var stage = regexp.MustCompile(`(?mi)^\s*FROM\s+\S`)
 
 // dockerfile is the absolute path of a Dockerfile. Its folder goes to the engine, so any
 // other file is refused here.
-func dockerfile(path string) (string, error) {
+func dockerfile(path, folder string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
@@ -65,10 +65,17 @@ func dockerfile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	root, sub, err := above(path, folder)
+	var f *os.File
+	if err == nil {
+		defer root.Close()
+		f, _, err = openFile(root, filepath.ToSlash(filepath.Join(sub, filepath.Base(path))))
+	}
+	if err != nil {
 		return "", fmt.Errorf("there is no file %s; give a Dockerfile, or none for takt's own", path)
 	}
-	text, err := os.ReadFile(path)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, contextBytes))
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +117,7 @@ func (d *Docker) change(ctx context.Context, s *Switch, out io.Writer) (r Revisi
 		return r, "", err
 	}
 	r.Branch = branch
-	if b.context, err = buildContext(d.location.Dockerfile); err != nil {
+	if b.context, err = buildContext(d.location.Dockerfile, d.location.Folder); err != nil {
 		return r, "", err
 	}
 	if err = d.reach(ctx); err == nil {

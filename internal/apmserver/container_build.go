@@ -3,6 +3,7 @@ package apmserver
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,8 +13,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	api "github.com/moby/moby/api/types/build"
@@ -118,8 +121,9 @@ func follow(body io.Reader, verbose bool, out io.Writer) error {
 const contextBytes = 256 << 20
 
 // buildContext is the folder of the Dockerfile, or takt's own Dockerfile alone. Files have no
-// times, so that equal files give equal bytes.
-func buildContext(dockerfile string) ([]byte, error) {
+// times, so that equal files give equal bytes. What the folder has may have changed since it was chosen: a
+// job before this one may have put a link there.
+func buildContext(dockerfile, folder string) ([]byte, error) {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
 	if dockerfile == "" {
@@ -128,22 +132,23 @@ func buildContext(dockerfile string) ([]byte, error) {
 		_, _ = io.WriteString(t, text)
 		return b.Bytes(), t.Close()
 	}
-	dir := filepath.Dir(dockerfile)
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	root, sub, err := above(dockerfile, folder)
+	if err != nil {
+		return nil, fmt.Errorf("the folder of %s cannot be sent to the engine: %w", dockerfile, err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), sub, func(at string, e fs.DirEntry, err error) error {
 		switch {
 		case err == nil && e.IsDir() && e.Name() == ".git": // large, and different in each clone
 			return fs.SkipDir
 		case err != nil || !e.Type().IsRegular():
 			return err
 		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if path == dockerfile {
+		name := strings.TrimPrefix(at, sub+"/")
+		if at == path.Join(sub, filepath.Base(dockerfile)) {
 			name = "Dockerfile"
 		}
-		return addFile(t, &b, path, filepath.ToSlash(name))
+		return addFile(t, &b, root, at, name)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the folder of %s cannot be sent to the engine: %w", dockerfile, err)
@@ -151,16 +156,39 @@ func buildContext(dockerfile string) ([]byte, error) {
 	return b.Bytes(), t.Close()
 }
 
-func addFile(t *tar.Writer, b *bytes.Buffer, path, name string) error {
-	f, err := os.Open(path)
+// above opens the folder that a Dockerfile may not lead out of, and returns the Dockerfile's folder in it.
+func above(dockerfile, folder string) (root *os.Root, sub string, err error) {
+	dir := filepath.Dir(dockerfile)
+	folder = cmp.Or(folder, dir)
+	if sub, err = filepath.Rel(folder, dir); err != nil {
+		return nil, "", err
+	}
+	root, err = os.OpenRoot(folder)
+	return root, filepath.ToSlash(sub), err
+}
+
+// openFile opens a file below root. It does not wait for the other end of a pipe.
+func openFile(root *os.Root, at string) (*os.File, fs.FileInfo, error) {
+	f, err := root.OpenFile(filepath.FromSlash(at), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: at, Err: errors.New("not a file")}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+func addFile(t *tar.Writer, b *bytes.Buffer, root *os.Root, at, name string) error {
+	f, info, err := openFile(root, at)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	if int64(b.Len())+info.Size() > contextBytes {
 		return fmt.Errorf("it holds more than %d MiB; put the Dockerfile and what it copies into a folder of their own", contextBytes>>20)
 	}

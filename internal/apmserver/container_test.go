@@ -57,7 +57,7 @@ func TestBuildContext(t *testing.T) {
 		}
 	}
 	key := func() string {
-		text, err := buildContext(file)
+		text, err := buildContext(file, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestBuildContext(t *testing.T) {
 	if key() != first {
 		t.Error("the key changes with a time")
 	}
-	text, err := buildContext(file)
+	text, err := buildContext(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,42 @@ func TestBuildContext(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "sub/apm-server"), contextBytes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := buildContext(file); err == nil || !strings.Contains(err.Error(), "more than 256 MiB; put") {
+	if _, err := buildContext(file, ""); err == nil || !strings.Contains(err.Error(), "more than 256 MiB; put") {
 		t.Error(err)
 	}
-	if text, err := buildContext(""); err != nil || !bytes.Contains(text, []byte("ARG repository")) {
+	if text, err := buildContext("", ""); err != nil || !bytes.Contains(text, []byte("ARG repository")) {
 		t.Error(err)
+	}
+}
+
+// What a folder of a named one was when it was chosen may be a link when its image is built: nothing of
+// outside goes to the engine.
+func TestBuildContextStaysInside(t *testing.T) {
+	home := t.TempDir()
+	folder, outside := filepath.Join(home, "clone"), filepath.Join(home, "outside")
+	for _, dir := range []string{folder + "/a/docker", outside + "/docker"} {
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(dir+"/Dockerfile", []byte("FROM "+filepath.Base(filepath.Dir(filepath.Dir(dir)))), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := folder + "/a/docker/Dockerfile"
+	if text, err := buildContext(file, folder); err != nil || !bytes.Contains(text, []byte("FROM clone")) {
+		t.Errorf("%v, %s", err, text)
+	}
+	if err := errors.Join(os.RemoveAll(folder+"/a"), os.Symlink(outside, folder+"/a")); err != nil {
+		t.Skip(err)
+	}
+	if text, err := buildContext(file, folder); err == nil || len(text) > 0 {
+		t.Errorf("%v, %s", err, text)
+	}
+	if path, err := dockerfile(file, folder); err == nil {
+		t.Error(path)
+	}
+	if _, err := dockerfile(outside+"/docker/Dockerfile", folder); err == nil {
+		t.Error("a Dockerfile beside the folder is accepted")
+	}
+	if path, err := dockerfile(outside+"/docker/Dockerfile", ""); err != nil || path != outside+"/docker/Dockerfile" {
+		t.Errorf("the owner's: %s, %v", path, err)
 	}
 }
 

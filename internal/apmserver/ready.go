@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -137,6 +138,9 @@ func aboutServer(ctx context.Context, base string, secret takt.Secret) (about, e
 	return a, nil
 }
 
+// asker follows no redirects: the server's owner has allowed this machine, and not where it leads.
+var asker = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: reach.Dial}, CheckRedirect: reach.NoRedirect}
+
 // ask returns the body of the answer to a GET.
 func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
 	return askAtMost(ctx, url, secret, askBytes)
@@ -154,7 +158,7 @@ func askAtMost(ctx context.Context, url string, secret takt.Secret, most int64) 
 	if secret != "" {
 		request.Header.Set("Authorization", "Bearer "+string(secret))
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := asker.Do(request)
 	if err != nil {
 		return nil, err
 	}

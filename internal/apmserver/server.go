@@ -60,6 +60,7 @@ type Location struct {
 	URLs       []string `json:"urls,omitempty"`       // addresses, for KindRemote
 	Dir        string   `json:"dir,omitempty"`        // folder of the clone, for KindCheckout
 	Dockerfile string   `json:"dockerfile,omitempty"` // for KindDocker; "": takt's own
+	Folder     string   `json:"folder,omitempty"`     // above Dockerfile, no link leads out of it; "": that of Dockerfile
 	Repository string   `json:"repository,omitempty"` // git URL, for KindDocker; "": Elastic's
 }
 

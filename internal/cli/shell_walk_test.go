@@ -106,7 +106,7 @@ func forms(f *pflag.Flag, value string) [][]string {
 // confine confines this process, as a job's and a server's are, until the test ends.
 func confine(t *testing.T, dir string) {
 	t.Helper()
-	free, err := files.Confine(dir)
+	free, err := files.Confine(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

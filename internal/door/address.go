@@ -1,9 +1,7 @@
 package door
 
 import (
-	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 )
@@ -45,19 +43,4 @@ func HostOf(text string) string {
 		return host
 	}
 	return strings.Trim(text, "[]")
-}
-
-// Misdirected says why a server without tokens refuses a request although it came from loopback; nil: it
-// does not. A page in a browser can come through a name that leads to this machine (DNS rebinding), and
-// a proxy speaks for people whom takt does not know. What a proxy says of them is not believed.
-func Misdirected(r *http.Request) error {
-	if !IsLoopback(HostOf(r.Host)) {
-		return fmt.Errorf("the host %q is not a name of this server; use 127.0.0.1 or localhost", r.Host)
-	}
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
-		if r.Header.Values(name) != nil {
-			return fmt.Errorf("a proxy sent this request, as its header %s says, and takt does not know for whom; use a token file, or come without the proxy", name)
-		}
-	}
-	return nil
 }

@@ -9,14 +9,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
 const maxPrivate = 1 << 20
 
 // ReadPrivate reads a file of secrets, unless every user of this machine can read it or
-// another user can change it.
+// another user can change or replace it.
 func ReadPrivate(path string) ([]byte, error) {
+	path, err := outfile.FollowOwn(path)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w; takt runs as user %d, so give the file to that user, or in a container run takt as the file's owner with docker run --user", err, os.Geteuid())
@@ -27,7 +33,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = errors.Join(checkPrivate(path, info.Mode()), checkOwner(path, info))
+		err = errors.Join(checkPrivate(path, info.Mode()), checkOwner(path, info), checkFolder(path, info))
 	}
 	if err != nil {
 		return nil, err
@@ -57,6 +63,15 @@ func checkOwner(path string, info fs.FileInfo) error {
 		return nil
 	}
 	return fmt.Errorf("%s can be changed by the user %d, to whom it belongs; run chown %d %s", path, uid, os.Geteuid(), path)
+}
+
+// checkFolder refuses a file that another user can replace, since the folder allows it.
+func checkFolder(path string, info fs.FileInfo) error {
+	folder := outfile.Replaceable(path)
+	if folder == "" || !info.Mode().IsRegular() || isSecretOfContainer(path) {
+		return nil
+	}
+	return fmt.Errorf("%s can be replaced by another user, who may write in the folder %s; move it to a folder of yours", path, folder)
 }
 
 // containerSecrets is where container engines mount secrets: visible only in the container

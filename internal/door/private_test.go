@@ -1,6 +1,7 @@
 package door
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -116,5 +117,44 @@ func TestPrivatePipe(t *testing.T) {
 	go func() { _ = os.WriteFile(path, []byte("ann 12345678\n"), 0) }()
 	if all, err := ReadTokens(path); err != nil || len(all) != 1 {
 		t.Error(all, err)
+	}
+}
+
+// A file that another user can replace says what that user wants: where everybody may write without the
+// sticky bit, and below a folder of another user. So does a link that a stranger made.
+func TestReplaceable(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder to another user")
+	}
+	const stranger = 65534
+	for name, c := range map[string]struct {
+		mode    fs.FileMode
+		owner   int
+		refused bool
+	}{
+		"a folder of mine":             {0o755, 0, false},
+		"everybody may write":          {0o777, 0, true},
+		"everybody, with sticky bit":   {0o777 | fs.ModeSticky, 0, false},
+		"a folder of another user":     {0o755, stranger, true},
+		"the group may write, as well": {0o775, 0, false},
+	} {
+		dir := t.TempDir()
+		above := filepath.Join(dir, "above")
+		path := filepath.Join(above, "sub", "tokens")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("ann 12345678\n"), 0o600), os.Chown(above, c.owner, -1), os.Chmod(above, c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadTokens(path)
+		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "can be replaced by another user, who may write in the folder "+above) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	shared, mine := filepath.Join(t.TempDir(), "shared"), filepath.Join(t.TempDir(), "mine")
+	link := filepath.Join(shared, "tokens")
+	if err := errors.Join(os.Mkdir(shared, 0o700), os.WriteFile(mine, []byte("ann 12345678\n"), 0o600), os.Symlink(mine, link), os.Lchown(link, stranger, -1), os.Chmod(shared, 0o777|fs.ModeSticky)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTokens(link); err == nil || !strings.Contains(err.Error(), "is a link that user 65534 made") {
+		t.Error(err)
 	}
 }

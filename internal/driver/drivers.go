@@ -98,7 +98,7 @@ type Row struct {
 	Group, GroupShort   string // the command that this is a subcommand of; "": takt itself
 	Use, Short, Example string // as cobra shows them
 	Kind                string // Report.Kind
-	Foreign             []Foreign
+	OtherTools          []OtherToolsFlag
 	Legacy              []string          // long flags that may have one dash, as a predecessor wrote them
 	Aliases             map[string]string // other names of flags, which help does not show
 	Narration           string            // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
@@ -110,10 +110,10 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{
-			Use:     "http [flags] URL",
-			Short:   "load an HTTP server at a rate, or in a closed loop",
-			Kind:    "http",
-			Foreign: foreignHTTP(),
+			Use:        "http [flags] URL",
+			Short:      "load an HTTP server at a rate, or in a closed loop",
+			Kind:       "http",
+			OtherTools: otherToolsHTTP(),
 			Legacy: []string{ // hey's
 				"host", "cpus", "h2", "disable-compression", "disable-keepalive", "disable-redirects",
 			},
@@ -151,22 +151,22 @@ func Table() []Row {
 			Example: `  takt kafka produce --rate 20k/s --duration 30s --message-batch-size 500 --topic orders
   takt kafka produce --required-acks all --transactions 1000 -n 100000 --create-topic
   takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
-			Legacy:    produce.SeedFlags(),
-			Aliases:   cluster.PropertiesAliases(),
-			Foreign:   foreignKafka(),
-			Narration: "sangrenel",
+			Legacy:     produce.SeedFlags(),
+			Aliases:    cluster.PropertiesAliases(),
+			OtherTools: otherToolsKafka(),
+			Narration:  "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
 				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
-			Group:   "kafka",
-			Use:     "consume [flags]",
-			Short:   "read records from a topic, and count what is lost, doubled or out of order",
-			Kind:    "kafka",
-			Aliases: cluster.PropertiesAliases(),
-			Foreign: foreignKafka(),
+			Group:      "kafka",
+			Use:        "consume [flags]",
+			Short:      "read records from a topic, and count what is lost, doubled or out of order",
+			Kind:       "kafka",
+			Aliases:    cluster.PropertiesAliases(),
+			OtherTools: otherToolsKafka(),
 			Example: `  takt kafka consume --topic orders --duration 30s
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
@@ -175,13 +175,13 @@ func Table() []Row {
 			},
 		},
 		{
-			Group:   "kafka",
-			Use:     "e2e [flags]",
-			Short:   "write and read records in one process: the time from due to received",
-			Kind:    "kafka",
-			Aliases: cluster.PropertiesAliases(),
-			Foreign: foreignKafka(),
-			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
+			Group:      "kafka",
+			Use:        "e2e [flags]",
+			Short:      "write and read records in one process: the time from due to received",
+			Kind:       "kafka",
+			Aliases:    cluster.PropertiesAliases(),
+			OtherTools: otherToolsKafka(),
+			Example:    `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
 				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}

@@ -107,7 +107,7 @@ func address(u *url.URL) string {
 func newTransport(caFile string) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext, // not package reach: a job's store is the server's
 		TLSHandshakeTimeout: dialTime,
 		IdleConnTimeout:     time.Minute,
 

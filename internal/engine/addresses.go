@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -54,8 +55,8 @@ func numeric(port string) string {
 
 // find looks the name up before the run and leaves out the addresses that cannot be reached.
 func (a *addresses) find(ctx context.Context) (first string, err error) {
-	if a.host == "" {
-		return a.loop.Addr, nil
+	if err := reach.Check(a.loop.Network, a.loop.Addr); err != nil || a.host == "" {
+		return a.loop.Addr, err
 	}
 	ctx, cancel := a.world.Within(ctx, a.world.Now().Add(a.loop.ConnectTimeout))
 	defer cancel()
@@ -71,8 +72,8 @@ func (a *addresses) find(ctx context.Context) (first string, err error) {
 
 // resolve returns the address for the next connection. Looking a name up is a phase of its own.
 func (a *addresses) resolve(ctx context.Context, r *takt.Result) (string, error) {
-	if a.host == "" {
-		return a.loop.Addr, nil
+	if err := reach.Check(a.loop.Network, a.loop.Addr); err != nil || a.host == "" {
+		return a.loop.Addr, err
 	}
 	began := a.world.Now()
 	list, err := a.look(ctx)

@@ -99,6 +99,7 @@ func (machine) LookupHost(ctx context.Context, host string) ([]string, error) {
 	return net.DefaultResolver.LookupHost(ctx, host)
 }
 
+// Connect connects to addresses that addresses.find or resolve returned, which asked package reach.
 func (machine) Connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, addr)
 }

@@ -30,18 +30,20 @@ var confined atomic.Pointer[folder]
 type folder struct {
 	root   *os.Root
 	escape error // of a name that leaves root
+	tell   func(error)
 	mu     sync.Mutex
 	extra  map[string]bool
 }
 
-// Confine confines this process to the files below dir, until free. Relative names begin at dir. A
-// process confines itself once, before it reads what others wrote; only tests call free.
-func Confine(dir string) (free func(), err error) {
+// Confine confines this process to the files below dir, until free. Relative names begin at dir. tell gets
+// each Refusal; nil: nobody does. A process confines itself once, before it reads what others wrote; only
+// tests call free.
+func Confine(dir string, tell func(error)) (free func(), err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root, extra: map[string]bool{}}
+	f := &folder{root: root, extra: map[string]bool{}, tell: tell}
 	var e *fs.PathError
 	if _, err := root.Lstat(".."); errors.As(err, &e) {
 		f.escape = e.Err // package os does not export it
@@ -93,6 +95,9 @@ func (f *folder) refused(name string, err error) error {
 		err = e.Err
 	case errors.As(err, &two):
 		err = two.Err
+	}
+	if f.tell != nil && Refusal(err) != nil {
+		f.tell(Refusal(err))
 	}
 	return &fs.PathError{Op: "open", Path: name, Err: err}
 }

@@ -40,7 +40,7 @@ func link(t *testing.T, to, path string) {
 
 func confine(t *testing.T, dir string) {
 	t.Helper()
-	free, err := Confine(dir)
+	free, err := Confine(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,13 +170,13 @@ func TestTrust(t *testing.T) {
 func TestConfinedOnce(t *testing.T) {
 	dir, outside := folders(t)
 	confine(t, dir)
-	if _, err := Confine(filepath.Dir(dir)); err == nil {
+	if _, err := Confine(filepath.Dir(dir), nil); err == nil {
 		t.Error("the process was confined again")
 	}
 	if _, err := Open(outside); !errors.Is(err, ErrOutside) {
 		t.Error(err)
 	}
-	if _, err := Confine(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Confine(filepath.Join(dir, "missing"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -45,6 +45,7 @@ var openers = map[string]string{
 	"internal/cli/selftest_clock.go":            "a folder for the test; not a command of sessions",
 	"internal/outfile/follow_unix.go":           "links of paths that takt or its user chose",
 	"internal/outfile/sync.go":                  "folders of takt's state",
+	"internal/outfile/unfinished.go":            "folders of takt's state and stores",
 	"internal/outfile/container_linux.go":       "marks of container engines, and the owner of a folder whose file was refused",
 	"internal/elastic":                          "the authority of a cluster, which only the environment names",
 	"internal/driver/kafka/cluster/kerberos.go": "/etc/krb5.conf, the default",
@@ -75,9 +76,43 @@ var openers = map[string]string{
 	"internal/metrics/metricstest": "tests",
 }
 
+// byAddress are functions that connect to a machine. Package reach has those that an address of a target may
+// reach: a session of takt server may load only some machines.
+var byAddress = map[string]string{
+	"net":                   "Dial DialTimeout Dialer DialTCP DialUDP DialIP DialUnix",
+	"crypto/tls":            "Dial DialWithDialer Dialer",
+	"net/http":              "Get Head Post PostForm DefaultClient DefaultTransport",
+	"syscall":               "Connect",
+	"golang.org/x/sys/unix": "Connect",
+}
+
+// dialers may use them: a package, or one file of it, and why no session leads there.
+var dialers = map[string]string{
+	"internal/reach":           "the guard",
+	"internal/engine/world.go": "addresses that addresses.go has checked",
+	"internal/sock":            "addresses that the engine has checked, and loopback",
+	"internal/elastic":         "one cluster, without its redirects and nodes: the store of the server, or one that elasticsearch use has checked",
+	"internal/fleet/member.go": "the gatherer; takt shard is not a command of sessions",
+	"internal/door":            "asks whether another server has the socket",
+	"pkg/drivertest":           "tests of drivers",
+}
+
+// Addresses are dialled by package reach, so that no session of takt server leads to a machine that
+// --allow-target does not list. A client or a transport of net/http without a dialer would use one of its own.
+func TestOneDialer(t *testing.T) {
+	onlyIn(t, byAddress, dialers, "an address goes through package reach, else say in dialers of this test why no session leads there")
+}
+
 // Names of people and files are opened by package files, so that no session of takt server opens what is
 // outside of its folder.
 func TestOneOpener(t *testing.T) {
+	onlyIn(t, byPath, openers, "a name of a person goes through package files, else say in openers of this test why no session gets there")
+}
+
+// onlyIn reports the uses of functions outside of the packages and files that may use them, and those that
+// use none any more.
+func onlyIn(t *testing.T, functions, users map[string]string, advice string) {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +121,7 @@ func TestOneOpener(t *testing.T) {
 	for _, top := range []string{"internal", "pkg", "cmd"} {
 		err = filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				if err == nil && d.IsDir() && d.Name() == "testdata" {
+				if err == nil && d.IsDir() && (d.Name() == "testdata" || d.Name() == "examples") { // these are other programs
 					return filepath.SkipDir
 				}
 				return err
@@ -101,11 +136,11 @@ func TestOneOpener(t *testing.T) {
 				return err
 			}
 			rel = filepath.ToSlash(rel)
-			for _, found := range openedByPath(t, rel, text) {
-				if in := opener(rel); in != "" {
+			for _, found := range uses(t, functions, rel, text) {
+				if in := userOf(users, rel); in != "" {
 					used[in] = true
 				} else {
-					t.Errorf("%s; a name of a person goes through package files, else say in openers of this test why no session gets there", found)
+					t.Errorf("%s; %s", found, advice)
 				}
 			}
 			return nil
@@ -117,25 +152,25 @@ func TestOneOpener(t *testing.T) {
 	if seen < 500 {
 		t.Errorf("only %d files were checked: the walk missed the tree", seen)
 	}
-	for _, name := range slices.Sorted(maps.Keys(openers)) {
+	for _, name := range slices.Sorted(maps.Keys(users)) {
 		if !used[name] {
-			t.Errorf("%s opens nothing by its name any more; take it from openers", name)
+			t.Errorf("%s uses none of these functions any more; take it from the list", name)
 		}
 	}
 }
 
-// opener is the entry of openers for a file; "": none.
-func opener(file string) string {
+// userOf is the entry of users for a file; "": none.
+func userOf(users map[string]string, file string) string {
 	for _, name := range []string{file, filepath.ToSlash(filepath.Dir(file))} {
-		if openers[name] != "" {
+		if users[name] != "" {
 			return name
 		}
 	}
 	return ""
 }
 
-// openedByPath finds the uses of byPath in a file, also of a function as a value.
-func openedByPath(t *testing.T, name string, text []byte) (found []string) {
+// uses finds the uses of functions in a file, also of a function as a value.
+func uses(t *testing.T, functions map[string]string, name string, text []byte) (found []string) {
 	t.Helper()
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, name, text, 0)
@@ -149,7 +184,7 @@ func openedByPath(t *testing.T, name string, text []byte) (found []string) {
 		if spec.Name != nil {
 			as = spec.Name.Name
 		}
-		if byPath[path] != "" {
+		if functions[path] != "" {
 			if as == "." {
 				found = append(found, name+" imports "+path+" without its name")
 			}
@@ -157,14 +192,17 @@ func openedByPath(t *testing.T, name string, text []byte) (found []string) {
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		if text, ok := n.(*ast.BasicLit); ok && text.Value == `"unix"` {
+		if text, ok := n.(*ast.BasicLit); ok && text.Value == `"unix"` && functions["os"] != "" {
 			found = append(found, set.Position(n.Pos()).String()+": a socket with a path")
+		}
+		if made, ok := n.(*ast.CompositeLit); ok && functions["net/http"] == byAddress["net/http"] && undialled(made, packages) {
+			found = append(found, set.Position(n.Pos()).String()+": it dials by itself")
 		}
 		s, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
-		if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(strings.Fields(byPath[packages[x.Name]]), s.Sel.Name) {
+		if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(strings.Fields(functions[packages[x.Name]]), s.Sel.Name) {
 			found = append(found, set.Position(s.Pos()).String()+": "+x.Name+"."+s.Sel.Name)
 		}
 		return true
@@ -172,7 +210,27 @@ func openedByPath(t *testing.T, name string, text []byte) (found []string) {
 	return found
 }
 
-// The test sees what it forbids.
+// undialled reports whether a value is a client or a transport of net/http without a dialer.
+func undialled(made *ast.CompositeLit, packages map[string]string) bool {
+	of, ok := made.Type.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	wanted := map[string]string{"Client": "Transport", "Transport": "DialContext"}[of.Sel.Name]
+	if x, ok := of.X.(*ast.Ident); !ok || packages[x.Name] != "net/http" || wanted == "" {
+		return false
+	}
+	return !slices.ContainsFunc(made.Elts, func(e ast.Expr) bool {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return false
+		}
+		key, ok := pair.Key.(*ast.Ident)
+		return ok && key.Name == wanted
+	})
+}
+
+// The tests see what they forbid.
 func TestOneOpenerSees(t *testing.T) {
 	text := `package x
 import (
@@ -185,7 +243,21 @@ var read = os.ReadFile
 func f() { os.Getenv("x"); http.Get(""); exe.Command("x"); g(os.Open); tls.LoadX509KeyPair("", ""); d.Dial("unix", "") }
 func h(os box) { os.Open("x") }
 `
-	if got := openedByPath(t, "x.go", []byte(text)); len(got) != 5 {
+	if got := uses(t, byPath, "x.go", []byte(text)); len(got) != 5 {
+		t.Errorf("%q", got)
+	}
+	text = `package x
+import (
+	"net"
+	"net/http"
+	"golang.org/x/sys/unix"
+)
+var d net.Dialer
+var bad, fine = http.Client{}, http.Client{Transport: t}
+var none, good = &http.Transport{}, &http.Transport{DialContext: d}
+func f() { http.Get(""); unix.Connect(1, nil); net.Listen("unix", ""); c := http.DefaultClient }
+`
+	if got := uses(t, byAddress, "x.go", []byte(text)); len(got) != 6 {
 		t.Errorf("%q", got)
 	}
 	if _, err := os.Stat("../files"); err != nil {

@@ -14,6 +14,7 @@ type message struct {
 	Head     *Head     `json:"head,omitempty"` // a run begins
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	Over     bool      `json:"over,omitempty"` // the run has ended
+	Refused  string    `json:"refused,omitempty"`
 }
 
 const (
@@ -67,6 +68,9 @@ func (f *Feed) Close() {
 	}
 }
 
+// Refuse tells the other process what the process of a run is refused. A broken w loses it.
+func Refuse(w io.Writer, why string) { _ = json.NewEncoder(w).Encode(message{Refused: why}) }
+
 // maxMessage limits a line: an interval has some kilobytes.
 const maxMessage = 1 << 20
 
@@ -80,9 +84,10 @@ type Board struct {
 	rest    []byte // begin of a line
 	run     string // id of the report to come
 
-	begins func(run string) // gets the id of each run that begins; nil: nobody asks
-	recent []Second         // the newest seconds, the oldest first
-	count  int              // seconds so far, those that are no longer recent too
+	begins  func(run string) // gets the id of each run that begins; nil: nobody asks
+	refused func(why string) // gets what the other process is refused; nil: nobody asks
+	recent  []Second         // the newest seconds, the oldest first
+	count   int              // seconds so far, those that are no longer recent too
 }
 
 // Second is a second of a run.
@@ -98,6 +103,10 @@ const maxRecent = 64
 // Write.
 func (b *Board) OnRun(begins func(run string)) { b.begins = begins }
 
+// OnRefused sets the function that gets what the process of the run is refused. Call it before the first
+// Write.
+func (b *Board) OnRefused(refused func(why string)) { b.refused = refused }
+
 // Since returns the seconds from a position on, and the position after them. It leaves out seconds
 // that are no longer kept. The first position is 0.
 func (b *Board) Since(at int) (seconds []Second, next int) {
@@ -109,17 +118,19 @@ func (b *Board) Since(at int) (seconds []Second, next int) {
 
 // Write implements io.Writer for the lines of a feed. Lines that are none are ignored.
 func (b *Board) Write(p []byte) (int, error) {
-	runs := b.read(p)
-	if b.begins != nil {
-		for _, run := range runs {
-			b.begins(run)
+	for _, m := range b.read(p) {
+		switch {
+		case m.Refused != "" && b.refused != nil:
+			b.refused(m.Refused)
+		case m.Head != nil && m.Head.Run != "" && b.begins != nil:
+			b.begins(m.Head.Run)
 		}
 	}
 	return len(p), nil
 }
 
-// read reads what is new, and returns the ids of the runs that begin.
-func (b *Board) read(p []byte) (runs []string) {
+// read reads what is new.
+func (b *Board) read(p []byte) (all []message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rest = append(b.rest, p...)
@@ -131,16 +142,14 @@ func (b *Board) read(p []byte) (runs []string) {
 		var m message
 		if json.Unmarshal(b.rest[:i], &m) == nil {
 			b.accept(m)
-			if m.Head != nil && m.Head.Run != "" {
-				runs = append(runs, m.Head.Run)
-			}
+			all = append(all, m)
 		}
 		b.rest = append(b.rest[:0], b.rest[i+1:]...)
 	}
 	if len(b.rest) > maxMessage {
 		b.rest = nil
 	}
-	return runs
+	return all
 }
 
 func (b *Board) accept(m message) {

@@ -5,8 +5,14 @@ package outfile
 // noFollow makes a link at the end of a path an error, where the system can do so.
 const noFollow = 0
 
+// noWait is nothing: folders have no pipes here.
+const noWait = 0
+
 // Follow returns the path as it is: only Unix has folders where everybody may write and nobody may delete.
 func Follow(path string) (string, error) { return path, nil }
+
+// Replaceable returns nothing, for the same reason.
+func Replaceable(string) string { return "" }
 
 // FollowOwn is Follow.
 func FollowOwn(path string) (string, error) { return path, nil }

@@ -16,6 +16,9 @@ import (
 // noFollow makes a link at the end of a path an error.
 const noFollow = syscall.O_NOFOLLOW
 
+// noWait keeps the opening of a pipe from waiting for its other end.
+const noWait = syscall.O_NONBLOCK
+
 // mostLinks is the number of links in a path that Linux follows.
 const mostLinks = 40
 
@@ -32,6 +35,32 @@ func Follow(path string) (string, error) {
 // FollowOwn is Follow for a path that takt or its user chose, which a process that is confined to a folder
 // follows, too.
 func FollowOwn(path string) (string, error) { return follow(path, os.Lstat, os.Stat, os.Readlink) }
+
+// everybody is the permission of all users to write.
+const everybody = 0o002
+
+// Replaceable returns the folder above a file in which another user than takt's and root could put another
+// file or folder in the place of the one that is there; "": none. Nobody else can where the sticky bit is set.
+func Replaceable(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	for ; err == nil; dir = filepath.Dir(dir) {
+		info, bad := os.Stat(dir)
+		if bad != nil {
+			return "" // whoever opens the file says why
+		}
+		its, ok := info.Sys().(*syscall.Stat_t)
+		if shared := info.Mode()&everybody != 0 && info.Mode()&fs.ModeSticky == 0; ok && (shared || its.Uid != 0 && int(its.Uid) != os.Geteuid()) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return ""
+}
 
 type lookUp func(string) (fs.FileInfo, error)
 
@@ -79,7 +108,6 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 
 // planted reports whether a link or a file in a folder may be another user's trap, and who owns it.
 func planted(stat lookUp, folder string, link fs.FileInfo) (owner uint32, yes bool) {
-	const everybody = 0o002
 	info, err := stat(folder)
 	if err != nil || info.Mode()&everybody == 0 {
 		return 0, false

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/files"
@@ -50,7 +48,9 @@ func beside(path string) *File {
 	if !ok {
 		return nil
 	}
-	f, temp, err := create(filepath.Dir(path))
+	dir := filepath.Dir(path)
+	named().sweep(dir)
+	f, temp, err := named().create(dir, 0o666) // the permissions of a new file
 	if err != nil {
 		return nil
 	}
@@ -87,13 +87,6 @@ func ofKernel(path string) bool {
 func writable(path string) bool {
 	f, err := files.OpenFile(path, os.O_WRONLY, 0)
 	return err == nil && f.Close() == nil
-}
-
-// create makes a temporary file with the permissions of a new file.
-func create(dir string) (f *os.File, path string, err error) {
-	path = filepath.Join(dir, ".takt-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
-	f, err = files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	return f, path, err
 }
 
 // Write implements io.Writer.

@@ -86,14 +86,14 @@ func (r *rule) code() (c []unix.SockFilter) {
 	return append([]unix.SockFilter{{Code: ifIs, K: uint32(r.call), Jf: uint8(len(c))}}, c...)
 }
 
-// foreign is where the numbers of another calling convention begin: those of x32, on amd64.
-const foreign = 1 << 30
+// otherCalls is where the numbers of another calling convention begin: those of x32, on amd64.
+const otherCalls = 1 << 30
 
 // program is the whole filter.
 func program() []unix.SockFilter {
 	all := []unix.SockFilter{
 		{Code: load, K: offsetArch}, {Code: ifIs, K: arch, Jt: 1}, refuse(unix.ENOSYS),
-		{Code: load, K: offsetCall}, {Code: ifOver, K: foreign, Jf: 1}, refuse(unix.ENOSYS),
+		{Code: load, K: offsetCall}, {Code: ifOver, K: otherCalls, Jf: 1}, refuse(unix.ENOSYS),
 	}
 	for _, r := range append(commonRules(), archRules()...) {
 		all = append(all, r.code()...)

@@ -3,13 +3,13 @@ package service
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -73,8 +73,7 @@ func (r Ready) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	if r.tcp != "" {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, "tcp", r.tcp)
+		conn, err := reach.Dial(ctx, "tcp", r.tcp)
 		if err == nil {
 			conn.Close()
 		}
@@ -98,8 +97,8 @@ func get(ctx context.Context, url string) (int, error) {
 		return 0, err
 	}
 	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: anyCertificate()},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: anyCertificate(), DialContext: reach.Dial},
+		CheckRedirect: reach.NoRedirect,
 	}
 	answer, err := client.Do(request)
 	if err != nil {

@@ -57,7 +57,8 @@ func TestAdmin(t *testing.T) {
 			}
 			eve.do("DELETE", "/v1/jobs/1", "", 202, nil)
 			eve.do("POST", "/v1/lines", lineOf("audit -n 50 ': refused'"), 200, &s)
-			if !strings.Contains(s.Output, "ann (run)  command  reload: refused: this is for the role admin") || strings.Contains(s.Output, "bob") {
+			if !strings.Contains(s.Output, "ann (run)  command  reload: refused: this is for the role admin") || !strings.Contains(s.Output, "ann (run)  command  cancel 1: refused: job 1 belongs to bob") ||
+				!strings.Contains(s.Output, "ann (run)  command  queue clear: refused: 3 jobs of other users left") || strings.Contains(s.Output, "bob (") {
 				t.Errorf("%s", s.Output)
 			}
 		})

@@ -30,9 +30,8 @@ const (
 // api is the shell over HTTP. Each request is a session of its own, and runs the same code as a
 // typed line.
 type api struct {
-	server   *Server
-	routes   []route
-	bodyTime time.Duration
+	server *Server
+	routes []route
 }
 
 // route is one method of a path. A * in the path matches a job's number.
@@ -51,7 +50,7 @@ type request struct {
 }
 
 func newAPI(s *Server) *api {
-	a := &api{server: s, bodyTime: bodyTime}
+	a := &api{server: s}
 	a.routes = []route{
 		{method: http.MethodGet, path: "/v1/openapi.json", open: true, serve: serveOpenAPI},
 		{method: http.MethodGet, path: "/v1/jobs", serve: serveJobs},
@@ -69,7 +68,7 @@ func newAPI(s *Server) *api {
 func (a *api) run(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: a, ReadHeaderTimeout: authTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ReadTimeout: a.bodyTime, // also of a body that nobody reads because the request is refused
+		ReadTimeout: bodyTime, // also of a body that nobody reads because the request is refused
 	}
 	return door.ServeHTTP(ctx, h, l, endTime)
 }
@@ -79,19 +78,17 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	c := a.session(r)
-	if p := a.foreign(r); p != nil {
-		c.noteStranger(webPage, errors.New(p.Cause))
-		p.write(w)
+	if status, err := door.FromPage(r, a.server.tokenList() != nil); err != nil {
+		c.turnAway(w, webPage, problemOf(status, err))
 		return
 	}
 	to, id, p := a.find(r)
-	if p != nil {
-		p.write(w)
-		return
+	var body []byte
+	if p == nil {
+		body, p = readBody(w, r)
 	}
-	body, p := readBody(w, r)
 	if p != nil {
-		p.write(w)
+		c.turnAway(w, door.AddressOf(c.conn.RemoteAddr()), p)
 		return
 	}
 	if !to.open {
@@ -105,30 +102,14 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to.serve(c, w, &request{Request: r, body: body, id: id})
 }
 
-// webPage is the address, for the limit of the audit log, of all requests that foreign refuses.
-const webPage = "web page"
-
-// foreign refuses what a web page could make a browser send: a page of another site, or a page
-// whose name leads to this machine (DNS rebinding). With tokens any name is fine: only those who
-// know a token can do something.
-func (a *api) foreign(r *http.Request) *problem {
-	site := r.Header.Get("Sec-Fetch-Site")
-	origin := r.Header.Values("Origin")
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
-	}
-	switch {
-	case len(origin) > 0 && (len(origin) > 1 || !strings.EqualFold(origin[0], scheme+r.Host)), site != "" && site != "same-origin" && site != "none":
-		return problemOf(http.StatusForbidden, errors.New("a web page of another origin sent this request; use a client that is not a browser, without the header Origin"))
-	case a.server.tokenList() != nil:
-		return nil
-	}
-	if err := door.Misdirected(r); err != nil {
-		return problemOf(http.StatusMisdirectedRequest, err)
-	}
-	return nil
+// turnAway answers a request of which nobody knows whose it is.
+func (c *session) turnAway(w http.ResponseWriter, address string, p *problem) {
+	c.noteStranger(address, errors.New(p.Cause))
+	p.write(w)
 }
+
+// webPage is the address, for the limit of the audit log, of all requests that door.FromPage refuses.
+const webPage = "web page"
 
 // find finds the route of a request. It accepts exactly the paths of the routes: nothing is
 // decoded, cleaned or redirected.
@@ -237,6 +218,7 @@ func (c *session) enter(r *http.Request) (release func(), p *problem) {
 	}
 	door.VisitorOf(r).Welcome()
 	if err := c.server.seats.take(address); err != nil {
+		c.noteStranger(address, err)
 		return nil, problemOf(http.StatusServiceUnavailable, err)
 	}
 	var err error

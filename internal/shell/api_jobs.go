@@ -65,19 +65,24 @@ func serveLine(c *session, w http.ResponseWriter, r *request) { serveOrder(c, w,
 func serveOrder(c *session, w http.ResponseWriter, r *request, jobs bool) {
 	o, err := readOrder(r.body)
 	if err != nil {
+		c.refuse(nil, err)
 		problemOf(http.StatusBadRequest, err).write(w)
 		return
 	}
 	actions, err := c.understand(o.Line)
-	switch {
-	case err != nil:
+	if err != nil {
 		problemOf(statusOf(err, http.StatusUnprocessableEntity), err).write(w)
 		return
-	case jobs && !isJob(actions):
-		problemOf(http.StatusUnprocessableEntity, errors.New("no command of the line is a job; send the line to /v1/lines")).write(w)
-		return
-	case !jobs && isJob(actions):
-		problemOf(http.StatusUnprocessableEntity, errors.New("a command of the line is a job; send the line to /v1/jobs")).write(w)
+	}
+	switch is := isJob(actions); {
+	case jobs && !is:
+		err = denied("no command of the line is a job; send the line to /v1/lines")
+	case !jobs && is:
+		err = denied("a command of the line is a job; send the line to /v1/jobs")
+	}
+	if err != nil {
+		c.refuse(namesOf(actions), err)
+		problemOf(http.StatusUnprocessableEntity, err).write(w)
 		return
 	}
 	c.performAll(actions)
@@ -136,9 +141,15 @@ func (c *session) named(w http.ResponseWriter, r *request, command string) *job 
 	}
 	j := c.server.queue.find(r.id)
 	if j == nil {
-		problemOf(http.StatusNotFound, unknownJob(r.id)).write(w)
+		c.notFound(w, command, unknownJob(r.id))
 	}
 	return j
+}
+
+// notFound answers that there is nothing, also in the log, which has the command as allowed.
+func (c *session) notFound(w http.ResponseWriter, command string, err error) {
+	_ = c.note(eventCommand, 0, command, outcomeOf(err, "failed")) // may fail: nothing has changed
+	problemOf(http.StatusNotFound, err).write(w)
 }
 
 // serveCancel cancels a job as the line cancel ID does; a second request ends the job at once.
@@ -151,7 +162,7 @@ func serveCancel(c *session, w http.ResponseWriter, r *request) {
 	}
 	j := c.server.queue.find(r.id)
 	if j == nil {
-		problemOf(http.StatusNotFound, unknownJob(r.id)).write(w)
+		c.notFound(w, command, unknownJob(r.id))
 		return
 	}
 	c.performAll(actions)
@@ -164,25 +175,26 @@ func serveCancel(c *session, w http.ResponseWriter, r *request) {
 
 // serveReport answers with the stored report of a job: the last one, or the one of ?run=ID.
 func serveReport(c *session, w http.ResponseWriter, r *request) {
-	j := c.named(w, r, fmt.Sprintf("show report of job %d", r.id))
+	command := fmt.Sprintf("show report of job %d", r.id)
+	j := c.named(w, r, command)
 	if j == nil {
 		return
 	}
 	runs := c.server.queue.view(j).Reports
 	if len(runs) == 0 {
-		problemOf(http.StatusNotFound, fmt.Errorf("job %d has no report yet; GET /v1/jobs/%d/events shows what it does", j.id, j.id)).write(w)
+		c.notFound(w, command, fmt.Errorf("job %d has no report yet; GET /v1/jobs/%d/events shows what it does", j.id, j.id))
 		return
 	}
 	run := runs[len(runs)-1]
 	if want := r.URL.Query().Get("run"); want != "" {
 		if run = want; !slices.Contains(runs, want) {
-			problemOf(http.StatusNotFound, fmt.Errorf("the run is not one of job %d; its reports are %s", j.id, strings.Join(runs, ", "))).write(w)
+			c.notFound(w, command, denied("the run is not one of job %d; its reports are %s", j.id, strings.Join(runs, ", ")))
 			return
 		}
 	}
 	report, err := c.report(run)
 	if err != nil {
-		problemOf(http.StatusNotFound, c.seenError(err)).write(w)
+		c.notFound(w, command, c.seenError(err))
 		return
 	}
 	writeBytes(w, http.StatusOK, kindJSON, report)

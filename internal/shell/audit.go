@@ -140,24 +140,37 @@ func (c *session) allow(a action) error {
 // refuse logs a line that does not run. A line that takt did not understand may contain a
 // secret, so the log gets only the names of its commands.
 func (c *session) refuse(names []string, err error) {
-	outcome := "not understood"
-	if all := denials(err); len(all) > 0 {
-		outcome = "refused: " + strings.Join(all, "; ")
-	}
-	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcome) // may fail: the line does not run
+	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, "not understood")) // may fail: the line does not run
 }
 
-// denials are the texts of the Denied in an error.
-func denials(err error) (texts []string) {
+// outcomeOf is how a command ended with an error: refused, or otherwise.
+func outcomeOf(err error, otherwise string) string {
+	all := denials(err)
+	if len(all) == 0 {
+		return otherwise
+	}
+	return "refused: " + strings.Join(all, "; ")
+}
+
+// denials are the texts of the Denied in an error, or of the opener's refusal.
+func denials(err error) []string {
+	texts := deniedIn(err)
+	if refusal := files.Refusal(err); refusal != nil && len(texts) == 0 {
+		texts = []string{refusal.Error()}
+	}
+	return texts
+}
+
+func deniedIn(err error) (texts []string) {
 	switch e := err.(type) {
 	case Denied:
 		return []string{string(e)}
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
-			texts = append(texts, denials(one)...)
+			texts = append(texts, deniedIn(one)...)
 		}
 	case interface{ Unwrap() error }:
-		return denials(e.Unwrap())
+		return deniedIn(e.Unwrap())
 	}
 	return texts
 }

@@ -277,7 +277,7 @@ func (c *session) containerFlags(l *apmserver.Location, args []string) (err erro
 	for ; len(args) > 1; args = args[2:] {
 		switch {
 		case args[0] == "--dockerfile":
-			if l.Dockerfile, err = c.dockerfile(args[1]); err != nil {
+			if l.Dockerfile, l.Folder, err = c.dockerfile(args[1]); err != nil {
 				return err
 			}
 		case args[0] == "--repository" && !hasPassword(args[1]):

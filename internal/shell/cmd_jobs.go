@@ -72,7 +72,9 @@ func (c *session) clearQueue(all bool) {
 		c.say(fmt.Sprintf("%s of other sessions left; queue clear all removes %s too", count(n.others, "job"), itThem(n.others)))
 	}
 	if n.kept > 0 {
-		c.say(fmt.Sprintf("%s of other users left; only admins may remove %s", count(n.kept, "job"), itThem(n.kept)))
+		text := fmt.Sprintf("%s of other users left; only admins may remove %s", count(n.kept, "job"), itThem(n.kept))
+		c.say(text)
+		_ = c.note(eventCommand, 0, "queue clear", "refused: "+text) // may fail: the jobs are left
 	}
 	if n.interrupted > 0 {
 		c.say(count(n.interrupted, "interrupted job") + " forgotten")

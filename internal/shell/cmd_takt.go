@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/live"
 )
 
 // loadCommands are the commands of the protocols, from their rows. A command of the shell
@@ -138,7 +139,9 @@ func (c *session) run(args []string, plan Plan) { c.runTo(args, plan, c.seenBy(c
 // runTo is run with another output.
 func (c *session) runTo(args []string, plan Plan, out io.Writer) {
 	call := c.call(args, plan)
-	call.Out = out
+	said := &live.Board{}
+	said.OnRefused(func(why string) { _ = c.noteAs(c.role, eventCommand, 0, join(plan.Shown), "refused: "+why) }) // may fail: the log has the command already
+	call.Out, call.Live = out, said
 	code, err := c.wait(call)
 	switch {
 	case err != nil:
@@ -180,14 +183,14 @@ const (
 func (c *session) task(args []string, plan Plan) task {
 	call, run := c.call(args, plan), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		call.Out, call.Live = c.seenBy(log), &log.live
+		call.Out, call.Live, call.Reaches = c.seenBy(log), &log.live, c.server.now().reaches // at its turn
 		return run(ctx, abort, call)
 	}
 }
 
 // call returns a command line with the user's store.
 func (c *session) call(args []string, plan Plan) Call {
-	return Call{Args: args, Configs: plan.Configs, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.testbed.now().cluster, c.own), Plain: !c.own}
+	return Call{Args: args, Configs: plan.Configs, Reaches: c.server.now().reaches, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.testbed.now().cluster, c.own), Plain: !c.own}
 }
 
 // rules are the limits for each command line of this session.

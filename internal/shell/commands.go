@@ -81,6 +81,7 @@ func (c *session) execute(line string) {
 // understand checks a line, and says what is wrong with it.
 func (c *session) understand(line string) ([]action, error) {
 	if !c.refresh() {
+		c.refuse(nil, errGone)
 		c.fail(errGone)
 		c.ending = true
 		return nil, errGone
@@ -210,23 +211,22 @@ func (c *session) perform(a action) {
 	if a.queued != nil {
 		var err error
 		if a.task, err = a.queued(c); err != nil {
-			c.refuse([]string{a.name}, err)
-			c.fail(err)
+			c.failed(a, err)
 			return
 		}
 	}
 	if a.task == nil {
-		c.failed = false
+		c.fault = nil
 		a.now(c)
-		if c.failed {
-			_ = c.note(eventCommand, 0, a.shown, "failed") // may fail: the log has "allowed" already
+		if c.fault != nil {
+			c.noteFault(a)
 		}
 		return
 	}
 	j, before, err := c.server.queue.add(c, a)
 	switch {
 	case err != nil:
-		c.fail(err)
+		c.failed(a, err)
 		return
 	case before == 0:
 		c.say(fmt.Sprintf("job %d: %s", j.id, a.shown))
@@ -235,6 +235,17 @@ func (c *session) perform(a action) {
 	}
 	c.attach(j, 0)
 	c.warn()
+}
+
+// failed says why a command that was allowed did not run.
+func (c *session) failed(a action, err error) {
+	c.fail(err)
+	c.noteFault(a)
+}
+
+// noteFault logs the error of a command.
+func (c *session) noteFault(a action) {
+	_ = c.note(eventCommand, 0, a.shown, outcomeOf(c.fault, "failed")) // may fail: the log has "allowed" already
 }
 
 // warn says that jobs are not saved.

@@ -20,7 +20,9 @@ func (c *session) greet() (release func(), ok bool) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a closed connection
 	name, address, err := c.identify()
 	if err == nil {
-		err = c.server.seats.take(address)
+		if err = c.server.seats.take(address); err != nil {
+			c.noteStranger(address, err)
+		}
 	}
 	if err != nil {
 		c.failUnlessSilent(err)

@@ -81,7 +81,7 @@ func confine(t *testing.T, home string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	free, err := files.Confine(dir)
+	free, err := files.Confine(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -229,7 +229,7 @@ func TestScript(t *testing.T) {
 
 // What looks like HTTP, TLS or STUN gets no answer, and nothing of it is run: a web page can put lines
 // into the ticket of a TLS session, or into a user's name of TURN. The audit log tells of it.
-func TestForeign(t *testing.T) {
+func TestOtherProtocols(t *testing.T) {
 	tick := make(chan struct{})
 	log := filepath.Join(t.TempDir(), "audit")
 	server := serve(t, t.TempDir(), held(tick), "--audit-log", log)

@@ -55,7 +55,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
-	fs.Var(value.Listen(&o.HTTP), "http", "also serve the commands as an HTTP API on `HOST:PORT`, with the rules of --addr; the token is sent as Bearer")
+	fs.Var(value.Listen(&o.HTTP), "http", "also serve the commands as an HTTP API on `HOST:PORT`, with the rules of --addr; the token is sent as Bearer; behind a proxy only with --token-file, since whoever reaches the proxy would have your rights")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
 	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
 	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")

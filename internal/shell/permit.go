@@ -93,26 +93,28 @@ func (c *session) nameOf(l apmserver.Location) string {
 }
 
 // dockerfile finds the file that a session names: NAME/FILE in a folder of --apm-folder,
-// or, only in the owner's own sessions, any absolute path.
-func (c *session) dockerfile(word string) (string, error) {
+// or, only in the owner's own sessions, any absolute path. Package apmserver opens it below the folder.
+func (c *session) dockerfile(word string) (file, folder string, err error) {
 	name, rest, _ := strings.Cut(word, "/")
 	if folder, ok := c.server.now().Folders[name]; ok && filepath.IsLocal(rest) {
-		path, err := filepath.EvalSymlinks(filepath.Join(folder, rest))
-		if err != nil {
-			return "", err
+		file = filepath.Join(folder, rest)
+		if path, err := filepath.EvalSymlinks(file); err == nil {
+			if !isBelow(path, realPath(folder)) { // apmserver would refuse it, too; here it is for the audit log
+				return "", "", denied("%s leads out of the folder %s", word, name)
+			}
+			if inside, err := filepath.Rel(realPath(folder), path); err == nil {
+				file = filepath.Join(folder, inside)
+			}
 		}
-		if real, err := filepath.EvalSymlinks(folder); err != nil || !isBelow(path, real) {
-			return "", denied("%s leads out of the folder %s", word, name)
-		}
-		return path, nil
+		return file, folder, nil
 	}
 	switch {
 	case c.own && filepath.IsAbs(word):
-		return word, nil
+		return word, "", nil
 	case c.own:
-		return "", errContainerFlags
+		return "", "", errContainerFlags
 	}
-	return "", denied("--dockerfile %s: write NAME/FILE, with a NAME of the server's --apm-folder; %s", word, c.server.now().Folders.names())
+	return "", "", denied("--dockerfile %s: write NAME/FILE, with a NAME of the server's --apm-folder; %s", word, c.server.now().Folders.names())
 }
 
 // isBelow reports whether an absolute path is in the folder, or is the folder.
@@ -136,7 +138,7 @@ func (c *session) mayUse(l apmserver.Location) error {
 		return err
 	case len(o.Repositories) == 0:
 		return denied("apm use docker builds and runs code from a repository, and the server allows none; its owner can name some with --apm-repository")
-	case l.Dockerfile != "" && !slices.ContainsFunc(slices.Collect(maps.Values(o.Folders)), func(f string) bool { return isBelow(realPath(l.Dockerfile), realPath(f)) }):
+	case l.Dockerfile != "" && !slices.Contains(slices.Collect(maps.Values(o.Folders)), l.Folder):
 		return denied("%s is not in a folder of the server's --apm-folder", l.Dockerfile)
 	}
 	return nil

@@ -486,10 +486,10 @@ func typed() []string {
 	return []string{
 		"http -n 1 -D @/etc/passwd http://127.0.0.1:1", "http -n 1 -D /etc/passwd http://127.0.0.1:1", "http -n 1 -D body/../../tokens http://127.0.0.1:1",
 		"http -n 1 -D link/secret http://127.0.0.1:1", "http -n 1 --body-template -d '{{file `/etc/passwd`}}' http://127.0.0.1:1",
-		"http -n 1 --targets OUT/secret", "http -n 1 --targets - ", "http -n 1 --unix-socket UNIX http://x/", "http -n 1 --unix-socket /run/docker.sock http://127.0.0.1/",
+		"http -n 1 --targets OUT/secret", "http -n 1 --unix-socket UNIX http://x/", "http -n 1 --unix-socket /run/docker.sock http://127.0.0.1/",
 		"http -n 1 -o json=../../x http://127.0.0.1:1", "http -n 1 -o json=/tmp/x http://127.0.0.1:1", "http -n 1 -o json=link/new http://127.0.0.1:1",
 		"http -n 1 -x 10.0.0.1:3128 http://127.0.0.1:1", "http -n 1 --proxy http://10.0.0.1:1 http://127.0.0.1:1", "http -n 1 --connect-to 127.0.0.1:1:10.0.0.1:80 http://127.0.0.1:1",
-		"http -n 1 --redirects 3 http://127.0.0.1:1", "http -n 1 http://169.254.169.254/latest/meta-data/", "http -n 1 http://localhost:1/", "http -n 1 http://127.0.0.1@10.0.0.1/",
+		"http -n 1 http://169.254.169.254/latest/meta-data/", "http -n 1 http://localhost:1/", "http -n 1 http://127.0.0.1@10.0.0.1/",
 		"http -n 1 http://127.0.0.1.evil.example/", "http -n 1 --store http://127.0.0.1:1 http://127.0.0.1:1", "http -n 1 --store HOME_/state/x http://127.0.0.1:1", "http -n 1 --config HOME_/tokens http://127.0.0.1:1",
 		"http -n 1 --bearer-file HOME_/tokens http://127.0.0.1:1", "http -n 1 --auth-file HOME_/tokens http://127.0.0.1:1", "http -n 1 --cert HOME_/tokens http://127.0.0.1:1", "http -n 1 --tls-keylog HOME_/keys https://127.0.0.1:1",
 		"http -n 1 --git OUT/clone http://127.0.0.1:1", "http -n 1 @none/x", "http -n 1 @shop@10.0.0.1/", "http -n 1 @shop --connect-to 127.0.0.1:1:10.0.0.1:1",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -192,8 +193,9 @@ func unresolved(words []string) string {
 // rights are what the files of the server say now: who its users are, and what they may use.
 type rights struct {
 	Permits
-	tokens door.Tokens       // nil: sessions need no token
-	allow  func(string) bool // nil: all targets
+	tokens  door.Tokens       // nil: sessions need no token
+	allow   func(string) bool // nil: all targets
+	reaches []string          // what jobs may reach, as package reach reads it
 }
 
 // now are the present rights.
@@ -201,12 +203,12 @@ func (s *Server) now() *rights {
 	if r := s.rights.Load(); r != nil {
 		return r
 	}
-	return &rights{Permits: s.options.Permits}
+	return &rights{Permits: s.options.Permits, reaches: reach.Everywhere()}
 }
 
 // Reload reads the token file and the team file again. With an error, everything stays as it is.
 func (s *Server) Reload() error {
-	r := &rights{Permits: s.options.Permits.clone()}
+	r := &rights{Permits: s.options.Permits.clone(), reaches: reach.Everywhere()}
 	var err error
 	if s.options.TokenFile != "" {
 		if r.tokens, err = door.ReadTokens(s.options.TokenFile); err != nil {
@@ -217,14 +219,15 @@ func (s *Server) Reload() error {
 		return err
 	}
 	if !s.options.local() || len(r.Allow) > 0 {
-		t, err := parseTargets(r.Allow)
+		r.reaches = slices.Clone(r.Allow)
+		for _, address := range r.Targets { // a target with a name may be loaded
+			r.reaches = append(r.reaches, hostOfTarget(address))
+		}
+		t, err := parseTargets(r.reaches)
 		if err != nil {
 			return err
 		}
-		for _, address := range r.Targets { // a target with a name may be loaded
-			t.hosts = append(t.hosts, hostOfTarget(address))
-		}
-		r.allow = t.allows
+		r.allow = t.Has
 	}
 	if err := s.options.checkApart(r.Folders); err != nil {
 		return err
@@ -234,6 +237,14 @@ func (s *Server) Reload() error {
 	}
 	s.rights.Store(r)
 	return nil
+}
+
+func parseTargets(list []string) (reach.Targets, error) {
+	t, err := reach.Parse(list)
+	if err != nil {
+		err = value.Faultf("bad --allow-target: %w", err)
+	}
+	return t, err
 }
 
 // readTeam adds the settings of the team file, which may contain passwords.

@@ -225,6 +225,7 @@ func (s *Server) roleOf(name string) (as door.Role, known bool) {
 func (q *queue) open(j *job) {
 	j.log = newLog(q.path(j.id))
 	j.log.live.OnRun(func(run string) { q.begins(j, run) })
+	j.log.live.OnRefused(func(why string) { _ = j.from.noteAs(j.role, eventJob, j.id, j.shown, "refused: "+why) }) // may fail: the log has the job already
 }
 
 // path is the file of a job's output; "": none.

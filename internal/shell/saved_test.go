@@ -300,7 +300,7 @@ func TestKill(t *testing.T) {
 			t.Errorf("job %d of %d is lost", id, accepted)
 		}
 	}
-	for _, pattern := range []string{"state/.new-*", "state/jobs/.new-*"} {
+	for _, pattern := range []string{"state/.takt-*", "state/jobs/.takt-*"} {
 		if left, _ := filepath.Glob(filepath.Join(home, pattern)); len(left) > 0 { // the pattern is well-formed
 			t.Errorf("%q are left", left)
 		}

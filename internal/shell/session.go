@@ -53,7 +53,7 @@ type session struct {
 	watching *watching           // shown run; nil: none
 	follows  []*follow           // followed jobs; the session shows one after the other
 	shown    map[int]bool        // ids of jobs that were followed to their end
-	failed   bool                // the running command has reported an error
+	fault    error               // that the running command has reported; nil: none
 	fresh    bool                // the last line is an empty prompt
 	spoken   bool                // a line was read
 	question func(answer string) // gets the next line as its answer; nil: no question
@@ -327,7 +327,7 @@ func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 // fail writes an error, one line for each of several joined errors.
 func (c *session) fail(err error) {
 	err = c.seenError(err)
-	c.failed = true
+	c.fault = err
 	c.sink.fail(err)
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		c.say(c.red("error: " + foreign.Text(line)))

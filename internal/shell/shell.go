@@ -20,9 +20,12 @@ type Call struct {
 	Plain bool
 	// Configs are those of the plan of Args.
 	Configs []string
+	// Reaches are the machines that the command may connect to, as package reach reads them.
+	Reaches []string
 	// Report gets standard output, if it is not nil.
 	Report io.Writer
-	// Live gets the run while it goes on, as lines of live.Feed, if it is not nil.
+	// Live gets the run while it goes on, and what the command is refused, as lines of package live, if it is
+	// not nil.
 	Live io.Writer
 }
 

@@ -64,10 +64,8 @@ func (s *state) openJobs() (err error) {
 		s.close()
 		return err
 	}
-	left, _ := filepath.Glob(filepath.Join(s.dir, newFile)) // the pattern is well-formed
-	for _, path := range left {                             // of a server that was killed while it wrote
-		_ = os.Remove(path) // costs only room
-	}
+	outfile.Sweep(s.dir) // of a server that was killed while it wrote
+	outfile.Sweep(filepath.Join(s.dir, jobsFolder))
 	return nil
 }
 
@@ -142,23 +140,9 @@ func (s *state) write(name string, what any) error {
 	return replaceFile(filepath.Join(s.dir, name), append(b, '\n'))
 }
 
-// newFile is the pattern of files that are not complete yet.
-const newFile = ".new-*"
-
-// replaceFile writes a whole file, which only takt's user can read. Whatever happens at any instant,
-// the path has the old content or the new one.
+// replaceFile writes a whole file of the state.
 func replaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), newFile) // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails after a successful rename
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := outfile.Replace(path, content); err != nil {
 		return err
 	}
 	_ = outfile.SyncFolder(filepath.Dir(path)) // not every system can; without it, a power failure may bring the old content back

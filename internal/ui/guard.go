@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,8 +109,8 @@ func (s *Server) check(r *http.Request) error {
 	if len(r.URL.RawQuery) > maxQuery {
 		return refuse(http.StatusRequestURITooLong, "the address has more than %d KiB of parameters; use fewer filters", maxQuery>>10)
 	}
-	if err := s.foreign(r); err != nil {
-		return err
+	if status, err := door.FromPage(r, s.tokens != nil); err != nil {
+		return refuse(status, "%w", err)
 	}
 	v := door.VisitorOf(r)
 	if err := s.known(r, v); err != nil {
@@ -128,25 +127,6 @@ func (s *Server) known(r *http.Request, v *door.Visitor) error {
 	}
 	if v.Peer(s.peer) == door.PeerStranger { // only this machine can connect, but it may have other users
 		return refuse(http.StatusForbidden, "these pages are for the user that runs takt ui; others need a token, which its owner gives with --token-file")
-	}
-	return nil
-}
-
-// foreign refuses what a page of another site could make a browser do: to read these pages through a
-// name that leads to this machine (DNS rebinding), or to have them in a page of its own. A link to a
-// page is fine.
-func (s *Server) foreign(r *http.Request) error {
-	get := r.Header.Get
-	site := get("Sec-Fetch-Site")
-	link := get("Sec-Fetch-Mode") == "navigate" && get("Sec-Fetch-Dest") == "document"
-	switch {
-	case len(r.Header.Values("Origin")) > 0 && site != "same-origin", !slices.Contains([]string{"", "same-origin", "none"}, site) && !link:
-		return refuse(http.StatusForbidden, "a web page of another origin sent this request; open the address yourself")
-	case s.tokens != nil:
-		return nil
-	}
-	if err := door.Misdirected(r); err != nil { // a browser may come to a unix socket, too: through ssh -L
-		return refuse(http.StatusMisdirectedRequest, "%w", err)
 	}
 	return nil
 }

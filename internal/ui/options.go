@@ -27,7 +27,7 @@ type Options struct {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Listen = defaultAddr
 	value.Declare(fs, value.GroupShell, func(fs *pflag.FlagSet) {
-		fs.Var(value.Listen(&o.Listen), "listen", "serve the pages on `HOST:PORT`, or on unix:PATH, a socket that only you can open; beyond loopback only with --token-file and TLS")
+		fs.Var(value.Listen(&o.Listen), "listen", "serve the pages on `HOST:PORT`, or on unix:PATH, a socket that only you can open; beyond loopback only with --token-file and TLS, and behind a proxy only with --token-file: whoever reaches the proxy would see what you see")
 	}, "listen")
 	value.Declare(fs, value.GroupSecurity, func(fs *pflag.FlagSet) {
 		fs.Var(value.InFile(&o.TokenFile), "token-file", "ask browsers for a token, as the password of any user; `FILE` has lines of NAME TOKEN ROLE, as for takt server, and all roles may look")

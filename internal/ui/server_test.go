@@ -108,7 +108,7 @@ func TestOptions(t *testing.T) {
 
 // What a web page could make a browser send is refused; a link to a page is fine. Every answer has the
 // policy.
-func TestForeign(t *testing.T) {
+func TestFromPage(t *testing.T) {
 	s := serve(t, Options{Listen: "127.0.0.1:0"}, empty(), nil)
 	for _, c := range []struct {
 		method, path string

@@ -24,11 +24,10 @@ type Kind uint8
 
 // The kinds of names.
 const (
-	Reads    Kind = iota // a file or folder that takt reads
-	Writes               // a file or folder that takt writes
-	Loads                // a machine that takt connects to: a URL, a host or HOST:PORT
-	Anywhere             // machines that nobody knows before the run
-	Private              // what only the owner of a server may name; Text says what else to do
+	Reads   Kind = iota // a file or folder that takt reads
+	Writes              // a file or folder that takt writes
+	Loads               // a machine that takt connects to: a URL, a host or HOST:PORT
+	Private             // what only the owner of a server may name; Text says what else to do
 )
 
 // Name is a part of a flag's text.
@@ -156,16 +155,6 @@ func TargetOr(p *string, other string) Flag {
 	}}
 }
 
-// TargetFile is a file with targets.
-func TargetFile(p *string) Flag {
-	return word{p, func(text string) []Name {
-		if text == "" {
-			return nil
-		}
-		return append(file(Reads)(text), Name{Anywhere, text})
-	}}
-}
-
 // Listen is an address, or the path of a socket, that takt listens on.
 func Listen(p *string) Flag {
 	return word{p, func(string) []Name { return []Name{{Private, "a session opens no ports"}} }}
@@ -182,8 +171,8 @@ func Owned(p *string, advice string) Flag {
 	}}
 }
 
-// OwnedPath is a file or folder that a library or a program opens by its name, so only the owner of a
-// server may name it. advice says so to the others.
+// OwnedPath is a file or folder that only the owner of a server may name: a library or a program opens it by
+// its name, or it names further files. advice says so to the others.
 func OwnedPath(p *string, advice string) Flag {
 	return word{p, func(text string) []Name {
 		if text == "" {
@@ -193,30 +182,8 @@ func OwnedPath(p *string, advice string) Flag {
 	}}
 }
 
-// OwnedFile is a file that takt reads and that only the owner of a server may name, since it names
-// other files and machines. advice says so to the others.
-func OwnedFile(p *string, advice string) Flag {
-	return word{p, func(text string) []Name {
-		if text == "" {
-			return nil
-		}
-		return append(file(Reads)(text), Name{Private, advice}, Name{Anywhere, text})
-	}}
-}
-
 // OwnedList is Owned for a flag that may be given several times.
 func OwnedList(p *[]string, advice string) Flag { return list{p, true, Owned(nil, advice).Names} }
-
-// Lookup is a word that takt looks up in files of its own choice, of which advice says what a
-// session is to give instead.
-func Lookup(p *string, advice string) Flag {
-	return word{p, func(text string) []Name {
-		if text == "" {
-			return nil
-		}
-		return []Name{{Private, advice}, {Anywhere, text}}
-	}}
-}
 
 // Store is where runs are kept: a file, or the URL of a cluster.
 func Store(p *string) Flag {
@@ -283,30 +250,6 @@ func Sides(p *[]string, isTarget, isCondition func(text string) bool) Flag {
 		return runFile(text)
 	}}}
 }
-
-// redirects is how many redirects takt follows.
-type redirects struct{ p *int }
-
-func (r redirects) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err == nil {
-		*r.p = n
-	}
-	return err
-}
-
-func (r redirects) String() string { return strconv.Itoa(*r.p) }
-func (redirects) Type() string     { return "int" }
-
-func (redirects) Names(text string) []Name {
-	if text == "" || text == "0" {
-		return nil
-	}
-	return []Name{{Anywhere, text}}
-}
-
-// Redirects is how many redirects takt follows, wherever they lead.
-func Redirects(p *int) Flag { return redirects{p} }
 
 // ownersNumber is a number that only the owner of a server may set.
 type ownersNumber struct {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/foreign"
 )
 
 // Classes of failures that takt finds by itself in the errors of Go's network packages. A program
@@ -125,7 +126,7 @@ func name(text string) string {
 		text = text[:longestClass]
 	}
 	text = strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) || unicode.IsSpace(r) {
+		if !foreign.Shows(r) || unicode.IsSpace(r) {
 			return '_'
 		}
 		return r

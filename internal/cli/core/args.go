@@ -33,9 +33,9 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		if err := forgottenDashes(root, cmd, args[depth:]); err != nil {
 			return nil, Usage(cmd, []error{err})
 		}
-		return nil, Usage(cmd, []error{cmp.Or(ForeignFile(args[depth:]), UnknownCommand(cmd, args[depth]))})
+		return nil, Usage(cmd, []error{cmp.Or(OtherToolsFile(args[depth:]), UnknownCommand(cmd, args[depth]))})
 	}
-	if err := ForeignFile(args); cmd == root && err != nil { // jmeter -n -t plan.jmx
+	if err := OtherToolsFile(args); cmd == root && err != nil { // jmeter -n -t plan.jmx
 		return nil, Usage(cmd, []error{err})
 	}
 	if cmd.Name() == "help" {
@@ -104,7 +104,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 			known = append(known, c.Name())
 		}
 	}
-	if best := foreignCommands()[name]; best != "" && !cmd.HasParent() {
+	if best := otherToolsCommands()[name]; best != "" && !cmd.HasParent() {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
 	}
 	if best := value.Nearest(name, all, 2); best != "" {
@@ -154,7 +154,7 @@ type FlagParser struct {
 	Help       bool
 	HelpAll    bool
 	legacy     []string // long names allowed with one dash
-	foreign    map[string]string
+	otherTools map[string]string
 	old        bool // a legacy name was written with one dash
 
 	Seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
@@ -163,7 +163,7 @@ type FlagParser struct {
 // NewFlagParser returns the parser of the words after the name of cmd.
 func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
 	AddHelpFlags(cmd)
-	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags]), foreign: cmd.Annotations}
+	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags]), otherTools: cmd.Annotations}
 }
 
 func (p *FlagParser) fault(format string, args ...any) {
@@ -307,7 +307,7 @@ func (p *FlagParser) twice(f *pflag.Flag, shown, value string) {
 		return
 	}
 	fault := fmt.Sprintf("both %s %s and %s %s are given, and they are one flag; keep one", p.Given[i].Origin.at, Hidden(f.Value, p.Given[i].Value), shown, Hidden(f.Value, value))
-	if advice, ok := p.foreign[foreignMark+f.Shorthand]; ok {
+	if advice, ok := p.otherTools[otherToolsMark+f.Shorthand]; ok {
 		fault += ": " + strings.TrimPrefix(advice, valueMark)
 	}
 	p.fault("%s", fault)
@@ -317,7 +317,7 @@ func (p *FlagParser) twice(f *pflag.Flag, shown, value string) {
 // known flag needs: as an argument, the value would cause a second fault.
 func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
-	if advice, ok := p.foreign[foreignMark+name]; ok {
+	if advice, ok := p.otherTools[otherToolsMark+name]; ok {
 		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
 		if !given && strings.HasPrefix(advice, valueMark) && p.valueFollows() && !IsURL(p.Rest[0]) {
 			p.next()
@@ -347,8 +347,8 @@ func (p *FlagParser) looksLikeValue() bool {
 // The annotations of a command for flags of other programs: the advice, after a mark if the flag
 // has a value.
 const (
-	foreignMark = "takt-foreign "
-	valueMark   = "VALUE "
+	otherToolsMark = "takt-other-tool "
+	valueMark      = "VALUE "
 )
 
 // ExplainFlags lets a command say, for unknown flags of other programs, what to write instead.
@@ -357,13 +357,13 @@ func ExplainFlags(cmd *cobra.Command, names []string, hasValue bool, advice stri
 		advice = valueMark + advice
 	}
 	for _, name := range names {
-		cmd.Annotations[foreignMark+name] = advice
+		cmd.Annotations[otherToolsMark+name] = advice
 	}
 }
 
 // explains reports whether the name is that of a flag of another program.
 func (p *FlagParser) explains(name string) bool {
-	_, ok := p.foreign[foreignMark+name]
+	_, ok := p.otherTools[otherToolsMark+name]
 	return ok
 }
 

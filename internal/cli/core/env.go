@@ -49,13 +49,18 @@ type Env struct {
 	Owner    bool                   // the session is of the server's owner, who has also set the environment
 	Configs  []string               // SHA-256 of the config files of the session that the server has checked
 	Confine  confiner               // confines this process to the files below a folder; nil: takt runs no sessions
+	Restrict restricter             // confines this process to some machines; nil: takt runs no sessions
 	Args     []string               // arguments of Main
 	Settings *Settings
 	Promises *Promises // files that the command will write; Main sets it
 }
 
-// confiner is files.Confine.
-type confiner func(dir string) (free func(), err error)
+// confiner is files.Confine, and restricter reach.Confine. refused gets what the process is refused then; nil:
+// nobody does.
+type (
+	confiner   func(dir string, refused func(error)) (free func(), err error)
+	restricter func(list []string, refused func(error)) (free func(), err error)
+)
 
 // Protocols returns the rows of the driver table.
 func (e Env) Protocols() []driver.Row {

@@ -42,8 +42,8 @@ func IsTarget(word string) bool { return strings.Contains(word, "://") || http.I
 // Those of takt jms are queues and topics.
 func LoadsTargets(command string) bool { return command != "jms" }
 
-// foreignCommands are commands of other load generators that send HTTP requests.
-func foreignCommands() map[string]string {
+// otherToolsCommands are commands of other load generators that send HTTP requests.
+func otherToolsCommands() map[string]string {
 	return map[string]string{"attack": "http", "load": "http", "bench": "http", "run": "http", "cloud": "http"}
 }
 

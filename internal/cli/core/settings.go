@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -155,13 +156,17 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	})
 }
 
-// trust lets the owner's sessions read the files that the environment names, which is the owner's, too.
+// trust lets the owner's sessions use the files and machines that the environment names, which is the owner's, too.
 func (e Env) trust(f *pflag.Flag, text string) {
 	v, ok := f.Value.(value.Flag)
 	if !e.Owner || !ok {
 		return
 	}
 	for _, n := range v.Names(text) {
+		if n.Kind == value.Loads {
+			reach.Trust(n.Text)
+			continue
+		}
 		files.Trust(n.Text)
 	}
 }
@@ -177,8 +182,8 @@ func (p *FlagParser) put(f *pflag.Flag, value string, o Origin) {
 	p.Given = append(p.Given, Setting{f.Name, value, o, len(p.Rest)})
 	if err := f.Value.Set(value); err != nil {
 		p.Refused = append(p.Refused, f.Name)
-		if foreign := ForeignFile([]string{value}); foreign != nil { // jmeter -t plan.jmx
-			p.Faults = append(p.Faults, foreign)
+		if fault := OtherToolsFile([]string{value}); fault != nil { // jmeter -t plan.jmx
+			p.Faults = append(p.Faults, fault)
 			return
 		}
 		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, err))

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
@@ -253,7 +253,7 @@ const longestID = 512
 
 // badID refuses an id that is too long or could not be typed on a command line.
 func badID(id string) error {
-	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) || c == utf8.RuneError }
+	strange := func(c rune) bool { return !foreign.Shows(c) || unicode.IsSpace(c) }
 	if id == "" || len(id) > longestID || strings.ContainsFunc(id, strange) {
 		return fmt.Errorf("%q is not a valid id of a run; use at most %d bytes of visible characters, without spaces", id, longestID)
 	}

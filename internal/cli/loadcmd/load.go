@@ -89,7 +89,7 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{core.LegacyFlags: strings.Join(row.Legacy, " ")}
-	for _, f := range row.Foreign {
+	for _, f := range row.OtherTools {
 		core.ExplainFlags(c, f.Names, f.Value, f.Advice)
 	}
 	l.flags = core.AddFlags(c, func(fs *pflag.FlagSet) {

@@ -27,8 +27,8 @@ func (l *load) faults(args []string) []error {
 
 // validate reports every fault at once and prepares the run.
 func (l *load) validate(args []string) []error {
-	if foreign := core.ForeignFile(args); foreign != nil && l.row.Group == "" { // a destination of JMS may have any name
-		return []error{foreign}
+	if fault := core.OtherToolsFile(args); fault != nil && l.row.Group == "" { // a destination of JMS may have any name
+		return []error{fault}
 	}
 	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
 		l.progress = progressAuto

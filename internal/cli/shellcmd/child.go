@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/shell"
@@ -36,6 +39,7 @@ type job struct {
 	Args    []string `json:"args"`
 	Owner   bool     `json:"owner"`   // the session is of the server's owner
 	Configs []string `json:"configs"` // SHA-256 of the config files that the server has checked
+	Reaches []string `json:"reaches"` // machines that the job may connect to
 }
 
 var errNotConfined = errors.New("this program cannot confine sessions to a folder; use takt")
@@ -51,18 +55,22 @@ func NewJob(env core.Env) *cobra.Command {
 			return core.NoArgs(cmd, args)
 		},
 		RunE: func(_ *cobra.Command, words []string) error {
-			if env.Confine == nil {
+			if env.Confine == nil || env.Restrict == nil {
 				return errNotConfined
-			}
-			if _, err := env.Confine("."); err != nil { // first: what follows is a stranger's
-				return err
 			}
 			if len(words) > 0 {
 				env.Live = core.LivePipe()
 			}
+			refused := refusals(env.Live)
+			if _, err := env.Confine(".", refused); err != nil { // first: what follows is a stranger's
+				return err
+			}
 			var j job
 			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&j); err != nil {
 				return fmt.Errorf("cannot read the command line of the job from standard input, as JSON: %w", err)
+			}
+			if _, err := env.Restrict(j.Reaches, refused); err != nil {
+				return err
 			}
 			env.Stdin, env.Session, env.Owner, env.Configs = strings.NewReader(""), true, j.Owner, j.Configs
 			env.Programs = nil                                      // a visitor of the server may not start programs of its host
@@ -71,6 +79,23 @@ func NewJob(env core.Env) *cobra.Command {
 			}
 			return nil
 		},
+	}
+}
+
+// mostRefusals limits what a job tells of its refusals: a load may be refused a thousand times a second.
+const mostRefusals = 20
+
+// refusals passes on what the process of a job is refused, each text once; w may be nil.
+func refusals(w io.Writer) func(error) {
+	var mu sync.Mutex
+	told := map[string]bool{}
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if text := err.Error(); w != nil && len(told) < mostRefusals && !told[text] {
+			told[text] = true
+			live.Refuse(w, text)
+		}
 	}
 }
 
@@ -131,6 +156,9 @@ func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Ca
 	return core.ExitSignal + 9 // a signal ended the job, which can only be SIGKILL
 }
 
+// lastWords is how long a process that the job left behind, with its pipe, is waited for.
+const lastWords = time.Second
+
 // start starts a job whose run goes to live through a pipe of its own; nil: nobody shows the run.
 // Call ended after the job.
 func start(cmd *exec.Cmd, live io.Writer) (ended func(), err error) {
@@ -154,6 +182,10 @@ func start(cmd *exec.Cmd, live io.Writer) (ended func(), err error) {
 		_, _ = io.Copy(live, r) // ends with the job, or at the end of r
 	}()
 	return func() {
+		select {
+		case <-done: // what the job said last is here, too
+		case <-time.After(lastWords):
+		}
 		_ = r.Close() // a process that the job left behind must not keep the copy running
 		<-done
 	}, nil
@@ -192,7 +224,7 @@ func (e host) child(call shell.Call) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(job{call.Args, !call.Plain, call.Configs})
+	line, err := json.Marshal(job{call.Args, !call.Plain, call.Configs, call.Reaches})
 	if err != nil {
 		return nil, err
 	}

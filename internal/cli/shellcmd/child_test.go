@@ -13,7 +13,7 @@ import (
 // have secrets.
 func TestChildHidesItsCommandLine(t *testing.T) {
 	env := core.Env{Executable: func() (string, error) { return "/bin/takt", nil }, Environ: func() []string { return []string{"A=1"} }}
-	cmd, err := host{env}.child(shell.Call{Args: []string{"http", "-a", "ann:tigerlily"}, Configs: []string{"aa"}, Env: []string{"TAKT_STORE=x"}, Dir: "/d", Out: io.Discard})
+	cmd, err := host{env}.child(shell.Call{Args: []string{"http", "-a", "ann:tigerlily"}, Configs: []string{"aa"}, Reaches: []string{"*"}, Env: []string{"TAKT_STORE=x"}, Dir: "/d", Out: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestChildHidesItsCommandLine(t *testing.T) {
 		t.Errorf("%q %q %q", cmd.Args, cmd.Env, cmd.Dir)
 	}
 	said, err := io.ReadAll(cmd.Stdin)
-	if string(said) != `{"args":["http","-a","ann:tigerlily"],"owner":true,"configs":["aa"]}` || err != nil {
+	if string(said) != `{"args":["http","-a","ann:tigerlily"],"owner":true,"configs":["aa"],"reaches":["*"]}` || err != nil {
 		t.Errorf("%s, %v", said, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -38,20 +38,8 @@ func (e host) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	if err == nil {
 		_, err = e.Inspect(args)
 	}
-	if refusal := files.Refusal(err); refusal != nil {
-		err = deniedFile{err, shell.Denied(refusal.Error())}
-	}
 	return plan, err
 }
-
-// deniedFile is an error with a refusal of the opener in it, which is for the audit log.
-type deniedFile struct {
-	error
-	denied shell.Denied
-}
-
-// Unwrap implements errors.Is.
-func (d deniedFile) Unwrap() []error { return []error{d.error, d.denied} }
 
 // confine applies the rules to a command line, and to the one after --.
 func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
@@ -115,7 +103,7 @@ func (k *confined) flags(depth int) {
 	}
 	k.cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(value.Flag); ok && !p.IsGiven(f.Name) {
-			k.machines(f, v.Names(f.Value.String())) // default targets, too
+			k.machines(v.Names(f.Value.String())) // default targets, too
 		}
 	})
 }
@@ -211,7 +199,7 @@ func (k *confined) names(f *pflag.Flag, text string) {
 		return
 	}
 	all := v.Names(text)
-	k.machines(f, all)
+	k.machines(all)
 	if loads := slices.ContainsFunc(all, func(n value.Name) bool { return n.Kind == value.Loads }); loads && k.named(text) == "" {
 		k.others = append(k.others, f.Name)
 	}
@@ -235,13 +223,9 @@ func (k *confined) names(f *pflag.Flag, text string) {
 }
 
 // machines checks that the machines named by a flag are allowed targets.
-func (k *confined) machines(f *pflag.Flag, names []value.Name) {
+func (k *confined) machines(names []value.Name) {
 	for _, n := range names {
-		switch {
-		case k.rules.Allow == nil:
-		case n.Kind == value.Anywhere:
-			k.deny("--%s leads to targets that the server cannot check against --allow-target; leave it out", f.Name)
-		case n.Kind == value.Loads:
+		if k.rules.Allow != nil && n.Kind == value.Loads {
 			k.allowed(n.Text)
 		}
 	}
@@ -280,15 +264,10 @@ func (k *confined) argument(word string, i, of int) {
 
 // allowed checks a URL, host or host:port against the list of allowed targets.
 func (k *confined) allowed(target string) {
-	if !strings.Contains(target, "://") {
-		target = "//" + target
-	}
-	u, err := url.Parse(target)
-	if err != nil || u.Host == "" || strings.Contains(u.Host, "{{") {
+	switch host := reach.HostOf(target); {
+	case host == "":
 		k.deny("the server cannot check %s against --allow-target; give a plain URL", value.HidePassword(target))
-		return
-	}
-	if host := u.Host; !k.rules.Allow(host) {
-		k.deny("%s may not be loaded; the server allows what --allow-target lists", host)
+	case !k.rules.Allow(host):
+		k.deny("%v", &reach.Refused{Machine: host})
 	}
 }

@@ -139,7 +139,11 @@ type host struct{ core.Env }
 func Host(env core.Env) shell.Host {
 	env.Programs = nil // of this host: a visitor may not start them
 	e := host{env}
-	h := shell.Host{Run: e.runChild, Confine: env.Confine, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	var confine func(dir string) (free func(), err error)
+	if env.Confine != nil {
+		confine = func(dir string) (func(), error) { return env.Confine(dir, nil) } // what it refuses, the plan says
+	}
+	h := shell.Host{Run: e.runChild, Confine: confine, Save: e.saveReport, Plan: e.planCall, Settings: settingsOf, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if env.Executable != nil {
 		h.Program, _ = env.Executable() // "": no sandbox
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,7 +48,7 @@ func (s *streams) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.loop.ConnectTimeout)
 	defer cancel()
 	engine.ObservedOf(ctx).Uncounted()
-	c, err := new(net.Dialer).DialContext(ctx, s.loop.Network, s.loop.Addr)
+	c, err := reach.Dial(ctx, s.loop.Network, s.loop.Addr)
 	if err != nil || s.loop.TLS == nil {
 		return c, err
 	}

@@ -29,8 +29,8 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Naming(value.Text(&o.Body), payload.Names), "body", "d", "request `BODY`; placeholders: {{.Seq}} {{uuid}} {{randInt 1 100}} {{randString 8}} {{file \"ids.txt\"}} {{now}}")
 	fs.VarP(value.InFile(&o.BodyFile), "body-file", "D", "request body from `FILE`, - for stdin")
 	fs.BoolVar(&o.BodyTemplate, "body-template", false, "fill in placeholders in the body of -D too")
-	fs.Var(value.TargetFile(&o.Scenario), "scenario", "steps of each user from `FILE`, in order: targets with @capture, @think and @name lines; without a rate, -c is the number of users")
-	fs.Var(value.TargetFile(&o.Targets), "targets", "requests from `FILE` in turn, - for stdin; vegeta's http and json formats; the URL is for targets without one")
+	fs.Var(value.InFile(&o.Scenario), "scenario", "steps of each user from `FILE`, in order: targets with @capture, @think and @name lines; without a rate, -c is the number of users")
+	fs.Var(value.InFile(&o.Targets), "targets", "requests from `FILE` in turn, - for stdin; vegeta's http and json formats; the URL is for targets without one")
 }
 
 func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
@@ -47,7 +47,7 @@ func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 	o.addWayFlags(fs)
-	fs.Var(value.Redirects(&o.Redirects), "redirects", "follow up to `N` redirects within an operation; 0 counts a redirect as the answer")
+	fs.IntVar(&o.Redirects, "redirects", 0, "follow up to `N` redirects within an operation; 0 counts a redirect as the answer")
 	fs.BoolVar(&o.DisableRedirects, "disable-redirects", false, "has no effect: takt follows redirects only with --redirects; a flag of hey")
 }
 
@@ -60,7 +60,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
 	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
-	fs.Var(value.OwnedFile(&o.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
+	fs.Var(value.OwnedPath(&o.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
 	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
 	fs.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate")
 	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")

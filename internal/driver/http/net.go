@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -82,9 +83,17 @@ func (c *netClient) newTransport() *http.Transport {
 		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
 	}
 	if c.o.Proxy.url != nil {
-		t.Proxy = http.ProxyURL(c.o.Proxy.url)
+		t.Proxy = c.proxy
 	}
 	return t
+}
+
+// proxy is the proxy of a request, which would also lead to machines that takt must not reach.
+func (c *netClient) proxy(r *http.Request) (*url.URL, error) {
+	if err := reach.Check("tcp", hostPort(r.URL)); err != nil {
+		return nil, dialError{err}
+	}
+	return c.o.Proxy.url, nil
 }
 
 // checkRedirect lets a redirect that must not be followed be the answer.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -156,9 +157,10 @@ func (o *Options) route(addr string) (network, address string) {
 
 // dial connects to where route says.
 func (o *Options) dial(ctx context.Context, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: o.ConnectTimeout}
+	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
+	defer cancel()
 	network, address := o.route(addr)
-	return d.DialContext(ctx, network, address)
+	return reach.Dial(ctx, network, address)
 }
 
 // hostPort is host:port of u.

@@ -243,7 +243,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 			target = "/"
 		}
 	}
-	if u == nil || r.o.url != nil && (u.Host != r.o.url.Host || u.Scheme != r.o.url.Scheme) {
+	if u == nil || r.o.url == nil || u.Host != r.o.url.Host || u.Scheme != r.o.url.Scheme {
 		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}, target, header, body)

@@ -225,6 +225,11 @@ func TestScenarioFaults(t *testing.T) {
 			t.Errorf("%q: %v", text, faults)
 		}
 	}
+	o := New()
+	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n")
+	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "on the host of the url") {
+		t.Errorf("without a URL: %v", faults)
+	}
 }
 
 // A cookie without a path belongs to the folder of the path that was sent, and not to that of the

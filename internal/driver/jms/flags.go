@@ -62,7 +62,7 @@ func (b *Broker) addFlags(fs *pflag.FlagSet) {
 
 func (b *Broker) addAddressFlags(fs *pflag.FlagSet) {
 	fs.Var(value.TargetOr(&b.URL, defaultURL), "url", "`URL` of the broker: tcp://, amqp://, amqps:// or failover:(URL,URL); without it "+defaultURL)
-	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
+	fs.Var(value.Owned(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
 	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
 	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /amq/queue/; \"\": what the broker says, or needs")

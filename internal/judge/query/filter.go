@@ -37,8 +37,8 @@ type filter struct {
 type outcome byte
 
 const (
-	absent  outcome = iota // the run does not have the field
-	foreign                // the run has the field, but the operator or operand does not apply to its value
+	absent       outcome = iota // the run does not have the field
+	inapplicable                // the run has the field, but the operator or operand does not apply to its value
 	no
 	yes
 )

@@ -43,7 +43,7 @@ func (f *filter) hold(v any) outcome {
 		return absent
 	case float64:
 		if !f.numeric {
-			return foreign
+			return inapplicable
 		}
 		return f.verdict(cmp.Compare(v, f.number))
 	case time.Time:
@@ -52,11 +52,11 @@ func (f *filter) hold(v any) outcome {
 		if b, err := strconv.ParseBool(f.value); err == nil {
 			return f.equality(v == b)
 		}
-		return foreign
+		return inapplicable
 	case string:
 		return f.holdText(v)
 	}
-	return foreign
+	return inapplicable
 }
 
 // holdText compares texts as dates, numbers or durations if both are, otherwise literally.
@@ -116,7 +116,7 @@ func (f *filter) equality(equal bool) outcome {
 	case "!=":
 		return outcomeOf(!equal)
 	}
-	return foreign
+	return inapplicable
 }
 
 func outcomeOf(holds bool) outcome {

@@ -29,7 +29,7 @@ func (f *filter) tally(r *stored.Run, o outcome) {
 		if t.known == 0 {
 			t.fields.Add(r, true)
 		}
-	case foreign:
+	case inapplicable:
 		if t.known++; t.other == nil {
 			t.other = f.field.value(r)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -98,7 +99,7 @@ func (e *exporter) Export(ctx context.Context, b *metrics.Batch) error {
 }
 
 func (e *exporter) send(ctx context.Context, text []byte) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", e.address)
+	conn, err := reach.Dial(ctx, "tcp", e.address)
 	if err != nil {
 		return err
 	}

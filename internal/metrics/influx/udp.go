@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/reach"
 )
 
 // mostPacket is the size of a packet in bytes that every network carries in one piece.
@@ -21,7 +22,7 @@ type packets struct {
 // Export implements metrics.Exporter.
 func (p *packets) Export(ctx context.Context, b *metrics.Batch) (err error) {
 	if p.conn == nil {
-		if p.conn, err = new(net.Dialer).DialContext(ctx, "udp", p.address); err != nil {
+		if p.conn, err = reach.Dial(ctx, "udp", p.address); err != nil {
 			p.conn = nil
 			return err
 		}

@@ -132,13 +132,10 @@ func (p *pull) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refusal is the status of a request that gets no figures, and the reason; 0: it gets them.
 func (p *pull) refusal(r *http.Request) (status int, why string) {
-	if p.tokens == nil {
-		if err := door.Misdirected(r); err != nil {
-			return http.StatusMisdirectedRequest, err.Error()
-		}
+	if status, err := door.FromPage(r, p.tokens != nil); err != nil {
+		return status, err.Error()
 	}
-	switch {
-	case p.tokens != nil && !p.known(r):
+	if p.tokens != nil && !p.known(r) {
 		return http.StatusUnauthorized, "send a token of the token file: Authorization: Bearer TOKEN"
 	}
 	if p.tokens != nil { // else nobody has shown who they are

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/permanent"
+	"github.com/taktload/takt/internal/reach"
 )
 
 const (
@@ -32,8 +33,8 @@ type Client struct {
 // New makes a client. The password of the URL becomes a header, as the header may set others.
 func New(url string, header http.Header) *Client {
 	return &Client{url, header, &http.Client{
-		Transport:     &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, IdleConnTimeout: idle, DisableCompression: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, IdleConnTimeout: idle, DisableCompression: true, DialContext: reach.Dial},
+		CheckRedirect: reach.NoRedirect,
 	}}
 }
 

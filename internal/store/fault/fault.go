@@ -9,15 +9,15 @@ import (
 
 // What can be wrong with a store, for errors.Is.
 var (
-	ErrNotFound    = errors.New("there is no such run")
-	ErrAbsent      = errors.New("there is no store")
-	ErrUnreachable = errors.New("the store cannot be reached")
-	ErrReadOnly    = errors.New("the store cannot be written to")
-	ErrLocked      = errors.New("the store is locked by another process")
-	ErrFull        = errors.New("the store is full")
-	ErrCorrupt     = errors.New("the store is damaged")
-	ErrForeign     = errors.New("the file is the database of another program")
-	ErrTooNew      = errors.New("the store was written by a newer takt")
+	ErrNotFound     = errors.New("there is no such run")
+	ErrAbsent       = errors.New("there is no store")
+	ErrUnreachable  = errors.New("the store cannot be reached")
+	ErrReadOnly     = errors.New("the store cannot be written to")
+	ErrLocked       = errors.New("the store is locked by another process")
+	ErrFull         = errors.New("the store is full")
+	ErrCorrupt      = errors.New("the store is damaged")
+	ErrOtherProgram = errors.New("the file is the database of another program")
+	ErrTooNew       = errors.New("the store was written by a newer takt")
 )
 
 // Error says what went wrong where.

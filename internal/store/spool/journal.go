@@ -66,7 +66,7 @@ func (j *Journal) Replace(records ...[]byte) error {
 	for _, r := range records {
 		text = frame(text, r)
 	}
-	f, err := j.spool.create()
+	f, err := outfile.Unfinished(j.spool.dir)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 var errLive = errors.New("its run goes on")
@@ -43,10 +44,8 @@ func (s *Spool) Orphans() iter.Seq2[*Orphan, error] {
 			yield(nil, err)
 			return
 		}
+		outfile.Sweep(s.dir)
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), unfinishedFile) {
-				sweep(filepath.Join(s.dir, e.Name()))
-			}
 			if !strings.HasSuffix(e.Name(), journalFile) {
 				continue
 			}
@@ -91,7 +90,7 @@ func (o *Orphan) open() error {
 	if err := lock(o.f); err != nil {
 		return err
 	}
-	if !isAt(o.f, o.Path) {
+	if !outfile.IsAt(o.f, o.Path) {
 		return fs.ErrNotExist // it was replaced, or another process has taken it, until the lock came
 	}
 	info, err := o.f.Stat() // with what was written until then

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/taktload/takt/internal/outfile"
@@ -50,35 +49,13 @@ func (s *Spool) Add(r *takt.Report, store string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	if err := s.put(s.file(r.ID, storeFile), []byte(store)); err != nil { // first: it counts for the report only
+	if err := outfile.Replace(s.file(r.ID, storeFile), []byte(store)); err != nil { // first: it counts for the report only
 		return err
 	}
-	if err := s.put(s.file(r.ID, reportFile), append(text, '\n')); err != nil {
+	if err := outfile.Replace(s.file(r.ID, reportFile), append(text, '\n')); err != nil {
 		return err
 	}
 	return outfile.SyncFolder(s.dir)
-}
-
-// put writes a file whole or not at all.
-func (s *Spool) put(file string, text []byte) error {
-	f, err := s.create()
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync())
-	whole := err == nil
-	if whole {
-		err = os.Rename(f.Name(), file)
-	}
-	closed := f.Close()                                                    // after it has its name: until then its lock protects it
-	if whole && err != nil && closed == nil && runtime.GOOS == "windows" { // which renames no open file, and has no such lock
-		err = os.Rename(f.Name(), file)
-	}
-	if err = errors.Join(err, closed); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // file is the name for an id, which may have come from an imported report and so

@@ -5,61 +5,12 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// unfinished lists the files that were begun.
-func unfinished(t *testing.T, s *Spool) []string {
-	t.Helper()
-	list, err := filepath.Glob(filepath.Join(s.Dir(), "*"+unfinishedFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-// A file whose process was killed before the file had its name is removed by the next one that looks.
-// Those of processes that go on stay, however old they are.
-func TestSweep(t *testing.T) {
-	s := fresh(t)
-	if err := os.MkdirAll(s.Dir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	live, err := s.create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead, err := s.create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	outside := filepath.Join(t.TempDir(), "x")
-	if err := errors.Join(dead.Close(), os.WriteFile(outside, nil, 0o600), os.Symlink(outside, filepath.Join(s.Dir(), "link.tmp")), os.Mkdir(filepath.Join(s.Dir(), "folder.tmp"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	wantOrphans(t, s, nil)
-	if _, err := os.Stat(dead.Name()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the file of a process that is gone: %v", err)
-	}
-	if _, err := os.Stat(live.Name()); err != nil {
-		t.Errorf("the file of a process that goes on: %v", err)
-	}
-	if _, err := os.Stat(outside); err != nil || len(unfinished(t, s)) != 3 {
-		t.Errorf("%v, %q", err, unfinished(t, s))
-	}
-	if err := live.Close(); err != nil {
-		t.Fatal(err)
-	}
-	wantOrphans(t, s, nil)
-	if _, err := os.Stat(live.Name()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after its end: %v", err)
-	}
-}
 
 // Sweeping costs no report and no journal, at whatever moment it comes.
 func TestSweepBesideWriters(t *testing.T) {
@@ -109,7 +60,7 @@ func TestSweepBesideWriters(t *testing.T) {
 		}
 		got++
 	}
-	if left := unfinished(t, s); got != 2*each || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(s.Dir(), ".takt-*")); err != nil || got != 2*each || len(left) > 0 {
 		t.Errorf("%d reports, want %d; left over: %q", got, 2*each, left)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // noRoom reports whether err says that the disk, or the user's part of it, is full.
@@ -22,7 +24,7 @@ const roomFor = 64 << 10
 // diskFull is the error of writing into the folder of the database when there is no room;
 // nil: there is, or something else is wrong.
 func diskFull(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".takt-*.tmp")
+	f, err := outfile.Unfinished(filepath.Dir(path))
 	if err == nil {
 		_, err = f.Write(make([]byte, roomFor))
 		_ = errors.Join(f.Close(), os.Remove(f.Name()))

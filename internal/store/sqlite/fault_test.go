@@ -225,7 +225,7 @@ func TestNewerTakt(t *testing.T) {
 }
 
 // The database of another program stays as it is.
-func TestForeign(t *testing.T) {
+func TestOtherProgramsDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "firefox.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -240,7 +240,7 @@ func TestForeign(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	_, err = OpenExisting(t.Context(), path)
-	wrong(t, path, err, fault.ErrForeign)
+	wrong(t, path, err, fault.ErrOtherProgram)
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 		t.Error("it was changed")
 	}

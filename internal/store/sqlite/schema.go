@@ -98,7 +98,7 @@ func (s *Store) migrate(ctx context.Context, upgrade bool) error {
 	}
 	switch {
 	case now.tables > 0 && now.application != application:
-		return &fault.Error{Kind: fault.ErrForeign, Store: s.path, Hint: "give another file with --store"}
+		return &fault.Error{Kind: fault.ErrOtherProgram, Store: s.path, Hint: "give another file with --store"}
 	case now.version > len(schema):
 		return &fault.Error{Kind: fault.ErrTooNew, Store: s.path, Hint: fmt.Sprintf("it has version %d, and this takt knows %d; use a newer takt", now.version, len(schema))}
 	case now.version == len(schema), now.version > 0 && !upgrade:

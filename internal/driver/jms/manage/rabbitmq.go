@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/reach"
 )
 
 // RabbitMQ is the management of a broker of RabbitMQ, which answers over HTTP. Its counters lag:
@@ -39,8 +41,8 @@ func NewRabbitMQ(text, user, password string, config *tls.Config) (*RabbitMQ, er
 	}
 	m.at = url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api")}
 	m.client = http.Client{
-		Transport:     &http.Transport{TLSClientConfig: config},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the password
+		Transport:     &http.Transport{TLSClientConfig: config, DialContext: reach.Dial},
+		CheckRedirect: reach.NoRedirect,
 	}
 	return m, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -62,7 +63,7 @@ func New(client string) Cluster {
 	return Cluster{
 		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second, ClientID: "takt",
 		SASL: SASL{Kerberos: Kerberos{Service: kerberosService, Config: kerberosConfig}},
-		Dial: (&net.Dialer{}).DialContext, Traffic: &Traffic{},
+		Dial: reach.Dial, Traffic: &Traffic{},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/kerberos"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -68,8 +69,12 @@ func (s *SASL) readKerberos() (err error) {
 	if err != nil {
 		return value.Faultf("cannot read the configuration of Kerberos: %w; check --sasl-krb5-conf", err)
 	}
-	if _, realm := s.realm(); realm == "" {
+	_, realm := s.realm()
+	if realm == "" {
 		return value.Faultf("--sasl-user has no realm, and %s has no default_realm; write NAME@REALM", k.Config)
+	}
+	if err := k.known(realm); err != nil {
+		return err
 	}
 	if k.Keytab == "" {
 		return s.readPassword()
@@ -80,6 +85,19 @@ func (s *SASL) readKerberos() (err error) {
 	}
 	if err != nil {
 		return value.Faultf("cannot read the keytab: %w; check --sasl-keytab", err)
+	}
+	return nil
+}
+
+// known refuses a realm whose servers only DNS knows to a confined process: the session has chosen the realm,
+// so its DNS could name any machine. Those of the file are the server's choice.
+func (k *Kerberos) known(realm string) error {
+	if !reach.IsConfined() {
+		return nil
+	}
+	k.config.LibDefaults.DNSLookupKDC = false
+	if _, _, err := k.config.GetKDCs(realm, true); err != nil {
+		return value.Faultf("the realm %s has no server in %s, and a session asks no other one; give another --sasl-user", realm, k.Config)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func PropertiesAliases() map[string]string {
 }
 
 func (c *Cluster) addPropertiesFlag(fs *pflag.FlagSet) {
-	fs.Var(value.OwnedFile(&c.Properties.File, "a session gives the flags themselves, such as --sasl and --sasl-user"), "properties",
+	fs.Var(value.OwnedPath(&c.Properties.File, "a session gives the flags themselves, such as --sasl and --sasl-user"), "properties",
 		"client properties of Java's clients in `FILE`, as --producer.config, --consumer.config and --command-config of Kafka's tools; flags win over the file")
 }
 

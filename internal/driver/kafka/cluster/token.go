@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/reach"
 )
 
 // tokens are the tokens of OAUTHBEARER: one that was given, those of a file that others renew, or those
@@ -105,7 +106,9 @@ func (t *tokens) ask(ctx context.Context) (token string, lifetime time.Duration,
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.SetBasicAuth(url.QueryEscape(t.user), url.QueryEscape(t.pass))
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{CheckRedirect: reach.NoRedirect, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: reach.Dial, DisableKeepAlives: true, // one question in a token's lifetime
+	}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", 0, fmt.Errorf("the authorization server does not answer: %w; check --sasl-token-url", err)

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -122,7 +124,9 @@ func (s *graphite) send() {
 
 // deliver makes a connection for each interval, as the seed does.
 func (s *graphite) deliver(lines []byte) error {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(s.IP, s.Port), graphiteTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), graphiteTimeout)
+	defer cancel()
+	conn, err := reach.Dial(ctx, "tcp", net.JoinHostPort(s.IP, s.Port))
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,16 @@
 package driver
 
-// Foreign is a flag of another load generator that takt lacks, or that means something else in takt.
-type Foreign struct {
+// OtherToolsFlag is a flag of another load generator that takt lacks, or that means something else in takt.
+type OtherToolsFlag struct {
 	Names  []string // without dashes
 	Value  bool     // the flag has a value
 	Advice string   // whose flag it is, and what to write
 }
 
-// foreignHTTP are flags that users of k6, wrk, wrk2, vegeta, oha, ab, fortio and curl try first,
+// otherToolsHTTP are flags that users of k6, wrk, wrk2, vegeta, oha, ab, fortio and curl try first,
 // and that no flag of takt http has a similar name to. docs/coming-from.md has the whole tables.
-func foreignHTTP() []Foreign {
-	return []Foreign{
+func otherToolsHTTP() []OtherToolsFlag {
+	return []OtherToolsFlag{
 		{[]string{"vus", "u"}, true, "k6's virtual users are connections: write -c N, or better a rate with -q N; a URL is the last argument, without a flag"},
 		{[]string{"iterations", "i"}, true, "k6's iterations are requests: write -n N"},
 		{[]string{"qps", "rps"}, true, "the rate is -q N"},
@@ -53,9 +53,9 @@ func foreignHTTP() []Foreign {
 	}
 }
 
-// foreignKafka are flags of Kafka's own tools.
-func foreignKafka() []Foreign {
-	return []Foreign{
+// otherToolsKafka are flags of Kafka's own tools.
+func otherToolsKafka() []OtherToolsFlag {
+	return []OtherToolsFlag{
 		{[]string{"bootstrap-server", "bootstrap-servers", "broker-list"}, true, "the brokers are --brokers LIST"},
 		{[]string{"num-records"}, true, "the number of records is -n N"},
 		{[]string{"record-size"}, true, "the size is --message-size BYTES, or a distribution"},
@@ -69,19 +69,19 @@ func foreignKafka() []Foreign {
 	}
 }
 
-// ForeignFile is a file of another load generator that takt cannot run.
-type ForeignFile struct {
+// OtherToolsFile is a file of another load generator that takt cannot run.
+type OtherToolsFile struct {
 	Ends   string // how the name ends
 	Is     string // what the file is
 	Advice string // what to write
 }
 
-// ForeignFiles are the files that users of other load generators name first. docs/coming-from.md has
+// OtherToolsFiles are the files that users of other load generators name first. docs/coming-from.md has
 // the same table.
-func ForeignFiles() []ForeignFile {
+func OtherToolsFiles() []OtherToolsFile {
 	const scripts = "takt runs no scripts: write the requests into a file for --targets, or the steps of a user into one for --scenario"
 	const plans = "takt reads no test plans: write the requests into a file for --targets, or the steps of a user into one for --scenario"
-	return []ForeignFile{
+	return []OtherToolsFile{
 		{".js", "a k6 script", scripts + "; see docs/coming-from.md, k6"},
 		{".ts", "a k6 script", scripts + "; see docs/coming-from.md, k6"},
 		{".lua", "a script of wrk", scripts + "; see docs/coming-from.md, wrk"},

@@ -9,11 +9,11 @@ import (
 	"github.com/taktload/takt/internal/files"
 )
 
-// ForeignFile is the fault of the first word that is a file of another load generator; nil: there is
+// OtherToolsFile is the fault of the first word that is a file of another load generator; nil: there is
 // none.
-func ForeignFile(words []string) error {
+func OtherToolsFile(words []string) error {
 	for _, word := range words {
-		for _, f := range driver.ForeignFiles() {
+		for _, f := range driver.OtherToolsFiles() {
 			if strings.HasSuffix(word, f.Ends) && isFile(word) {
 				return fmt.Errorf("%s is %s; %s", word, f.Is, f.Advice)
 			}

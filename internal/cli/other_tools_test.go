@@ -82,13 +82,13 @@ func TestFirstMistakes(t *testing.T) {
 	}
 }
 
-// docs/coming-from.md has a row for each foreign file.
-func TestForeignFilesAreDocumented(t *testing.T) {
+// docs/coming-from.md has a row for each file of another tool.
+func TestOtherToolsFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/coming-from.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range driver.ForeignFiles() {
+	for _, f := range driver.OtherToolsFiles() {
 		if !strings.Contains(string(page), "`"+f.Ends+"`") {
 			t.Errorf("docs/coming-from.md does not name %s, %s", f.Ends, f.Is)
 		}
