@@ -22,7 +22,7 @@ func (c *checker) verdict() {
 	}
 	if r.Rate.Intended != nil && c.faults == nil {
 		verdict.Rejudge(r, verdict.Delays{
-			Response: c.histogram(takt.LatencyResponse), Lag: c.histogram(takt.LatencyScheduleLag), Dial: c.histogram(verdict.DialPhase), Where: r.Attribution,
+			OnTime: c.histogram(verdict.OnTime(r.Latency)), Lag: c.histogram(takt.LatencyScheduleLag), Dial: c.histogram(verdict.DialPhase),
 		})
 	}
 }

@@ -79,7 +79,7 @@ func (b *blocking) probe(ctx context.Context) error {
 		return err
 	}
 	var r takt.Result
-	c, err := dial(ctx, b.world, literal(b.loop, addr), &r)
+	c, err := NewTurns(b.world.Now).dial(ctx, b.world, literal(b.loop, addr), &r)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,8 @@ type conn struct {
 	observed *Observed
 	path     syscall.Conn // socket of net; nil: unknown
 
-	sent, received atomic.Int64 // bytes of the operation in flight, for a cut
+	sent, received atomic.Int64          // bytes of the operation in flight, for a cut
+	turns          atomic.Pointer[Turns] // of the connection that is being made, for a cut
 }
 
 // Do implements takt.Worker.
@@ -142,6 +143,15 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		Fail(r, err, false)
 	}
 	c.used = start
+}
+
+// soFar is what is known of the operation in flight, for another goroutine.
+func (c *conn) soFar() (r takt.Result) {
+	r.BytesSent, r.BytesReceived = c.sent.Load(), c.received.Load()
+	if turns := c.turns.Load(); turns != nil {
+		r.Phases[phaseDial] = turns.Of(time.Time{}).Own
+	}
+	return r
 }
 
 func (c *conn) count(r *takt.Result) {
@@ -417,7 +427,10 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := dial(ctx, c.world, literal(c.loop, addr), r)
+	turns := NewTurns(c.world.Now)
+	c.turns.Store(turns)
+	n, err := turns.dial(ctx, c.world, literal(c.loop, addr), r)
+	c.turns.Store(nil)
 	if err != nil {
 		c.observed.resent.unseen.Store(true)
 	}
@@ -425,22 +438,21 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
 }
 
 // dial connects as l says, with its handshake, and notes how long each step took.
-func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
-	began := w.Now()
-	ctx, cancel := w.Within(ctx, began.Add(l.ConnectTimeout))
+func (t *Turns) dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
+	ctx, cancel := w.Within(ctx, t.begun.Add(l.ConnectTimeout))
 	defer cancel()
-	turns := NewTurns(w.Now)
-	c, err := connect(ctx, w, l, turns, r)
+	c, err := connect(ctx, w, l, t, r)
 	if err == nil && l.TLS != nil {
-		c, err = handshake(ctx, w, turns, l.TLS, r)
+		c, err = handshake(ctx, w, t, l.TLS, r)
 	}
-	r.Phases[phaseDial] = max(0, w.Since(began)-turns.GivenUp())
+	r.Phases[phaseDial] = max(0, w.Since(t.begun)-t.GivenUp())
 	return c, err
 }
 
 // connect is dial without TLS and without a time limit of its own.
 func connect(ctx context.Context, w World, l *takt.Loop, turns *Turns, r *takt.Result) (net.Conn, error) {
 	began := w.Now()
+	turns.Waits()
 	c, err := w.Connect(ctx, l.Network, l.Addr)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ type worker struct {
 	state atomic.Int32
 	wake  chan struct{} // signals that an operation was handed over
 	res   takt.Result
+	soFar takt.Result // what is known of the operation in flight at the cut
 
 	made    chan struct{} // closed when the driver's worker was made ahead; nil: the first operation makes the worker
 	failure error         // error of making the worker ahead
@@ -375,6 +376,14 @@ func (p *pool) again(w *worker, at time.Duration) bool {
 // cut counts all operations open at the instant at as unfinished.
 func (p *pool) cut(at time.Duration) {
 	p.mu.Lock()
+	open := slices.Clone(p.workers)
+	p.mu.Unlock()
+	for _, w := range open { // without the lock, see World
+		if c := w.conn.Load(); c != nil && w.state.Load() == stateBusy {
+			w.soFar = c.soFar()
+		}
+	}
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.quit)
 	for _, w := range p.workers {
@@ -398,11 +407,7 @@ func (p *pool) unfinished(w *worker, at time.Duration) {
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}
-	var so takt.Result
-	if c := w.conn.Load(); c != nil {
-		so.BytesSent, so.BytesReceived = c.sent.Load(), c.received.Load()
-	}
-	p.rec.Sample(w.index, e, &so)
+	p.rec.Sample(w.index, e, &w.soFar)
 }
 
 func (p *pool) stop(at time.Duration) { p.end(at) }

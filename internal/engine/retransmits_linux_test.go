@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -69,23 +71,36 @@ func TestOwnRetransmits(t *testing.T) {
 	}
 }
 
-// What TCP sends again for others says nothing about the run.
+// What TCP sends again for others says nothing about the run. The others begin in the run's only operation, and
+// it ends when TCP has sent enough of their segments again.
 func TestRetransmitsOfOthers(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
+		const enough = 30
 		unreachable := full(t)
+		ctx, over := context.WithCancel(t.Context())
 		var others sync.WaitGroup
-		for range 30 {
-			others.Go(func() {
-				if c, err := net.DialTimeout("tcp", unreachable, 1500*time.Millisecond); err == nil {
-					t.Cleanup(func() { c.Close() })
-				}
-			})
-		}
-		addr, _ := serve(t, target.Options{})
-		rep := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Duration = engine.MustRate("40/s"), 2*time.Second })
-		others.Wait()
-		if rep.Generator.Retransmits < 10 {
-			t.Skipf("the others sent %d segments again during the run: they began too early, or too late", rep.Generator.Retransmits)
+		defer others.Wait()
+		defer over()
+		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			before := proc.Self().Resent
+			for range enough {
+				others.Go(func() {
+					if c, err := new(net.Dialer).DialContext(ctx, "tcp", unreachable); err == nil {
+						<-ctx.Done() // a closed one would leave the queue
+						c.Close()
+					}
+				})
+			}
+			for proc.Self().Resent < before+enough && ctx.Err() == nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}))
+		defer s.Close()
+		l := httpLoop(t, s.Listener.Addr().String())
+		l.Timeout = time.Hour
+		rep := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 1, 1 })
+		if rep.Generator.Retransmits < enough || rep.Counts.OK != 1 {
+			t.Errorf("the others sent %d segments again, counts %+v", rep.Generator.Retransmits, rep.Counts)
 		}
 		if own := rep.Generator.OwnRetransmits; own == nil || *own >= 10 || rep.Warned("retransmits") {
 			t.Errorf("own %v, %v", own, rep.Warnings)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/sock"
 )
 
@@ -16,16 +17,32 @@ import (
 type Turns struct {
 	net.Conn // without stamps bytes arrive when they are read
 	now      func() time.Time
+	begun    time.Time
 
 	mu     sync.Mutex // SoFar is also for another goroutine
 	over   atomic.Bool
+	ended  time.Time     // end of the notes
 	theirs time.Duration // waits for the other side that have ended
 	since  time.Time     // start of the present wait for the other side; zero: there is none
 	came   time.Time     // arrival of the last bytes of this wait; zero: takt has read none
 }
 
-// NewTurns begins with the wait for a TCP connection.
-func NewTurns(now func() time.Time) *Turns { return &Turns{now: now, since: now()} }
+// NewTurns begins with takt's turn.
+func NewTurns(now func() time.Time) *Turns { return &Turns{now: now, begun: now()} }
+
+// Waits says that takt waits for the address of a name, or for a TCP connection. It ends such a wait before.
+func (t *Turns) Waits() {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Conn != nil || t.over.Load() {
+		return // another address was quicker
+	}
+	if !t.since.IsZero() {
+		t.theirs += now.Sub(t.since)
+	}
+	t.since = now
+}
 
 // connectSome is a wait for a connection that is too short to ask the kernel about: the question
 // costs a system call.
@@ -33,15 +50,18 @@ const connectSome = 200 * time.Microsecond
 
 // Connected says that the wait for the connection is over. The kernel knows how long it was.
 func (t *Turns) Connected(c net.Conn) {
-	took := t.now().Sub(t.since)
+	now := t.now()
+	t.mu.Lock()
+	took := now.Sub(t.since)
+	t.mu.Unlock()
 	if took > connectSome {
-		if rtt := sock.PathRTT(c); rtt > 0 {
+		if rtt := sock.PathRTT(c); rtt > 0 { // without the lock, see World
 			took = min(took, rtt)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Conn, t.theirs, t.since = c, took, time.Time{}
+	t.Conn, t.theirs, t.since = c, t.theirs+took, time.Time{}
 }
 
 // Stamp makes arrivals exact: those of the kernel, where it says them.
@@ -100,24 +120,43 @@ func (t *Turns) waited() time.Duration {
 
 // Made ends the notes and returns how long takt waited for the other side.
 func (t *Turns) Made() (theirs time.Duration) {
+	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.end(t.theirs + t.waited())
+	return t.end(t.theirs+t.waited(), now)
 }
 
-func (t *Turns) end(theirs time.Duration) time.Duration {
+func (t *Turns) end(theirs time.Duration, now time.Time) time.Duration {
 	if !t.over.Swap(true) {
-		t.theirs = theirs
+		t.theirs, t.ended = theirs, now
 	}
 	return t.theirs
+}
+
+// Of divides the time from an instant until the connection was made, or now, for an operation that waits for
+// it: how long it waited, and takt's part of that.
+func (t *Turns) Of(from time.Time) record.Slot {
+	theirs, until := t.SoFar(), t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over.Load() {
+		theirs, until = t.theirs, t.ended
+	}
+	all := record.Slot{Service: until.Sub(t.begun), Own: max(0, until.Sub(t.begun)-theirs)}
+	if from.Before(t.begun) {
+		from = t.begun
+	}
+	wait := max(0, until.Sub(from))
+	return record.Slot{Service: wait, Own: all.OwnOf(wait)}
 }
 
 // GivenUp is Made for a connection that was not made.
 func (t *Turns) GivenUp() (theirs time.Duration) {
 	theirs = t.SoFar()
+	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.end(theirs)
+	return t.end(theirs, now)
 }
 
 // SoFar is how long takt has waited for the other side. If an answer is here and was not read,

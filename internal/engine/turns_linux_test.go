@@ -59,6 +59,7 @@ func TestTurns(t *testing.T) {
 	} {
 		socket := &tale{now: time.Unix(1000, 0)}
 		turns := NewTurns(func() time.Time { return socket.now })
+		turns.Waits()
 		socket.now = socket.now.Add(10 * ms)
 		turns.Connected(socket)
 		c.do(socket, turns)
@@ -83,7 +84,13 @@ func TestTurnsOfAnUnmadeConnection(t *testing.T) {
 	defer l.Close()
 	now := time.Unix(1000, 0)
 	turns := NewTurns(func() time.Time { return now })
-	if now = now.Add(time.Second); turns.SoFar() != time.Second {
+	if now = now.Add(time.Second); turns.SoFar() != 0 {
+		t.Errorf("before takt asked for anything: %v", turns.SoFar())
+	}
+	turns.Waits() // for the address of a name
+	now = now.Add(time.Second)
+	turns.Waits()
+	if now = now.Add(time.Second); turns.SoFar() != 2*time.Second {
 		t.Errorf("connecting: %v", turns.SoFar())
 	}
 	c, err := net.Dial("tcp", l.Addr().String())

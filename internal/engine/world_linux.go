@@ -22,7 +22,7 @@ func (machine) Thread(f func()) {
 
 func (machine) Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error) {
 	var r takt.Result
-	c, err := dial(ctx, machine{}, l, &r)
+	c, err := NewTurns(machine{}.Now).dial(ctx, machine{}, l, &r)
 	if err != nil {
 		return addr, -1, fmt.Errorf("cannot reach the target: %w", err)
 	}

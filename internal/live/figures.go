@@ -2,7 +2,6 @@ package live
 
 import (
 	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/internal/verdict"
 )
 
 // curves are the figures of the view, from top to bottom.
@@ -43,7 +42,7 @@ func (s *State) curves() []curve {
 	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
 	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: figure.Micros, style: s.lagStyle}
 	if s.head.scheduled() {
-		lag.scale = "≤" + figure.Duration(verdict.BoundFor(c.undelayed()))
+		lag.scale = "≤" + figure.Duration(c.lateness().Bound)
 	}
 	return append(list, lag)
 }

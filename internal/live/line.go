@@ -3,7 +3,6 @@ package live
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
@@ -110,18 +109,17 @@ func bad(n uint64) style {
 // lagStyle is red if the lag is above its bound: a run with more than 1 % of such operations is
 // invalid. A closed loop has no bound.
 func (s *State) lagStyle(c *column) style {
-	switch lag, response := micros(c.lag), c.undelayed(); {
+	switch lateness := c.lateness(); {
 	case s.head.Closed:
-	case lag > verdict.BoundFor(response):
+	case lateness.Late():
 		return red
-	case lag > verdict.SomeFor(response):
+	case lateness.SomeLate():
 		return yellow
 	}
 	return plain
 }
 
-// undelayed is the p99 of the response time without the lag's, from which the bound follows.
-func (c *column) undelayed() time.Duration { return max(0, micros(c.responseP99)-micros(c.lag)) }
+func (c *column) lateness() verdict.Second { return verdict.SecondOf(c.responseP99, c.lag) }
 
 func row(list []field, width int, cell func(field) (string, style), p Palette) string {
 	var b strings.Builder

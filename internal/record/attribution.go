@@ -109,6 +109,10 @@ func (e *Event) behind() time.Duration {
 	return e.Behind
 }
 
+// backlogged reports whether the operation may have waited for a connection behind operations that the
+// generator sent late.
+func (e *Event) backlogged() bool { return e.Free > e.Due && (e.Behind > 0 || e.Dialling) }
+
 // unread is the part of the schedule lag in which the previous answer was unread.
 func (e *Event) unread() time.Duration {
 	if e.Free <= e.Due {
@@ -185,7 +189,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration
 	if e.Free > e.Due {
 		input, behind := e.input(), e.behind()
 		unread = e.unread()
-		if e.Behind > 0 || e.Dialling {
+		if e.backlogged() {
 			s.Behind.Add(late+behind, n)
 		}
 		p.Unread += k * float64(unread)

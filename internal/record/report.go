@@ -145,8 +145,8 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 		m[takt.LatencyService] = t.service.Summary()
 	}
 	if !receiveOnly {
-		if t.onTime.Count() == response.Count() { // else an older journal lacks it
-			m[takt.LatencyOnTime] = t.onTime.Summary()
+		if onTime := r.onTime(); onTime == t.onTime {
+			m[takt.LatencyOnTime] = onTime.Summary()
 		}
 		m[takt.LatencySendDelay] = t.delay.Summary()
 		m[takt.LatencyScheduleLag] = t.lag.Summary()
@@ -165,6 +165,15 @@ func (r *Recorder) response() *hist.Histogram {
 	all.Merge(r.total.ok)
 	all.Merge(r.total.other)
 	return all
+}
+
+// onTime is the response time without the generator's own part. A recorder from the seconds of an older
+// takt, or of another process, lacks that part: then it is the response time.
+func (r *Recorder) onTime() *hist.Histogram {
+	if all := r.response(); r.total.onTime.Count() != all.Count() {
+		return all
+	}
+	return r.total.onTime
 }
 
 // Errors are the classes of failed operations so far, most frequent first. Call it where Swap is

@@ -34,6 +34,9 @@ func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
 // fill writes every field of row, which is reused.
 func fill(row *takt.Sample, e *Event, res *takt.Result) {
 	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done}
+	if (e.Outcome == Ended || e.Outcome == UnfinishedSent) && e.backlogged() {
+		row.Behind = e.behind()
+	}
 	switch e.Outcome {
 	case Dropped:
 		row.Sent, row.Done, row.Class = takt.NotSent, e.Due, takt.ClassDropped

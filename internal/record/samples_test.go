@@ -22,7 +22,7 @@ func TestSamples(t *testing.T) {
 	}{
 		{Event{Seq: 1, Due: 4 * ms, Sent: 4 * ms, Done: 50 * ms}, &takt.Result{}}, // of the warm-up
 		{Event{Seq: 2, Due: 5 * ms, Sent: 5 * ms, Done: 45 * ms}, &takt.Result{Status: 200}},
-		{Event{Seq: 3, Due: 10 * ms, Free: 30 * ms, Sent: 31 * ms, Done: 41 * ms}, res},
+		{Event{Seq: 3, Due: 10 * ms, Free: 30 * ms, Sent: 31 * ms, Done: 41 * ms, Before: Slot{Service: 20 * ms}, Behind: 5 * ms}, res},
 		{Event{Seq: 4, Due: 20 * ms, Outcome: Dropped}, nil},
 		{Event{Seq: 5, Due: 30 * ms, Sent: 31 * ms, Done: 60 * ms, Outcome: UnfinishedSent}, nil},
 		{Event{Seq: 6, Due: 40 * ms, Free: 60 * ms, Sent: 7, Done: 61 * ms, Outcome: UnfinishedQueued}, nil},
@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 	}
 	want := []takt.Sample{
 		{Seq: 4, Due: 20 * ms, Free: 20 * ms, Sent: takt.NotSent, Done: 20 * ms, Class: "dropped"},
-		{Seq: 3, Due: 10 * ms, Free: 30 * ms, Sent: 31 * ms, Done: 41 * ms, Phases: res.Phases, BytesSent: 70, BytesReceived: 900, Status: 503, Class: "5xx"},
+		{Seq: 3, Due: 10 * ms, Free: 30 * ms, Behind: 5 * ms, Sent: 31 * ms, Done: 41 * ms, Phases: res.Phases, BytesSent: 70, BytesReceived: 900, Status: 503, Class: "5xx"},
 		{Seq: 2, Due: 5 * ms, Free: 5 * ms, Sent: 5 * ms, Done: 45 * ms, Status: 200},
 		{Seq: 5, Due: 30 * ms, Free: 30 * ms, Sent: 31 * ms, Done: 60 * ms, Class: "unfinished"},
 		{Seq: 6, Due: 40 * ms, Free: 60 * ms, Sent: takt.NotSent, Done: 61 * ms, Class: "unfinished"},

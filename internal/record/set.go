@@ -188,7 +188,7 @@ func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
 	s.warmAll.RecordN(e.Done-e.Due, n)
 	if e.Outcome != UnfinishedQueued {
 		s.warmSvc.RecordN(e.Done-e.Sent, n)
-		s.warmLag.RecordN(e.Sent-max(e.Due, e.Free), n)
+		s.warmLag.RecordN(e.lag(), n)
 	}
 }
 
@@ -214,7 +214,7 @@ func (s *set) sent(e *Event, n uint64, res *takt.Result, response *hist.Histogra
 	response.RecordN(e.Done-e.Due, n)
 	s.service.RecordN(e.Done-e.Sent, n)
 	s.delay.RecordN(e.Sent-e.Due, n)
-	s.lag.RecordN(e.Sent-max(e.Due, e.Free), n)
+	s.lag.RecordN(e.lag(), n)
 	s.held(e, n)
 	s.onTime.RecordN(e.Done-e.Due-s.attribute(e, n, res), n)
 }

@@ -9,7 +9,7 @@ import (
 func (r *Recorder) judge(rep *takt.Report, e End) {
 	t := r.total
 	o := verdict.Operations{
-		Delays: verdict.Delays{Response: r.response(), Lag: t.lag, Where: t.attribution(0)},
+		Delays: verdict.Delays{OnTime: r.onTime(), Lag: t.lag},
 		Behind: &t.Behind, Drops: &t.Drops, Unsent: t.Unsent, Held: t.Queued,
 		Clamped: t.clamped(), Closed: e.Closed, ReceiveOnly: e.ReceiveOnly,
 	}

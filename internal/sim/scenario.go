@@ -93,6 +93,7 @@ type Scenario struct {
 	ClockSteps []clockStep   // of the wall clock
 	Quota      time.Duration // CPU of the client in each quotaPeriod; 0: no limit
 	Handshake  time.Duration // CPU of the client for a handshake
+	Cores      int           // cores of the client; 0: one for each thread
 	Halts      []freeze      // in which the client stands still
 
 	Verbose bool // log every call of the threads to the world

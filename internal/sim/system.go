@@ -149,7 +149,7 @@ func (s *system) Add(fd int, token int32, write bool) error {
 	s.note("add", fd, int(token))
 	c := s.open("add", fd)
 	if c != nil && c.released >= 0 {
-		if waited := s.cur.at - c.released; !c.probe && waited > slack && s.sc.Stalls == 0 && s.sc.Quota == 0 && s.sc.Halts == nil {
+		if waited := s.cur.at - c.released; !c.probe && waited > slack && s.sc.Stalls == 0 && s.sc.Quota == 0 && s.sc.Cores == 0 && s.sc.Halts == nil {
 			s.report.fault("late wake-up", "connection %d was ready %v before the loop noticed it", fd, waited)
 		}
 		c.released = -1

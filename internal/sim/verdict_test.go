@@ -25,8 +25,8 @@ func reportOf(t *testing.T, sc Scenario) *takt.Report {
 }
 
 // Whose is the time of a run over TLS in which each operation, or the first one, has a handshake? A
-// client without enough CPU, or that stands still, makes a run invalid, and the target never does. The
-// generator's part is compared with the same run in which nothing disturbs anybody.
+// client without enough CPU, or that freezes, makes a run invalid, and the target never does. The
+// generator's part is compared with the same run in which nothing disturbs the client.
 func TestVerdictsOverTLS(t *testing.T) {
 	const ms = time.Millisecond
 	quiet := Scenario{
@@ -37,19 +37,27 @@ func TestVerdictsOverTLS(t *testing.T) {
 		name    string
 		invalid bool
 		change  func(*Scenario)
+		target  func(*Scenario) // what disturbs the target, with and without change; nil: nothing
 	}
+	frozen := func(sc *Scenario) { sc.Freezes = []freeze{{300 * ms, 900 * ms}} }
+	core := func(sc *Scenario) { sc.Cores = 1 }
 	rows := []row{
-		{"nothing", false, func(*Scenario) {}},
-		{"a target frozen for 600 ms", false, func(sc *Scenario) { sc.Freezes = []freeze{{300 * ms, 900 * ms}} }},
-		{"a target that is dead from 300 ms on", false, func(sc *Scenario) { sc.Freezes, sc.Drain = []freeze{{300 * ms, time.Hour}}, 100*ms }},
-		{"a client halted for 300 ms", true, func(sc *Scenario) { sc.Halts = []freeze{{300 * ms, 600 * ms}} }},
-		{"a client halted for 100 ms, 20 connections", true, func(sc *Scenario) { sc.Halts, sc.Connections = []freeze{{300 * ms, 400 * ms}}, 20 }},
-		{"a target frozen for 600 ms, 20 connections", false, func(sc *Scenario) { sc.Freezes, sc.Connections = []freeze{{300 * ms, 900 * ms}}, 20 }},
-		{"a burst and a quota of 15 %", true, func(sc *Scenario) { sc.Stages, sc.Quota = "1s@400/s,5s@5/s", 15*ms }},
-		{"a burst without a quota", false, func(sc *Scenario) { sc.Stages = "1s@400/s,5s@5/s" }},
+		{"nothing", false, func(*Scenario) {}, nil},
+		{"a target frozen for 600 ms", false, frozen, nil},
+		{"a target that is dead from 300 ms on", false, func(sc *Scenario) { sc.Freezes, sc.Drain = []freeze{{300 * ms, time.Hour}}, 100*ms }, nil},
+		{"a client halted for 300 ms", true, func(sc *Scenario) { sc.Halts = []freeze{{300 * ms, 600 * ms}} }, nil},
+		{"a client halted for 100 ms, 20 connections", true, func(sc *Scenario) { sc.Halts, sc.Connections = []freeze{{300 * ms, 400 * ms}}, 20 }, nil},
+		{"a target frozen for 600 ms, 20 connections", false, func(sc *Scenario) { frozen(sc); sc.Connections = 20 }, nil},
+		{"a burst and a quota of 15 %", true, func(sc *Scenario) { sc.Stages, sc.Quota = "1s@400/s,5s@5/s", 15*ms }, nil},
+		{"a burst without a quota", false, func(sc *Scenario) { sc.Stages = "1s@400/s,5s@5/s" }, nil},
+		{"a core", false, core, nil},
+		{"a quota of 5 %, connections within 300 ms", true, func(sc *Scenario) { sc.Quota, sc.ConnectTimeout = 5*ms, 300*ms }, nil},
+		{"a core, and a target frozen for 600 ms", true, core, frozen}, // the handshakes that waited come at once
+		{"a core, and a client halted for 300 ms", true, func(sc *Scenario) { core(sc); sc.Halts = []freeze{{300 * ms, 600 * ms}} }, nil},
+		{"a quota of 5 %, cut after 100 ms", true, func(sc *Scenario) { sc.Quota, sc.Drain = 5*ms, 100*ms }, nil},
 	}
 	for _, percent := range []time.Duration{5, 10, 15, 20} {
-		rows = append(rows, row{fmt.Sprintf("a quota of %d %%", percent), true, func(sc *Scenario) { sc.Quota = percent * ms }})
+		rows = append(rows, row{fmt.Sprintf("a quota of %d %%", percent), true, func(sc *Scenario) { sc.Quota = percent * ms }, nil})
 	}
 	calms := map[string]func() *takt.Report{} // the run in which nothing disturbs anybody, once for all rows alike
 	for _, mode := range []string{modeLoopTLS, modeTLS, modeH2TLS} {
@@ -63,17 +71,20 @@ func TestVerdictsOverTLS(t *testing.T) {
 				sc.Conns, sc.Streams, sc.Lasts = 4, 2500, 0
 				sc.Handshake = 0
 			}
+			if r.target != nil {
+				r.target(&sc)
+			}
 			calm := sc
 			r.change(&sc)
 			calm.Stages, calm.Connections = sc.Stages, sc.Connections
-			key := fmt.Sprint(mode, calm.Stages, calm.Connections)
+			key := fmt.Sprint(mode, calm.Stages, calm.Connections, calm.Freezes)
 			if calms[key] == nil {
 				calms[key] = sync.OnceValue(func() *takt.Report { return reportOf(t, calm) })
 			}
 			undisturbed := calms[key]
 			t.Run(mode+": "+r.name, func(t *testing.T) {
 				t.Parallel()
-				if mode == modeH2TLS && sc.Quota > 0 {
+				if mode == modeH2TLS && sc.Quota+time.Duration(sc.Cores) > 0 {
 					t.Skip("a request over a connection that is there needs hardly any CPU")
 				}
 				rep, without := reportOf(t, sc), undisturbed()

@@ -52,6 +52,7 @@ type world struct {
 	net     *network
 	starts  *thread         // the thread that starts operations of an asynchronous client; nil: none does
 	used    []time.Duration // CPU of the client, by quotaPeriod
+	cores   []time.Duration // instants from which the client's cores are free
 	open    int             // operations in flight at asynchronous clients
 	muxes   []*watchedMux
 	trace   trace
@@ -63,6 +64,7 @@ func newWorld(sc *Scenario, seed uint64) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 0x7a6b74)), sc: sc,
 		base: time.Now(), wall: 1_800_000_000_000_000_000, report: newChecker(sc),
+		cores: make([]time.Duration, sc.Cores),
 	}
 	w.net = newNetwork(w)
 	for _, s := range sc.ClockSteps {
@@ -348,21 +350,30 @@ func (w *world) pass(d time.Duration) {
 // quotaPeriod is that of a control group.
 const quotaPeriod = 100 * time.Millisecond
 
-// core is the instant from which a thread of the client, ready at the instant at, has a core for d.
+// core is the instant from which a thread of the client, ready at the instant at, has a core for d. A thread
+// whose quota ends meanwhile goes on in the next period, and then the instant is that much later.
 func (w *world) core(at, d time.Duration) time.Duration {
 	at = thawed(w.sc.Halts, at)
+	if w.sc.Cores > 0 {
+		first := slices.Index(w.cores, slices.Min(w.cores))
+		at = max(at, w.cores[first])
+		w.cores[first] = at + d
+	}
 	if w.sc.Quota == 0 {
 		return at
 	}
-	for {
+	for left := d; ; {
 		i := int(at / quotaPeriod)
 		for len(w.used) <= i {
 			w.used = append(w.used, 0)
 		}
-		if w.used[i]+d <= w.sc.Quota {
-			w.used[i] += d
-			return at
+		room := w.sc.Quota - w.used[i]
+		if left < room || left == 0 && room > 0 {
+			w.used[i] += left
+			return at + left - d
 		}
+		left -= room
+		w.used[i] = w.sc.Quota
 		at = quotaPeriod * time.Duration(i+1)
 	}
 }

@@ -44,6 +44,18 @@ type Flag interface {
 	Names(text string) []Name
 }
 
+// Named are the names of one kind in a text of a flag; nil: the text has none.
+func Named(v pflag.Value, text string, kind Kind) (texts []string) {
+	if f, ok := v.(Flag); ok {
+		for _, n := range f.Names(text) {
+			if n.Kind == kind {
+				texts = append(texts, n.Text)
+			}
+		}
+	}
+	return texts
+}
+
 // Shower is a Flag that help shows in another form than String, which config files have.
 type Shower interface{ Shown() string }
 

@@ -26,7 +26,7 @@ func TestLatenessBounds(t *testing.T) {
 		response.RecordN(time.Millisecond, c.late+c.punctual)
 		lag.RecordN(2*time.Millisecond, c.late)
 		lag.RecordN(0, c.punctual)
-		l := latenessOf(Delays{Response: response, Lag: lag})
+		l := latenessOf(Delays{OnTime: response, Lag: lag})
 		if l.Late != c.late || l.Bottleneck() != c.bottleneck || l.Doubtful() != c.doubtful {
 			t.Errorf("%d late, %d not: %+v, bottleneck %v, doubtful %v", c.late, c.punctual, l, l.Bottleneck(), l.Doubtful())
 		}
@@ -60,7 +60,7 @@ func TestDoubtfulBounds(t *testing.T) {
 		response.RecordN(c.response, c.late+c.punctual)
 		lag.RecordN(c.lag, c.late)
 		lag.RecordN(0, c.punctual)
-		if l := latenessOf(Delays{Response: response, Lag: lag}); l.Doubtful() != c.want {
+		if l := latenessOf(Delays{OnTime: response, Lag: lag}); l.Doubtful() != c.want {
 			t.Errorf("%d late by %v, %d not: %+v, doubtful %v", c.late, c.lag, c.punctual, l, l.Doubtful())
 		}
 	}
@@ -73,7 +73,7 @@ func TestLatenessIsOfP99(t *testing.T) {
 		h.RecordN(1000, 99)
 		h.Record(time.Second)
 	}
-	if l := latenessOf(Delays{Response: response, Lag: lag}); l.Response != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
+	if l := latenessOf(Delays{OnTime: response, Lag: lag}); l.OnTime != 1000 || l.Some != 200*time.Microsecond || l.Bound != time.Millisecond {
 		t.Errorf("%+v", l)
 	}
 }
@@ -120,7 +120,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 	punctual, response, intended := hist.New(), hist.New(), 100.0
 	punctual.RecordN(0, 1000)
 	response.RecordN(2*time.Millisecond, 1000)
-	o := &Operations{Delays: Delays{Response: response, Lag: punctual}, Behind: new(Drops), Drops: new(Drops)}
+	o := &Operations{Delays: Delays{OnTime: response, Lag: punctual}, Behind: new(Drops), Drops: new(Drops)}
 	r := &takt.Report{Counts: takt.Counts{Scheduled: 1000, OK: 1000}, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	change(o, r)
 	o.Judge(r)
@@ -245,7 +245,7 @@ func TestSharesOfLittle(t *testing.T) {
 	}
 	lag := hist.New()
 	lag.Record(time.Second)
-	if l := latenessOf(Delays{Response: hist.New(), Lag: lag}); l.Share != 1 {
+	if l := latenessOf(Delays{OnTime: hist.New(), Lag: lag}); l.Share != 1 {
 		t.Errorf("1 of 1 late is a share of %v", l.Share)
 	}
 }
@@ -277,60 +277,83 @@ func TestReason(t *testing.T) {
 }
 
 // A duet forgives late operations, and nothing else.
-func TestOnlyLate(t *testing.T) {
+func TestByLateness(t *testing.T) {
 	for codes, want := range map[string]bool{
-		"": false, "gc": false, "generator_backlog": false, "generator_bottleneck": true, "generator_bottleneck gc": true, "generator_bottleneck generator_backlog": true,
+		"": false, "gc": false, "generator_backlog": true, "generator_bottleneck": true, "generator_bottleneck gc": true, "generator_bottleneck generator_backlog": true,
 		"generator_bottleneck accounting": false, "generator_bottleneck generator_behind": false, "generator_bottleneck generator_held": false,
 		"generator_bottleneck generator_saturated": false, "generator_bottleneck host_limit": false, "host_limit": false,
 	} {
-		var warnings []takt.Warning
+		r := &takt.Report{Verdict: takt.Invalid}
 		for _, code := range strings.Fields(codes) {
-			warnings = append(warnings, takt.Warning{Code: code})
+			r.Warn(code, "%s", code)
 		}
-		if got := OnlyLate(warnings); got != want {
+		if got := ByLateness(r); got != want {
 			t.Errorf("%q: %v", codes, got)
+		}
+		if r.Verdict = takt.Valid; ByLateness(r) {
+			t.Errorf("%q of a valid run: true", codes)
 		}
 	}
 }
 
-// A bound that grows with the p99 does not grow with the generator's own part of it, and a handshake
-// is late by what it took longer than three of the quickest one.
-func TestBoundWithoutOwnDelay(t *testing.T) {
-	response, lag, dial := hist.New(), hist.New(), hist.New()
-	for i := range 1000 {
-		response.Record(time.Second)
-		lag.Record(0)
-		if i < 11 {
-			dial.Record(35 * time.Millisecond)
-		} else {
-			dial.Record(5 * time.Millisecond)
+// A second is late by the rule of a whole run: its bound does not grow with its own lag.
+func TestLateSecond(t *testing.T) {
+	for _, c := range []struct {
+		response, lag float64 // µs
+		late, some    bool
+	}{
+		{0, 0, false, false},
+		{0, 1000, false, true},
+		{0, 1001, true, true},
+		{2000, 200, false, false},
+		{2000, 201, false, true},
+		{101e3, 9e3, false, true},
+		{101e3, 10e3, true, true}, // 10.99 % of the other 91 ms, and 9.9 % of all
+		{1e3, 2e3, true, true},
+	} {
+		iv := &takt.Interval{ResponseP99: c.response, ScheduleLagP99: c.lag}
+		if late, some := LateSecond(iv), SecondOf(c.response, c.lag).SomeLate(); late != c.late || some != c.some {
+			t.Errorf("lag %v of %v µs: late %v, a little late %v", c.lag, c.response, late, some)
 		}
 	}
-	for _, c := range []struct {
-		late  float64 // seconds of 1 s
-		bound time.Duration
-		n     uint64
+}
+
+// The bounds of a report follow from the time without its generator's part, if the report has it.
+func TestBoundOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		latency map[string]takt.Latency
+		want    time.Duration
 	}{
-		{0, 100 * time.Millisecond, 0}, {0.5, 50 * time.Millisecond, 0}, {0.75, 25 * time.Millisecond, 0}, {0.81, 19 * time.Millisecond, 11}, {1, time.Millisecond, 11},
+		"new":           {map[string]takt.Latency{"response": {P99: 1e6}, "on_time": {P99: 5e5}}, 50 * time.Millisecond},
+		"old":           {map[string]takt.Latency{"response": {P99: 1e6}}, 100 * time.Millisecond},
+		"old, one way":  {map[string]takt.Latency{"send": {P99: 2e6}}, 200 * time.Millisecond},
+		"only received": {map[string]takt.Latency{}, time.Millisecond},
 	} {
-		where := takt.Attribution{Slices: []takt.Slice{
-			{Below: 2, Operations: 10, Parts: takt.Parts{Target: 1}},
-			{Below: 1 << 20, Operations: 990, Parts: takt.Parts{Late: 990 * c.late, Target: 990 * (1 - c.late)}},
-		}}
-		l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: where})
-		if off := l.Bound - c.bound; off.Abs() > c.bound/500 || l.Late != c.n || l.Bottleneck() != (c.n > 0) {
-			t.Errorf("%v of 1 s: a bound of %v, want %v, and %d late, want %d", c.late, l.Bound, c.bound, l.Late, c.n)
+		if got := BoundOf(&takt.Report{Latency: c.latency}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		if got := BoundOf(response, where); got != l.Bound {
-			t.Errorf("BoundOf is %v, not %v", got, l.Bound)
+	}
+}
+
+// A handshake is late by what it took longer than three of the quickest one.
+func TestLateHandshakes(t *testing.T) {
+	onTime, lag, dial := hist.New(), hist.New(), hist.New()
+	lag.RecordN(0, 1000)
+	dial.RecordN(5*time.Millisecond, 989)
+	dial.RecordN(35*time.Millisecond, 11)
+	for _, c := range []struct {
+		onTime time.Duration
+		n      uint64
+	}{{time.Second, 0}, {250 * time.Millisecond, 0}, {190 * time.Millisecond, 11}, {time.Millisecond, 11}} {
+		onTime.Reset()
+		onTime.RecordN(c.onTime, 1000)
+		if l := latenessOf(Delays{OnTime: onTime, Lag: lag, Dial: dial}); l.Late != c.n || l.Bottleneck() != (c.n > 0) {
+			t.Errorf("on time %v: %d late beyond %v, want %d", c.onTime, l.Late, l.Bound, c.n)
 		}
 	}
 	lag.Reset()
-	for range 10 {
-		lag.Record(time.Second)
-	}
-	late := takt.Attribution{Slices: []takt.Slice{{Below: 1 << 20, Operations: 1000, Parts: takt.Parts{Late: 1}}}}
-	if l := latenessOf(Delays{Response: response, Lag: lag, Dial: dial, Where: late}); l.Late != 10 {
+	lag.RecordN(time.Second, 10)
+	if l := latenessOf(Delays{OnTime: onTime, Lag: lag, Dial: dial}); l.Late != 10 {
 		t.Errorf("%d of 10 operations are late", l.Late)
 	}
 }

@@ -77,7 +77,7 @@ func TestOperations(t *testing.T) {
 	var none, many Drops
 	many.Add(50*time.Millisecond, 20)
 	sum := takt.Counts{Scheduled: 1000, OK: 1000}
-	good := Operations{Delays: Delays{Response: response, Lag: punctual}, Behind: &none, Drops: &none}
+	good := Operations{Delays: Delays{OnTime: response, Lag: punctual}, Behind: &none, Drops: &none}
 	for code, change := range map[string]func(o *Operations, r *takt.Report){
 		"":                     func(*Operations, *takt.Report) {},
 		"accounting":           func(_ *Operations, r *takt.Report) { r.Counts.OK-- },

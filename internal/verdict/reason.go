@@ -60,13 +60,6 @@ func ByGenerator(warnings []takt.Warning) bool {
 	return slices.ContainsFunc(broken(warnings), func(r rule) bool { return r.reason == generator })
 }
 
-// OnlyLate reports whether operations that were sent late are all that the warnings say against
-// a run.
-func OnlyLate(warnings []takt.Warning) bool {
-	bottleneck := slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == "generator_bottleneck" })
-	return bottleneck && lateAlone(warnings)
-}
-
 // lateAlone reports whether the warnings say nothing against a run but that operations were sent late, or
 // waited behind late ones.
 func lateAlone(warnings []takt.Warning) bool {

@@ -118,12 +118,10 @@ func (s *Shards) limits(r *takt.Report) {
 }
 
 func (s *Shards) late(r *takt.Report) {
-	if s.Response == nil || s.Lag == nil {
+	if s.OnTime == nil || s.Lag == nil {
 		return
 	}
-	d := s.Delays
-	d.Where = r.Attribution
-	l := latenessOf(d)
+	l := latenessOf(s.Delays)
 	if l.Bottleneck() && r.Verdict == takt.Valid {
 		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
 			l.Late, 100*l.Share, figure.Duration(l.Bound))

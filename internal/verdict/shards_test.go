@@ -109,7 +109,7 @@ func TestLagOfAll(t *testing.T) {
 	} {
 		whole, s := ends(true)
 		s.Warnings = []takt.Warning{{Code: c.said}}
-		s.Response, s.Lag = c.response, c.lag
+		s.OnTime, s.Lag = c.response, c.lag
 		if s.Judge(whole); (len(whole.Warnings) == 2 && whole.Warned("generator_late")) != c.want || len(whole.Warnings) > 2 {
 			t.Errorf("%s: %+v", name, whole.Warnings)
 		}
@@ -138,7 +138,7 @@ func TestShardsSay(t *testing.T) {
 		"missing":                  {func(s *Shards, _ *takt.Report) { s.Missing, s.There, s.All = "shard 2/3 is", 2, 3 }, "shards_missing", "shard 2/3 is missing: these are the figures of 2 of 3 parts of the load", true},
 		"invalid":                  {func(s *Shards, _ *takt.Report) { s.Invalid = true }, "", "", true},
 		"dropped":                  {func(_ *Shards, r *takt.Report) { r.Counts.Dropped = 1 }, "dropped", "1 operations were dropped", false},
-		"late":                     {func(s *Shards, _ *takt.Report) { s.Response, s.Lag = response, lag }, "generator_bottleneck", "the generators together were the bottleneck: 500 operations (50.0 %) were sent more than 1ms", true},
+		"late":                     {func(s *Shards, _ *takt.Report) { s.OnTime, s.Lag = response, lag }, "generator_bottleneck", "the generators together were the bottleneck: 500 operations (50.0 %) were sent more than 1ms", true},
 		"two ended":                {func(s *Shards, _ *takt.Report) { s.Ends[0].After, s.Ends[1].After = 99, 99.5 }, "shards_cut", "shards 1/9, 2/9 were cut short, after 1m39s of 1m40s", false},
 		"one of three ended early": {func(s *Shards, _ *takt.Report) { s.Ends[1].Early = true }, "shards_cut", "shard 2/9 was cut short, after 1m40s of 1m40s", true},
 	} {
@@ -155,7 +155,7 @@ func TestShardsSay(t *testing.T) {
 		t.Errorf("both ended early: %+v", whole.Warnings)
 	}
 	whole, s = ends(true, 100)
-	s.Response, s.Lag, s.Invalid = response, lag, true
+	s.OnTime, s.Lag, s.Invalid = response, lag, true
 	if s.Judge(whole); whole.Warned("generator_bottleneck") {
 		t.Errorf("an invalid shard said why, and the whole says it again: %+v", whole.Warnings)
 	}
@@ -165,10 +165,10 @@ func TestShardsSay(t *testing.T) {
 func TestRejudge(t *testing.T) {
 	response, lag := slow()
 	r := &takt.Report{Verdict: takt.Valid}
-	if Rejudge(r, Delays{Response: response, Lag: hist.New()}); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
+	if Rejudge(r, Delays{OnTime: response, Lag: hist.New()}); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
 		t.Errorf("none is late: %s, %+v", r.Verdict, r.Warnings)
 	}
-	if Rejudge(r, Delays{Response: response, Lag: lag}); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
+	if Rejudge(r, Delays{OnTime: response, Lag: lag}); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
 		t.Errorf("500 are late: %s, %+v", r.Verdict, r.Warnings)
 	}
 }

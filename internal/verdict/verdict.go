@@ -35,7 +35,7 @@ type Lateness struct {
 	Some     time.Duration // schedule lag from which an operation is a little late
 	SomeLate uint64        // number of operations that are a little late
 	Sent     uint64        // number of sent operations
-	Response time.Duration // p99 of the response time without the generator's part
+	OnTime   time.Duration // p99 of the response time without the generator's part
 }
 
 // DialPhase is the name of the generator's own part of connecting, in the latencies of a report.
@@ -43,10 +43,26 @@ const DialPhase = "client_dial"
 
 // Delays are the latencies of a run that show how late its generator was.
 type Delays struct {
-	Response, Lag *hist.Histogram  // response time and schedule lag
-	Dial          *hist.Histogram  // the generator's own part of connecting; nil: none
-	Where         takt.Attribution // of Response
+	OnTime *hist.Histogram // the latency that OnTime names
+	Lag    *hist.Histogram // schedule lag
+	Dial   *hist.Histogram // the generator's own part of connecting; nil: none
 }
+
+// OnTime is the name of the response or send time from which the bounds follow: a bound must not grow
+// with the generator's own delay. Reports of an older takt do not have the time without this delay.
+func OnTime(latency map[string]takt.Latency) string {
+	for _, name := range []string{takt.LatencyOnTime, takt.LatencyResponse} {
+		if _, known := latency[name]; known {
+			return name
+		}
+	}
+	return takt.LatencySend
+}
+
+// BoundOf is the schedule lag from which an operation of r is late.
+func BoundOf(r *takt.Report) time.Duration { return BoundFor(micros(r.Latency[OnTime(r.Latency)].P99)) }
+
+func micros(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
 
 // dialSpread is how many times the quickest handshake of a run the generator may need for another
 // one: computing costs CPU, and several wake-ups, which is not lateness.
@@ -54,8 +70,8 @@ const dialSpread = 3
 
 // latenessOf computes the lateness.
 func latenessOf(d Delays) Lateness {
-	l := Lateness{Response: undelayed(d.Response, d.Where)}
-	l.Bound, l.Some = BoundFor(l.Response), SomeFor(l.Response)
+	l := Lateness{OnTime: d.OnTime.Quantile(0.99)}
+	l.Bound, l.Some = BoundFor(l.OnTime), someFor(l.OnTime)
 	l.Late, l.SomeLate, l.Sent = d.Lag.Above(l.Bound), d.Lag.Above(l.Some), d.Lag.Count()
 	if d.Dial != nil { // an operation may be late twice
 		l.Late = min(l.Sent, l.Late+d.Dial.Above(l.Bound+dialSpread*d.Dial.Min()))
@@ -64,36 +80,38 @@ func latenessOf(d Delays) Lateness {
 	return l
 }
 
-// BoundOf is the schedule lag from which an operation is late, from the response time.
-func BoundOf(response *hist.Histogram, where takt.Attribution) time.Duration {
-	return BoundFor(undelayed(response, where))
-}
-
-// undelayed is the p99 of the response time without what the generator caused of it: a bound that
-// depends on the p99 must not grow with the generator's own delay.
-func undelayed(response *hist.Histogram, where takt.Attribution) time.Duration {
-	p99 := response.Quantile(0.99)
-	var below uint64
-	for _, s := range where.Slices {
-		if below += s.Operations; float64(below) >= 0.99*float64(response.Count()) {
-			own := s.Generator() / max(1e-12, s.Total())
-			return time.Duration(float64(p99) * (1 - own))
-		}
-	}
-	return p99
-}
-
 // BoundFor is the schedule lag from which an operation is late, from the p99 of the response time
 // without the generator's part.
-func BoundFor(responseP99 time.Duration) time.Duration {
-	return max(lateFloor, time.Duration(latePart*float64(responseP99)))
+func BoundFor(onTimeP99 time.Duration) time.Duration {
+	return max(lateFloor, time.Duration(latePart*float64(onTimeP99)))
 }
 
-// SomeFor is the schedule lag from which an operation is a little late, from the p99 of the response
-// time.
-func SomeFor(responseP99 time.Duration) time.Duration {
-	return max(warnLagFloor, time.Duration(warnLagPart*float64(responseP99)))
+// someFor is the schedule lag from which an operation is a little late, from the p99 of the response
+// time without the generator's part.
+func someFor(onTimeP99 time.Duration) time.Duration {
+	return max(warnLagFloor, time.Duration(warnLagPart*float64(onTimeP99)))
 }
+
+// Second is how late the generator was in an interval, which has no histogram of its lateness.
+type Second struct {
+	Lag         time.Duration // p99 of the schedule lag
+	Bound, Some time.Duration // as those of Lateness
+}
+
+// SecondOf is the lateness of an interval whose response time and schedule lag have these p99s, in µs.
+func SecondOf(responseP99, lagP99 float64) Second {
+	onTime := max(0, micros(responseP99-lagP99))
+	return Second{Lag: micros(lagP99), Bound: BoundFor(onTime), Some: someFor(onTime)}
+}
+
+// Late reports whether more than 1 % of the interval's operations were late.
+func (s Second) Late() bool { return s.Lag > s.Bound }
+
+// SomeLate reports whether more than 1 % of the interval's operations were at least a little late.
+func (s Second) SomeLate() bool { return s.Lag > s.Some }
+
+// LateSecond reports whether the generator was late in an interval.
+func LateSecond(iv *takt.Interval) bool { return SecondOf(iv.ResponseP99, iv.ScheduleLagP99).Late() }
 
 // Bottleneck reports whether the generator, not the target, shaped the figures: more
 // than 1 % and at least 10 of the operations were sent, or had their handshake computed, later than
@@ -114,5 +132,5 @@ func (l Lateness) Doubtful() bool {
 // words describe operations that were a little late.
 func (l Lateness) words() string {
 	return fmt.Sprintf("%d of %d operations (%.1f %%) were sent more than %s after they could have been, beside a response p99 of %s without the generator's part; latencies include that delay",
-		l.SomeLate, l.Sent, 100*float64(l.SomeLate)/float64(max(1, l.Sent)), figure.Duration(l.Some), figure.Duration(l.Response))
+		l.SomeLate, l.Sent, 100*float64(l.SomeLate)/float64(max(1, l.Sent)), figure.Duration(l.Some), figure.Duration(l.OnTime))
 }

@@ -7,6 +7,7 @@ import "time"
 type Sample struct {
 	Seq           uint64                   // position in the whole schedule
 	Due, Free     time.Duration            // see the package comment
+	Behind        time.Duration            // part of the wait until Free that the generator caused: it was late with operations before
 	Sent          time.Duration            // NotSent: never sent
 	Done          time.Duration            // unfinished: the instant of the cut; dropped: Due; or NoAnswer
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen

@@ -160,6 +160,12 @@ type ExitError struct {
 	Err  error
 }
 
+// HasCode reports whether err ends a command with a code.
+func HasCode(err error, code int) bool {
+	given := (*ExitError)(nil)
+	return errors.As(err, &given) && given.Code == code
+}
+
 // ExitWith is the error that ends a command with a code; err is nil if there is nothing more to
 // print.
 func ExitWith(code int, err error) error { return &ExitError{code, err} }

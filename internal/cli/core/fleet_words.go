@@ -22,8 +22,7 @@ func OfTheWhole(f *pflag.Flag) bool {
 
 // WritesFiles reports whether a flag with this text names a file that takt writes.
 func WritesFiles(f *pflag.Flag, text string) bool {
-	v, ok := f.Value.(value.Flag)
-	return ok && slices.ContainsFunc(v.Names(text), func(n value.Name) bool { return n.Kind == value.Writes })
+	return value.Named(f.Value, text, value.Writes) != nil
 }
 
 // CheckShard returns why a shard does not run the words of its gatherer: a shard sends load, and nothing else.

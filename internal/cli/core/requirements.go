@@ -53,9 +53,6 @@ func (d *Requirements) Show(env Env, r *takt.Report) {
 	}
 }
 
-// Asked reports whether an invalid run is a failure.
-func (d *Requirements) Asked() bool { return d.Strict || len(d.Assertions) > 0 }
-
 // Outcome maps a judged report to its exit code. asked: an invalid run is a failure for another
 // reason than --assert or --strict.
 func (d *Requirements) Outcome(r *takt.Report, asked bool) error {

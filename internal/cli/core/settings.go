@@ -57,6 +57,14 @@ type Settings struct {
 	Legacy bool // a flag was written like a predecessor's
 }
 
+// All are the settings that flags were given; nil settings have none.
+func (s *Settings) All() []Setting {
+	if s == nil {
+		return nil
+	}
+	return s.Given
+}
+
 // IsSetting reports whether f may be in the environment and in a config file. Flags for a single
 // call (--config, --help, --json of takt config) may not.
 func IsSetting(f *pflag.Flag) bool {

@@ -31,7 +31,7 @@ func (l *load) checkFleet() (faults value.Faults) {
 		faults.If(l.given(name), "--%s is given, but the fleet numbers its shards and gives them their start; leave it out", name)
 	}
 	faults.If(l.driver.Contrasts != nil && l.driver.Contrasts() > 0, "--contrast compares with a closed loop in one process; run it without a fleet")
-	for _, s := range l.givenSettings() {
+	for _, s := range l.env.Settings.All() {
 		if f := l.flags.Lookup(s.Name); f != nil && !core.OfTheWhole(f) && core.WritesFiles(f, s.Value) {
 			faults.If(true, "--%s writes a file, and the shards of a fleet write none; leave it out", s.Name)
 		}
@@ -50,14 +50,7 @@ func (l *load) checkFleet() (faults value.Faults) {
 
 // given reports whether a setting has a value.
 func (l *load) given(name string) bool {
-	return slices.ContainsFunc(l.givenSettings(), func(s core.Setting) bool { return s.Name == name })
-}
-
-func (l *load) givenSettings() []core.Setting {
-	if l.env.Settings == nil {
-		return nil
-	}
-	return l.env.Settings.Given
+	return slices.ContainsFunc(l.env.Settings.All(), func(s core.Setting) bool { return s.Name == name })
 }
 
 // afar makes the run on the machines of the fleet.

@@ -86,21 +86,22 @@ func (m *mergeCommand) run(ctx context.Context, args []string) error {
 	if !m.noStore {
 		m.store.Keep(m.env, whole)
 	}
-	m.tell(whole)
+	outcome := m.requirements.Outcome(whole, false)
+	m.tell(whole, outcome)
 	m.requirements.Show(m.env, whole)
 	if written != nil {
 		return written
 	}
-	return m.requirements.Outcome(whole, false)
+	return outcome
 }
 
-// tell prints the id of the merged run, and whether it is invalid.
-func (m *mergeCommand) tell(whole *takt.Report) {
+// tell prints the id of the merged run, and whether it is invalid, unless outcome says so.
+func (m *mergeCommand) tell(whole *takt.Report, outcome error) {
 	var said []string
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid && !m.requirements.Asked() { // otherwise the error with the exit code says so
+	if whole.Verdict == takt.Invalid && !core.HasCode(outcome, core.ExitInvalid) {
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

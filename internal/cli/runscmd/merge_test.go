@@ -90,6 +90,33 @@ func shardFiles(t *testing.T, from string, change func(*takt.Report)) (dir strin
 	return dir
 }
 
+// An assertion that an invalid whole meets, or misses for sure, says nothing of the rest of its figures.
+func TestMergeSaysInvalid(t *testing.T) {
+	dir := shardFiles(t, wholeShards, func(r *takt.Report) {
+		r.Verdict = takt.Invalid
+		r.Warn("generator_bottleneck", "late")
+	})
+	for assertion, c := range map[string]struct {
+		code  int
+		lines []string
+	}{
+		"p99<10s":   {core.ExitOK, []string{"takt: the merged run is invalid; see its warnings", "PASS p99<10s (p99 was"}},
+		"p99<1us":   {core.ExitInvalid, []string{"VOID p99<1us", "takt: the run is invalid, so the assertions prove nothing; see its warnings"}},
+		"errors<1%": {core.ExitInvalid, []string{"VOID errors<1%", "takt: the run is invalid, so the assertions prove nothing; see its warnings"}},
+	} {
+		code, _, errs := clitest.Call(t.Context(), cli.Main, "merge", "--no-store", "--assert", assertion, dir)
+		lines := strings.Split(strings.TrimSpace(errs), "\n")
+		if code != c.code || len(lines) != len(c.lines) {
+			t.Fatalf("%s: exit code %d, want %d\n%s", assertion, code, c.code, errs)
+		}
+		for i, want := range c.lines {
+			if !strings.HasPrefix(lines[i], want) {
+				t.Errorf("%s: %q, want %q", assertion, lines[i], want)
+			}
+		}
+	}
+}
+
 // The merged report may lie in the folder of its shards.
 func TestMergeOfAFolderLeavesTheWholeOut(t *testing.T) {
 	dir := shardFiles(t, wholeShards, func(*takt.Report) {})

@@ -174,7 +174,7 @@ func (k *confined) show(i int, text string) {
 // flag checks a flag whose value is the end of word at.
 func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
 	k.names(f, text)
-	if v, ok := f.Value.(value.Flag); ok && at >= 0 && slices.ContainsFunc(v.Names(text), func(n value.Name) bool { return n.Kind == value.Loads && k.named(n.Text) != "" }) {
+	if at >= 0 && slices.ContainsFunc(value.Named(f.Value, text, value.Loads), func(machine string) bool { return k.named(machine) != "" }) {
 		k.place(k.words[at])
 	}
 	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" || !core.IsSecret(f) {
@@ -200,7 +200,7 @@ func (k *confined) names(f *pflag.Flag, text string) {
 	}
 	all := v.Names(text)
 	k.machines(all)
-	if loads := slices.ContainsFunc(all, func(n value.Name) bool { return n.Kind == value.Loads }); loads && k.named(text) == "" {
+	if value.Named(v, text, value.Loads) != nil && k.named(text) == "" {
 		k.others = append(k.others, f.Name)
 	}
 	for _, n := range all {

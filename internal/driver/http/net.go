@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -156,8 +158,16 @@ func (e dialError) Unwrap() error { return e.error }
 
 func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	turns := engine.NewTurns(time.Now)
+	if t, ok := ctx.Value(traceKey{}).(*trace); ok { // else it is hey's
+		t.dialled.Store(turns)
+	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart:     func(httptrace.DNSStartInfo) { turns.Waits() },
+		ConnectStart: func(_, _ string) { turns.Waits() },
+	})
 	n, err := c.o.dial(ctx, addr)
 	if err != nil {
+		turns.GivenUp()
 		return nil, dialError{err}
 	}
 	engine.ObservedOf(ctx).Path(sock.PathRTT(n))
@@ -218,7 +228,8 @@ type netWorker struct {
 func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.o.Timeout)
 	defer cancel()
-	t := &trace{start: time.Now(), r: r, cancel: cancel, h2: w.c.o.HTTP2}
+	start := time.Now()
+	t := &trace{start: start, since: start, r: r, cancel: cancel, h2: w.c.o.HTTP2}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
 	req, err := w.c.request(ctx, op)
 	if err != nil {
@@ -344,12 +355,13 @@ type traceKey struct{}
 // trace measures the phases of one request. Its hooks may run in goroutines of
 // the transport, also after the request is over (a dial that lost its race).
 type trace struct {
-	start                         time.Time
+	start, since                  time.Time // since: when the request began to wait for its present connection
 	r                             *takt.Result
 	dns, connect, tls             atomic.Int64 // ns when the phase began, then how long it took
 	dnsTook, connectTook, tlsTook atomic.Int64
-	dialOwn                       atomic.Int64 // takt's own part of connect and tls
-	firstByte, got, headers       atomic.Int64 // got: there was a connection; headers: the stream's were written
+	dialled                       atomic.Pointer[engine.Turns] // of the last connection that was made for the request
+	dial                          record.Slot                  // waits for connections to be made, and takt's part of them
+	firstByte, got, headers       atomic.Int64                 // got: there was a connection; headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
 	sent, received                atomic.Int64 // bytes of the connections so far
 	conns                         int          // since the last redirect
@@ -364,7 +376,10 @@ type trace struct {
 // hop is called when a request is over: another one follows a redirect.
 func (t *trace) hop() {
 	t.retries += uint64(max(0, t.conns-1))
-	t.conns = 0
+	if turns := t.dialled.Swap(nil); turns != nil && t.conns == 0 { // it got no connection
+		t.waited(turns)
+	}
+	t.conns, t.since = 0, time.Now()
 }
 
 func (t *trace) now() int64 { return int64(time.Since(t.start)) + 1 }
@@ -397,9 +412,8 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	}
 	counted.wrote.Store(0)
 	t.got.Store(t.now())
-	if theirs := counted.turns.Made(); !info.Reused {
-		t.dialOwn.Store(max(0, t.connectTook.Load()+t.tlsTook.Load()-int64(theirs)))
-	}
+	counted.turns.Made()
+	t.waited(cmp.Or(t.dialled.Swap(nil), counted.turns)) // the transport may have made it for another request
 	// net/http sends a refused request again on the same connection, at once and then after
 	// 1, 2, 4 … seconds, which nobody could tell from a server that hangs.
 	before := t.conn.Swap(counted)
@@ -411,6 +425,11 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	if before != nil && before != counted { // of a redirect, or of a try that net/http repeats
 		t.take(before)
 	}
+}
+
+// waited adds the wait for a connection while one was being made.
+func (t *trace) waited(turns *engine.Turns) {
+	t.dial, t.since = t.dial.Plus(turns.Of(t.since)), time.Now()
 }
 
 // take counts the bytes of a connection. It takes them, since the transport may have given the
@@ -433,7 +452,7 @@ func (t *trace) finish(answered bool) {
 	for i, d := range phases {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
-	t.r.Phases[len(phases)+1] = time.Duration(t.dialOwn.Load())
+	t.r.Phases[len(phases)+1] = t.dial.Own
 	if c := t.conn.Load(); c != nil {
 		t.take(c)
 		t.r.BytesSent, t.r.BytesReceived = t.sent.Load(), t.received.Load()
@@ -444,8 +463,8 @@ func (t *trace) finish(answered bool) {
 	}
 }
 
-// client is the phase of that name: from the start until the request was written, without the
-// making of its connection. Streams of HTTP/2 share a connection and wait until the target allows
+// client is the phase of that name: from the start until the request was written, without the wait
+// for its connection. Streams of HTTP/2 share a connection and wait until the target allows
 // another stream: of them it is known when they had the connection, and then when the header had
 // been written. 0: not known.
 func (t *trace) client(c *countedConn) time.Duration {
@@ -456,5 +475,5 @@ func (t *trace) client(c *countedConn) time.Duration {
 		return max(0, time.Duration(t.headers.Load()-t.got.Load()))
 	}
 	wrote := time.Duration(c.wrote.Load()) - t.start.Sub(epoch)
-	return max(0, wrote-time.Duration(t.dnsTook.Load()+t.connectTook.Load()+t.tlsTook.Load()))
+	return max(0, wrote-t.dial.Service)
 }

@@ -266,7 +266,7 @@ func (s *series) inFlight() template.HTML {
 
 // lag draws the generator's lateness below the bound of validity.
 func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
-	limit := lagBound(r)
+	limit := hist.Micros(verdict.BoundOf(r))
 	of := func(one *second) float64 { return one.ScheduleLagP99 }
 	low := math.Inf(1)
 	for i := range s.list {
@@ -285,15 +285,6 @@ func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
 	d.text(1, d.y(y.at(limit))-4, "end", "bound-name", "bound "+figure.Micros(limit))
 	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), of(one) > 0 }), "ok")
 	return d.svg("p99 of the schedule lag, with the bound of validity at "+figure.Micros(limit), ` data-table="every-second"`), figure.Micros(limit)
-}
-
-// lagBound is the schedule lag in µs from which an operation is late.
-func lagBound(r *takt.Report) float64 {
-	h, err := hist.Decode(r.Latency[takt.LatencyResponse].HDR)
-	if err != nil {
-		h = hist.New() // the report was checked; without the histogram the floor is the bound
-	}
-	return hist.Micros(verdict.BoundOf(h, r.Attribution))
 }
 
 // frame adds the grid of a panel.

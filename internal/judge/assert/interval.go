@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
@@ -36,7 +35,7 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 	// Of a second in which the generator was late, only the service time is certainly not its own.
 	response := r.Latency[takt.LatencyResponse]
 	r.Latency[takt.LatencyOnTime] = response
-	if onTime := r.Latency[takt.LatencyService]; iv.ScheduleLagP99 > hist.Micros(verdict.BoundFor(time.Duration(response.P99*1e3))) {
+	if onTime := r.Latency[takt.LatencyService]; verdict.LateSecond(&iv) {
 		onTime.Count = response.Count
 		r.Latency[takt.LatencyOnTime] = onTime
 	}

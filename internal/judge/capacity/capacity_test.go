@@ -266,6 +266,26 @@ func TestRising(t *testing.T) {
 	}
 }
 
+// A second does not show which operations waited behind late ones. They were only slower for it: what met
+// the SLO is evidence, and what broke it may be takt's own doing.
+func TestStepsOfABackloggedRamp(t *testing.T) {
+	s := slo(t, "p95<100ms")
+	r := ramp(100)
+	r.Verdict, r.Warnings = takt.Invalid, []takt.Warning{{Code: "generator_backlog"}}
+	steps, err := StepsOf([]*takt.Report{r}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		if step.Verdict != takt.Invalid || step.Proven != step.Met {
+			t.Errorf("at %v/s: %s, met %v, proven %v", step.Offered, step.Verdict, step.Met, step.Proven)
+		}
+	}
+	if first, last := steps[0], steps[len(steps)-1]; !first.Met || last.Met {
+		t.Errorf("the first step met %v, the last one %v", first.Met, last.Met)
+	}
+}
+
 // A ramp from 0 to 100/s within 100 s against M/M/1 in theory gives its limit.
 func TestStepsOfRamp(t *testing.T) {
 	const mu = 100.0
@@ -305,6 +325,10 @@ func TestStepsOfRamp(t *testing.T) {
 	steps, err = StepsOf([]*takt.Report{r}, s)
 	if a := Conclude(steps, s, EndFound, 0); err != nil || a.Ended != EndInvalid || a.Sustainable >= want {
 		t.Errorf("late seconds at the limit make it %q at %v (%v)", a.Ended, a.Sustainable, err)
+	}
+	r.Warn("generator_behind", "a second does not show it")
+	if steps, err = StepsOf([]*takt.Report{r}, s); err != nil || steps[0].Verdict != takt.Invalid || steps[0].Proven {
+		t.Errorf("%+v of a run that is not invalid for lateness alone (%v)", steps[0], err)
 	}
 	closed := stepRun(1, 1, 1, 0, 0)
 	closed.Rate.Intended = nil

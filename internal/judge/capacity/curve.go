@@ -21,8 +21,8 @@ type Stretch struct {
 	takt.Interval
 	Seconds float64
 	Offered float64 // per second
-	Late    bool    // the generator was late
-	Spoiled bool    // something else made the run invalid, in all its seconds
+	Late    bool    // the generator was late, or may have been
+	Spoiled bool    // not lateness alone made the run invalid, in all its seconds
 }
 
 // StepsOf turns stored runs into steps. A run at a constant rate is one step. In a ramp, a staircase
@@ -53,8 +53,9 @@ func stepsOfRun(r *takt.Report, slo SLO) ([]Step, error) {
 // stretches returns the measured intervals of r up to the end of its schedule, without pauses.
 func stretches(r *takt.Report) (all []Stretch) {
 	before := 0.0
-	// Lateness is the only cause of an invalid run that each second shows; others spoil all seconds.
-	spoiled := r.Verdict == takt.Invalid && !r.Warned("generator_bottleneck")
+	late := verdict.ByLateness(r)
+	// A second shows which operations were sent late, and not which ones waited behind them.
+	hidden := r.Warned("generator_backlog")
 	for _, iv := range r.Intervals {
 		s := Stretch{Interval: iv, Seconds: iv.T - before}
 		middle := before + s.Seconds/2 - r.WarmupS
@@ -66,9 +67,8 @@ func stretches(r *takt.Report) (all []Stretch) {
 		if r.Schedule.Stages == nil {
 			s.Offered = float64(iv.Scheduled) / s.Seconds
 		}
-		// The rule by which lateness makes a whole run invalid (verdict.Lateness), applied to one second.
-		s.Spoiled = spoiled
-		s.Late = r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
+		s.Spoiled = r.Verdict == takt.Invalid && !late
+		s.Late = late && (hidden || verdict.LateSecond(&iv))
 		if s.Offered > 0 {
 			all = append(all, s)
 		}

@@ -220,7 +220,7 @@ func (f *Fold) Report() (*takt.Report, error) {
 	if felt := whole.Latency[takt.LatencyResponse].Count + whole.Latency[takt.LatencySend].Count; whole.Latency[takt.LatencyOnTime].Count != felt {
 		delete(whole.Latency, takt.LatencyOnTime) // a shard of an older takt has none
 	}
-	facts(list, missing, dense).Judge(whole)
+	facts(whole, list, missing, dense).Judge(whole)
 	if whole.Stalls, err = stalls.Find(whole); err != nil {
 		return nil, &UnmergeableError{[]string{err.Error()}}
 	}

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,13 +12,12 @@ import (
 )
 
 // facts is what the verdict of the whole depends on.
-func facts(list []shard, missing *MissingShardsError, histograms map[string]*hist.Histogram) *verdict.Shards {
+func facts(whole *takt.Report, list []shard, missing *MissingShardsError, histograms map[string]*hist.Histogram) *verdict.Shards {
 	first, last := starts(list)
 	s := &verdict.Shards{
 		There: len(list), All: list[0].n, Differ: differences(list), Apart: last.Sub(first), Warnings: unitedWarnings(list),
 		Delays: verdict.Delays{
-			Response: cmp.Or(histograms[takt.LatencyResponse], histograms[takt.LatencySend]), Lag: histograms[takt.LatencyScheduleLag],
-			Dial: histograms[verdict.DialPhase],
+			OnTime: histograms[verdict.OnTime(whole.Latency)], Lag: histograms[takt.LatencyScheduleLag], Dial: histograms[verdict.DialPhase],
 		},
 	}
 	if missing != nil {

@@ -251,7 +251,7 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 		Head: Side{Name: head, Runs: []string{}}, Duet: d.facts(all), Advice: []string{},
 	}
 	decide(gates, d.share())
-	reasons := muddleDuet(gates, o)
+	reasons := muddleDuet(gates, all, o)
 	c := Comparison{Base: Side{Name: base, Runs: []string{}}, Method: Sided}
 	var words []Word
 	for i := range gates {
@@ -280,21 +280,27 @@ func (d *Duet) facts(all []duetSlice) *DuetFacts {
 	}
 }
 
-// muddleDuet makes latencies inconclusive that errors may have shaped.
-func muddleDuet(gates []gate, o Options) (reasons []string) {
-	i := slices.IndexFunc(gates, func(g gate) bool { return g.Metric == "errors" })
-	if i < 0 {
-		return nil
-	}
+// muddleDuet makes latencies inconclusive that errors or drops may have shaped.
+func muddleDuet(gates []gate, all []duetSlice, o Options) (reasons []string) {
 	baseName, headName := o.names("base", "head")
-	base, head := stored.Standing{Errors: gates[i].Base}, stored.Standing{Errors: gates[i].Head}
-	return muddleBy(gates, base.Apart(head, baseName, headName, "p99", o.ErrorTolerance))
+	sides := standingsOf(all)
+	return muddleBy(gates, sides[DuetBase].Apart(sides[DuetHead], baseName, headName, "p99", o.ErrorTolerance))
+}
+
+// standingsOf are the standings of both sides. Both have the load of one schedule.
+func standingsOf(all []duetSlice) (sides [2]stored.Standing) {
+	whole := ones(len(all))
+	errors, drops := tallySlices(all, failedOf), tallySlices(all, droppedOf)
+	for side := range sides {
+		sides[side] = stored.Standing{Errors: 100 * errors[side].share(whole), Dropped: 100 * drops[side].share(whole)}
+	}
+	return sides
 }
 
 // DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator
 // was late counts as valid: Add leaves out the pairs of blocks in which the generator was late.
 func DuetRunOf(r *takt.Report) stored.Run {
-	if verdict.OnlyLate(r.Warnings) {
+	if verdict.ByLateness(r) {
 		valid := *r
 		valid.Verdict = takt.Valid
 		r = &valid

@@ -95,10 +95,10 @@ func (w *stage) playIn(t *testing.T, parts DuetParts, round, budget time.Duratio
 	}
 }
 
-var duetSeries = flag.Int("duet-series", simulated(60), "simulate so many duets of each kind; docs/verify.md has the shares of 600")
+var duetSeries = flag.Int("duet-series", simulated(60), "simulate so many duets of each kind; docs/verify-statistics.md has the shares of 600")
 
 // The promise of a duet, on machines as they were measured and on worse ones: see
-// docs/verify.md.
+// docs/verify-statistics.md.
 func TestDuetFalseAlarmsAndPower(t *testing.T) {
 	racetest.Skip(t, "a simulation of its own")
 	quiet := stage{rate: 12, drift: 0.2, block: 0.05, op: 0.1, tails: true, spikes: 0.3}

@@ -13,7 +13,7 @@ import (
 // DuetOp is one operation of a duet. Instants are since the start of the round.
 type DuetOp struct {
 	Due, Done time.Duration
-	Lag       time.Duration // schedule lag: how late the generator sent it
+	Lag       time.Duration // how late the generator sent it, with its wait behind other late operations
 	Outcome   DuetOutcome
 }
 
@@ -32,7 +32,7 @@ const (
 func DuetOpOf(s *takt.Sample) DuetOp {
 	op := DuetOp{Due: s.Due, Done: s.Done}
 	if s.Sent != takt.NotSent {
-		op.Lag = s.Sent - s.Free
+		op.Lag = s.Sent - s.Free + s.Behind
 	}
 	switch s.Class {
 	case "":
@@ -228,15 +228,15 @@ func (b *duetBlock) add(op DuetOp, bound, end time.Duration) {
 
 // bound is the lag above which an operation is late, by the rule for whole runs.
 func (r DuetRound) bound() time.Duration {
-	undelayed := hist.New()
+	onTime := hist.New()
 	for _, ops := range r.Ops {
 		for _, op := range ops {
 			if op.Outcome != DuetDropped {
-				undelayed.Record(op.Done - op.Due - op.Lag)
+				onTime.Record(op.Done - op.Due - op.Lag)
 			}
 		}
 	}
-	return verdict.BoundFor(undelayed.Quantile(0.99))
+	return verdict.BoundFor(onTime.Quantile(0.99))
 }
 
 // responseOf is the histogram of the response time of these operations.

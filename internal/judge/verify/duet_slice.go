@@ -77,7 +77,7 @@ func shiftOfSlices(metric string, all []duetSlice) (s stats.Shift, base, head fl
 	}
 	whole := ones(len(all))
 	if metric == "errors" {
-		t := tallySlices(all, func(b *duetBlock) (float64, float64) { return float64(b.failed), float64(len(b.response)) })
+		t := tallySlices(all, failedOf)
 		s = resample(len(all), func(w []int) float64 { return 100 * (t[DuetHead].share(w) - t[DuetBase].share(w)) })
 		return s, 100 * t[DuetBase].share(whole), 100 * t[DuetHead].share(whole)
 	}
@@ -246,6 +246,11 @@ func (s *answersSide) quantile(weight []int) float64 {
 type duetTally [2]tallySide
 
 type tallySide struct{ of, all []float64 }
+
+// failedOf and droppedOf are the failed operations of those that were sent, and the dropped ones of all.
+func failedOf(b *duetBlock) (n, all float64) { return float64(b.failed), float64(len(b.response)) }
+
+func droppedOf(b *duetBlock) (n, all float64) { return float64(b.dropped), float64(b.scheduled()) }
 
 func tallySlices(list []duetSlice, of func(*duetBlock) (n, all float64)) *duetTally {
 	var t duetTally

@@ -123,6 +123,7 @@ func TestDuetOpOfARow(t *testing.T) {
 		want DuetOp
 	}{
 		{takt.Sample{Due: 1, Free: 2, Sent: 5, Done: 9}, DuetOp{Due: 1, Done: 9, Lag: 3}},
+		{takt.Sample{Due: 1, Free: 4, Behind: 2, Sent: 5, Done: 9}, DuetOp{Due: 1, Done: 9, Lag: 3}},
 		{takt.Sample{Due: 1, Free: 1, Sent: 1, Done: 9, Class: "5xx"}, DuetOp{Due: 1, Done: 9, Outcome: DuetFailed}},
 		{takt.Sample{Due: 1, Free: 4, Sent: takt.NotSent, Done: 9, Class: takt.ClassUnfinished}, DuetOp{Due: 1, Done: 9, Outcome: DuetUnfinished}},
 		{takt.Sample{Due: 1, Free: 4, Sent: takt.NotSent, Done: 1, Class: takt.ClassDropped}, DuetOp{Due: 1, Done: 1, Outcome: DuetDropped}},
@@ -136,7 +137,15 @@ func TestDuetOpOfARow(t *testing.T) {
 // played are rounds of 5 s of a machine without noise.
 func playedDuet(t *testing.T, budget time.Duration, change func(side, n int, op *DuetOp)) *Judgement {
 	t.Helper()
-	d, err := NewDuet(DuetParts{Block: 50 * ms}, budget, "http", DefaultOptions())
+	return playedDuetOf(t, nil, budget, change)
+}
+
+// playedDuetOf is playedDuet that gates these metrics; nil: the usual ones.
+func playedDuetOf(t *testing.T, metrics []string, budget time.Duration, change func(side, n int, op *DuetOp)) *Judgement {
+	t.Helper()
+	o := DefaultOptions()
+	o.Metrics = metrics
+	d, err := NewDuet(DuetParts{Block: 50 * ms}, budget, "http", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +196,11 @@ func TestDuetWords(t *testing.T) {
 				op.Outcome = DuetDropped
 			}
 		}, Regressed, "rate", Regressed},
+		{"dropped, perhaps the slowest", func(side, n int, op *DuetOp) {
+			if side == DuetHead && op.Due%(50*ms) == 20*ms {
+				op.Outcome = DuetDropped
+			}
+		}, Regressed, "p50", Inconclusive},
 	} {
 		j := playedDuet(t, time.Minute, c.change)
 		if j.Verdict != c.want || finding(t, j.Comparisons[0], c.metric).Verdict != c.word {
@@ -197,6 +211,32 @@ func TestDuetWords(t *testing.T) {
 		}
 		if d := j.Duet; j.Looks != 3 || d.Slices != 15 || d.PerEach != 10 || d.Seconds != 15 || d.GuardMS != 5 || d.BlockMS != 50 {
 			t.Errorf("%s: %d looks, %+v", c.name, j.Looks, d)
+		}
+	}
+}
+
+// Errors and drops make latencies inconclusive, also where neither errors nor rate is gated.
+func TestDuetOfLatenciesAlone(t *testing.T) {
+	for outcome, want := range map[DuetOutcome]string{
+		DuetOK:         "",
+		DuetFailed:     "p99: 0 % of the operations of base and 25 % of those of head are errors, which may be fast answers",
+		DuetUnfinished: "p99: 0 % of the operations of base and 25 % of those of head are errors, which may be fast answers",
+		DuetDropped:    "p99: 0 % of the operations of base and 25 % of those of head were dropped, so the slowest are missing: latencies prove nothing; lower the rate",
+	} {
+		j := playedDuetOf(t, []string{"p99"}, time.Minute, func(side, n int, op *DuetOp) {
+			if side == DuetHead && op.Due%(50*ms) == 20*ms {
+				op.Outcome = outcome
+			}
+		})
+		word, said := OK, want == ""
+		for _, line := range j.Advice {
+			said = said || want != "" && strings.HasPrefix(line, want)
+		}
+		if want != "" {
+			word = Inconclusive
+		}
+		if got := j.Comparisons[0].Findings[0].Verdict; got != word || !said {
+			t.Errorf("outcome %d: %s, %q; want %s, %q", outcome, got, j.Advice, word, want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func normals(r *rand.Rand, n int, mean, sd float64) []float64 {
 	return v
 }
 
-var forecastSeries = flag.Int("forecast-series", 4, "simulate so many series of pairs of each kind; docs/verify.md has the shares of 100")
+var forecastSeries = flag.Int("forecast-series", 4, "simulate so many series of pairs of each kind; docs/verify-statistics.md has the shares of 100")
 
 // Who repeats a series with the number of pairs that an inconclusive one names gets a word in nine of
 // ten cases, and a false one in at most one of twenty: with normal pairs and heavy tails, quiet and

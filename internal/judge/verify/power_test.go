@@ -15,7 +15,7 @@ import (
 	"github.com/taktload/takt/internal/racetest"
 )
 
-var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs/verify.md anew")
+var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs/verify-statistics.md again")
 
 // world makes pairs of runs: what both runs of a pair have in common drifts, and their
 // difference varies, both normally on the scale of logarithms. The change is one of p99.
@@ -105,7 +105,7 @@ func seeded(drift, sd, change float64) world {
 	return world{drift: drift, sd: sd, change: change, r: rand.New(rand.NewPCG(7, math.Float64bits(sd+change)))}
 }
 
-// The promise of verify, on a machine that drifts by 20 % between pairs: see docs/verify.md.
+// The promise of verify, on a machine that drifts by 20 % between pairs: see docs/verify-statistics.md.
 func TestFalseAlarmsAndPower(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -137,7 +137,7 @@ var (
 
 const tableTrials = 300
 
-// powerTable is the table of docs/verify.md, with the percentages in places.
+// powerTable is the table of docs/verify-statistics.md, with the percentages in places.
 func powerTable() string {
 	var b strings.Builder
 	b.WriteString("| spread of the pairs | gated |")
@@ -162,7 +162,7 @@ func powerTable() string {
 func TestPowerTableOfDocs(t *testing.T) {
 	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
-	const path = "../../../docs/verify.md"
+	const path = "../../../docs/verify-statistics.md"
 	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
