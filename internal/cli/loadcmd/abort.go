@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -67,7 +68,7 @@ func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sampl
 func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
 
 // guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
-func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live.Head) func(takt.Interval) {
+func (l *load) guarded(ctx context.Context, watch func(takt.Interval, timeline.Lent), head live.Head) func(takt.Interval) {
 	g := &guard{
 		conditions: l.conditions, warmup: l.engine.Warmup, end: head.End, receives: head.Receives,
 		strike: func(e *abortError) {
@@ -78,8 +79,12 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live
 		},
 	}
 	return func(iv takt.Interval) {
-		watch(iv)
-		g.interval(iv, time.Now())
+		lent := timeline.Lend(&iv)
+		if len(g.conditions) > 0 {
+			_, _ = lent() // here: it would wait for a view or an exporter that decodes on a thread of low priority
+		}
+		watch(iv, lent)
+		g.interval(iv, lent, time.Now())
 	}
 }
 
@@ -139,7 +144,7 @@ type guard struct {
 }
 
 // interval judges one interval, and strikes with the first condition that is true.
-func (g *guard) interval(iv takt.Interval, now time.Time) {
+func (g *guard) interval(iv takt.Interval, lent timeline.Lent, now time.Time) {
 	to := time.Duration(iv.T * float64(time.Second))
 	whole := g.isWhole(to, now.Sub(g.last))
 	from, pause := g.from, g.isPause(iv)
@@ -147,7 +152,7 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	if len(g.conditions) == 0 || !whole || from < g.warmup || pause {
 		return
 	}
-	r := assert.OfInterval(iv, time.Second.Seconds())
+	r := assert.OfInterval(iv, lent, time.Second.Seconds())
 	for _, c := range g.conditions {
 		if o := c.Check(r); o.Result == takt.Pass && !c.OwnLateness(r) {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})

@@ -64,7 +64,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 	l.brokeOff = nil
 	var journal *journal
 	var told *engine.Told
-	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
+	watch := watcher{ended: func() {}}
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
 	tell := l.tell

@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/screen"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -56,7 +57,7 @@ func (l *load) checkProgress() error {
 
 // watcher shows a run while it goes on.
 type watcher struct {
-	interval func(takt.Interval)
+	interval func(takt.Interval, timeline.Lent)
 	add      func(live.Snapshot)     // nil: interval is enough
 	errors   func([]takt.ErrorClass) // nil: nobody shows the failures
 	ended    func()                  // call it after the run
@@ -106,7 +107,7 @@ func (m marks) newest(hide func(string) string) *takt.Outage {
 // watch returns what to do once a second: write live outputs, export figures and show the progress, which is
 // nothing, a line a second, the full view, or a predecessor's words.
 func (l *load) watch(ctx context.Context, out core.Outputs, pump *metrics.Pump, words *narration, head live.Head, m marks) watcher {
-	w := watcher{interval: func(takt.Interval) {}, ended: func() {}}
+	w := watcher{interval: func(takt.Interval, timeline.Lent) {}, ended: func() {}}
 	if words == nil || !words.shown {
 		w = l.picture(ctx, head)
 	}
@@ -116,14 +117,14 @@ func (l *load) watch(ctx context.Context, out core.Outputs, pump *metrics.Pump, 
 		w.errors = func(list []takt.ErrorClass) { failures = list }
 	}
 	shown, over := w.interval, w.ended
-	w.interval = func(iv takt.Interval) {
+	w.interval = func(iv takt.Interval, lent timeline.Lent) {
 		out.Interval(iv)
-		pump.Interval(iv)
+		pump.Interval(iv, lent)
 		if words != nil {
 			words.interval(iv)
 		}
 		if w.add != nil || feed != nil {
-			snap := live.Snapshot{Interval: iv, Errors: failures, Outage: m.newest(l.hide), Faults: m.faults.soFar()}
+			snap := live.Snapshot{Interval: iv, Errors: failures, Outage: m.newest(l.hide), Faults: m.faults.soFar(), Lent: lent}
 			if w.add != nil {
 				w.add(snap)
 			}
@@ -131,7 +132,7 @@ func (l *load) watch(ctx context.Context, out core.Outputs, pump *metrics.Pump, 
 				feed.Add(snap)
 			}
 		}
-		shown(iv)
+		shown(iv, lent)
 	}
 	w.ended = sync.OnceFunc(func() {
 		if feed != nil {
@@ -156,11 +157,11 @@ func (l *load) feed(head live.Head) *live.Feed {
 // picture is the full view, a line a second, or nothing.
 func (l *load) picture(ctx context.Context, head live.Head) watcher {
 	if l.progress == progressNone {
-		return watcher{interval: func(takt.Interval) {}, ended: func() {}}
+		return watcher{interval: func(takt.Interval, timeline.Lent) {}, ended: func() {}}
 	}
 	if v := l.view(head); v != nil {
 		v.open(ctx)
-		return watcher{interval: func(takt.Interval) {}, add: v.add, ended: v.end}
+		return watcher{interval: func(takt.Interval, timeline.Lent) {}, add: v.add, ended: v.end}
 	}
 	return l.lines(head)
 }
@@ -226,8 +227,8 @@ const headEvery = 20
 // lines prints a line a second.
 func (l *load) lines(head live.Head) watcher {
 	state, n := live.New(head), 0
-	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
-		state.Add(live.Snapshot{Interval: iv})
+	return watcher{ended: func() {}, interval: func(iv takt.Interval, lent timeline.Lent) {
+		state.Add(live.Snapshot{Interval: iv, Lent: lent})
 		if state.Silent() {
 			return
 		}
