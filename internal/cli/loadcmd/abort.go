@@ -67,10 +67,10 @@ func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sampl
 // hide removes secrets from a text that takt did not write, such as an answer.
 func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
 
-// guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
-func (l *load) guarded(ctx context.Context, watch func(takt.Interval, timeline.Lent), head live.Head) func(takt.Interval) {
+// guarded ends the run when a condition of --abort-on is true.
+func (l *load) guarded(ctx context.Context) live.Watcher {
 	g := &guard{
-		conditions: l.conditions, warmup: l.engine.Warmup, end: head.End, receives: head.Receives,
+		conditions: l.conditions,
 		strike: func(e *abortError) {
 			if ctx.Err() == nil { // else the run is already draining
 				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)
@@ -78,14 +78,20 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval, timeline.L
 			}
 		},
 	}
-	return func(iv takt.Interval) {
-		lent := timeline.Lend(&iv)
-		if len(g.conditions) > 0 {
-			_, _ = lent() // here: it would wait for a view or an exporter that decodes on a thread of low priority
-		}
-		watch(iv, lent)
-		g.interval(iv, lent, time.Now())
+	return live.Watcher{
+		Begin:  func(h live.Head, _ time.Time) { g.warmup, g.end, g.receives = h.Warmup, h.End, h.Receives },
+		Second: func(s live.Snapshot) { g.interval(s.Interval, s.Lent, time.Now()) },
 	}
+}
+
+// noteEarly adds to the report why the run ended before its schedule.
+func (l *load) noteEarly(ctx context.Context, source takt.Source, r *takt.Report) {
+	if r == nil {
+		return
+	}
+	l.listFault(source, r)
+	l.driverFault(r)
+	l.noteEnd(ctx, r)
 }
 
 // noteEnd adds a warning if the run was ended early. An endless run that a signal ended is

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/shell"
@@ -58,7 +59,8 @@ func NewJob(env core.Env) *cobra.Command {
 				return err
 			}
 			if len(words) > 0 {
-				env.Live = core.LivePipe()
+				pipe := core.LivePipe()
+				env.Watchers = append(env.Watchers, func() live.Watcher { return live.Feed(pipe) })
 			}
 			var j job
 			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&j); err != nil {
