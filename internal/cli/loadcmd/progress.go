@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The values of --progress; a row of the driver table may have one more.
+// The values of --progress; a driver's predecessor may have one more.
 const (
 	progressAuto = "auto"
 	progressFull = "full"
@@ -29,15 +28,15 @@ const (
 
 func (l *load) progressNames() []string {
 	names := []string{progressAuto, progressFull, progressLine, progressNone}
-	if l.row.Narration != "" {
-		names = append(names, l.row.Narration)
+	if name := l.driver.Predecessor.Name; name != "" {
+		names = append(names, name)
 	}
 	return names
 }
 
 // stepUsage describes the second meaning of --progress.
 func (l *load) stepUsage() string {
-	if l.driver.SetStep != nil {
+	if l.driver.Predecessor.Step != nil {
 		return "; a number N raises the rate in steps of N up to --tps, each as long as --duration (default 10 s)"
 	}
 	return ""
@@ -55,23 +54,23 @@ func (l *load) checkProgress() error {
 // narrates reports whether a predecessor's words replace the progress. Users who write a predecessor's
 // flags get its words.
 func (l *load) narrates() bool {
-	if l.env.Fleet != nil || l.driver.Narrate == nil {
+	p := &l.driver.Predecessor
+	if l.env.Fleet != nil || p.Watch == nil {
 		return false
 	}
-	return l.progress == progressAuto && (l.row.Narrates || l.env.Settings.Legacy) || l.progress == l.row.Narration
+	return l.progress == progressAuto && (p.Always || l.env.Settings.Legacy) || l.progress == p.Name
 }
 
 // narration tells of the run in a predecessor's words. Call it before the driver is opened.
-func (l *load) narration() (watcher live.Watcher) {
-	var w io.Writer = io.Discard
+func (l *load) narration() (w live.Watcher) {
+	watch := l.driver.Predecessor.Watch
 	switch {
+	case watch == nil:
+		return w
 	case l.narrates():
-		w = l.env.Stderr
-	case l.driver.Follows == nil || !l.driver.Follows():
-		return watcher
+		return watch(l.env.Stderr)
 	}
-	interval, ended := l.driver.Narrate(w)
-	return live.Watcher{Second: func(s live.Snapshot) { interval(s.Interval) }, End: func(*takt.Report) { ended() }}
+	return watch(nil)
 }
 
 // display is the full view of a run, a line a second, or nothing, as it suits the run.
