@@ -30,7 +30,7 @@ func (l *load) follow(ctx context.Context, out core.Outputs, pump *metrics.Pump,
 	f := &following{faults: l.newInjector(), hide: l.hide, judged: len(l.conditions) > 0}
 	f.Watchers = live.Watchers{
 		{Begin: f.faults.begin, End: func(r *takt.Report) { l.noteFaults(r, f.faults.end()) }},
-		{Second: func(s live.Snapshot) { out.Interval(s.Interval) }},
+		{Second: func(s live.Snapshot) { out.Interval(s.Interval, s.Lent) }},
 		words,
 	}
 	if !l.narrates() {
