@@ -40,19 +40,17 @@ func Feed(w io.Writer) Watcher {
 func (f *feed) begin(h Head, _ time.Time) {
 	f.messages, f.done = make(chan message, waiting), make(chan struct{})
 	f.messages <- message{Head: &h}
-	go f.write()
-}
-
-func (f *feed) write() {
-	defer close(f.done)
-	encoder := json.NewEncoder(f.w)
-	for m := range f.messages {
-		if encoder.Encode(m) != nil {
-			break
+	go func() {
+		defer close(f.done)
+		encoder := json.NewEncoder(f.w)
+		for m := range f.messages {
+			if encoder.Encode(m) != nil {
+				break
+			}
 		}
-	}
-	for range f.messages { // nobody reads: nothing more is of use
-	}
+		for range f.messages { // nobody reads: nothing more is of use
+		}
+	}()
 }
 
 // add passes on a second, unless too many wait.

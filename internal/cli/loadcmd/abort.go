@@ -84,16 +84,6 @@ func (l *load) guarded(ctx context.Context) live.Watcher {
 	}
 }
 
-// noteEarly adds to the report why the run ended before its schedule.
-func (l *load) noteEarly(ctx context.Context, source takt.Source, r *takt.Report) {
-	if r == nil {
-		return
-	}
-	l.listFault(source, r)
-	l.driverFault(r)
-	l.noteEnd(ctx, r)
-}
-
 // noteEnd adds a warning if the run was ended early. An endless run that a signal ended is
 // complete, so it gets none, and so is one whose schedule was over: its unfinished operations are
 // counted.

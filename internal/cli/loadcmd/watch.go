@@ -39,7 +39,13 @@ func (l *load) follow(ctx context.Context, out core.Outputs, pump *metrics.Pump,
 	for _, watcher := range l.env.Watchers {
 		f.Watchers = append(f.Watchers, watcher())
 	}
-	f.Watchers = append(f.Watchers, l.guarded(ctx), live.Watcher{End: func(r *takt.Report) { l.noteEarly(ctx, source, r) }}, live.Watcher{
+	f.Watchers = append(f.Watchers, l.guarded(ctx), live.Watcher{End: func(r *takt.Report) {
+		if r != nil {
+			l.listFault(source, r)
+			l.driverFault(r)
+			l.noteEnd(ctx, r)
+		}
+	}}, live.Watcher{
 		Begin:  func(_ live.Head, start time.Time) { pump.Begin(start) },
 		Second: func(s live.Snapshot) { pump.Interval(s.Interval, s.Lent) },
 		End:    func(r *takt.Report) { l.endExports(pump, r) },
