@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -36,6 +37,8 @@ type Options interface {
 type Load struct {
 	Options
 
+	// Predecessor is how another program shows the run.
+	Predecessor Predecessor
 	// Latencies names what the protocol may measure besides the latencies of every run; nil: not known.
 	Latencies []string
 	// Defaults sets other defaults of the engine.
@@ -48,9 +51,6 @@ type Load struct {
 	// Stdin names the flags that read standard input, which can be read once: before all runs,
 	// and in each of them.
 	Stdin func() (before, during []string)
-	// SetStep accepts the text of --progress as the height of a step, as a predecessor has it;
-	// false: the text is something else. It is called before Shape.
-	SetStep func(text string) bool
 	// NoAnswer says why the run has no response time, and what it has instead; "": the run has
 	// response times.
 	NoAnswer func() (why, instead string)
@@ -73,24 +73,29 @@ type Load struct {
 	// Source gives the operations of src their Data, which come from a list, or returns src as
 	// it is. It may wait for the first of the list until ctx ends.
 	Source func(ctx context.Context, src takt.Source) (takt.Source, error)
-	// Narrate tells of the run on w in a predecessor's words, instead of the line a second. It
-	// is called before Open; interval and end do the rest.
-	Narrate func(w io.Writer) (interval func(takt.Interval), end func())
-	// Follows reports whether Narrate has more to do than to tell: then it is called, with a
-	// writer that discards, also when nobody wants its words.
-	Follows func() bool
 	// Look is called before Source. Its result is called as engine.OnSamples is, and returns
 	// the records that the format load writes, which are valid until its next call. show is
 	// for what people are to see; crash ends the run with its report and exit code 3.
 	Look func(show func(text string), crash func(reason error)) func(phases []string, list []takt.Sample) []trace.Record
-	// ShowsRows reports whether these records go to standard output and the report to standard
-	// error, as a predecessor has it.
-	ShowsRows func() bool
 	// Contrasts is how long Contrast takes; 0: it was not asked for.
 	Contrasts func() time.Duration
 	// Contrast shows after the run what another way of measuring makes of the same load. It
 	// puts what it found into r.Extra["contrast"].
 	Contrast func(ctx context.Context, r *takt.Report) error
+}
+
+// Predecessor is how a program that the command replaces shows a run. A nil member is not offered.
+type Predecessor struct {
+	Name   string // of its words, as a value of --progress; the default when a Legacy flag was used
+	Always bool   // … and without one
+	// Watch is called before Open, and returns what follows the run. It tells of the run on words, in place
+	// of the line a second; nil: nobody wants words.
+	Watch func(words io.Writer) live.Watcher
+	// Step accepts the text of --progress as the height of a step; false: the text is something
+	// else. It is called before Shape.
+	Step func(text string) bool
+	// Rows reports whether the records of Look go to standard output and the report to standard error.
+	Rows func() bool
 }
 
 // Row is one protocol: a subcommand.
@@ -101,8 +106,6 @@ type Row struct {
 	OtherTools          []OtherToolsFlag
 	Legacy              []string          // long flags that may have one dash, as a predecessor wrote them
 	Aliases             map[string]string // other names of flags, which help does not show
-	Narration           string            // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
-	Narrates            bool              // … and without one
 	New                 func(stdin io.Reader) Load
 }
 
@@ -138,8 +141,9 @@ func Table() []Row {
 				o := replay.New()
 				o.Stdin = stdin
 				return Load{
-					Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, SetStep: o.SetStep, Plans: o.Plans, Plan: o.Plan,
-					Source: o.Source, Look: o.Look, ShowsRows: o.ShowsRows, Ends: o.Ends,
+					Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
+					Source: o.Source, Look: o.Look, Ends: o.Ends,
+					Predecessor: Predecessor{Step: o.SetStep, Rows: o.ShowsRows},
 				}
 			},
 		},
@@ -154,10 +158,12 @@ func Table() []Row {
 			Legacy:     produce.SeedFlags(),
 			Aliases:    cluster.PropertiesAliases(),
 			OtherTools: otherToolsKafka(),
-			Narration:  "sangrenel",
 			New: func(io.Reader) Load {
 				o := produce.New()
-				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
+				return Load{
+					Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends,
+					Predecessor: Predecessor{Name: "sangrenel", Watch: o.Watch},
+				}
 			},
 		},
 		{
@@ -184,7 +190,7 @@ func Table() []Row {
 			Example:    `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
-				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Source: o.Source, Ends: o.Ends}
+				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
@@ -208,30 +214,30 @@ func Table() []Row {
 			Example: `  takt jms client --max-pending 100 --duration 30s --show-latency queue://TEST_QUEUE
   takt jms client --rate 30000 --warmup 5 --duration 30 --max-pending 100 queue://TEST_QUEUE
   takt jms client --producers 3 --consumers 2 --num-destinations 10 --durable --persistent --clientID load topic://ORDERS`,
-			Narration: "perf", Narrates: true,
 			New: func(io.Reader) Load { return jmsLoad(jms.NewClient()) },
 		},
 		{
-			Group:     "jms",
-			Use:       "producer [flags] [DESTINATION ...]",
-			Short:     "send messages at a rate, or with so many pending, as artemis perf producer",
-			Kind:      "jms",
-			Example:   `  takt jms producer --rate 5000 --duration 30s --max-pending 100 --persistent queue://ORDERS`,
-			Narration: "perf", Narrates: true,
-			New: func(io.Reader) Load { return jmsLoad(jms.NewProducer()) },
+			Group:   "jms",
+			Use:     "producer [flags] [DESTINATION ...]",
+			Short:   "send messages at a rate, or with so many pending, as artemis perf producer",
+			Kind:    "jms",
+			Example: `  takt jms producer --rate 5000 --duration 30s --max-pending 100 --persistent queue://ORDERS`,
+			New:     func(io.Reader) Load { return jmsLoad(jms.NewProducer()) },
 		},
 		{
-			Group:     "jms",
-			Use:       "consumer [flags] [DESTINATION ...]",
-			Short:     "receive messages, and count what is lost, doubled or out of order, as artemis perf consumer",
-			Kind:      "jms",
-			Example:   `  takt jms consumer --message-count 100000 --consumers 4 queue://ORDERS`,
-			Narration: "perf", Narrates: true,
-			New: func(io.Reader) Load { return jmsLoad(jms.NewConsumer()) },
+			Group:   "jms",
+			Use:     "consumer [flags] [DESTINATION ...]",
+			Short:   "receive messages, and count what is lost, doubled or out of order, as artemis perf consumer",
+			Kind:    "jms",
+			Example: `  takt jms consumer --message-count 100000 --consumers 4 queue://ORDERS`,
+			New:     func(io.Reader) Load { return jmsLoad(jms.NewConsumer()) },
 		},
 	}
 }
 
 func jmsLoad(o *jms.Options) Load {
-	return Load{Options: o, Latencies: jms.Latencies(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Follows: o.Follows}
+	return Load{
+		Options: o, Latencies: jms.Latencies(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer,
+		Predecessor: Predecessor{Name: "perf", Always: true, Watch: o.Watch},
+	}
 }

@@ -21,20 +21,19 @@ import (
 // Plan is the complete description of a run.
 type Plan struct {
 	Options
-	Kind       string // Report.Kind
-	Source     takt.Source
-	Driver     *takt.Driver
-	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
-	OnStart    func(at time.Time)                // called with the start of the run; nil: not called
-	OnInterval func(takt.Interval)               // called once a second; nil: not called
-	OnErrors   func([]takt.ErrorClass)           // called before OnInterval, with the failures so far; nil: not called
-	Journal    Journal                           // nil: no journal
-	OnSamples  OnSamples                         // called during the run; nil: no rows are kept
-	Abort      <-chan struct{}                   // closed by the second signal: end at once
-	Scrub      func(string) string               // removes secrets from error samples and bodies
-	Keep       Keep                              // settings of the process that the run must not change
-	World      World                             // clocks, threads and network; nil: this machine
-	Meet       Meet                              // common start of several runs; nil: now, or at --start-at
+	Kind      string // Report.Kind
+	Source    takt.Source
+	Driver    *takt.Driver
+	NewWaiter func(start time.Time) pace.Waiter // nil: pace.Precise
+	OnStart   func(at time.Time)                // called when the start is known, which may lie ahead; nil: not called
+	OnSecond  OnSecond                          // called once a second; nil: not called
+	Journal   Journal                           // nil: no journal
+	OnSamples OnSamples                         // called during the run; nil: no rows are kept
+	Abort     <-chan struct{}                   // closed by the second signal: end at once
+	Scrub     func(string) string               // removes secrets from error samples and bodies
+	Keep      Keep                              // settings of the process that the run must not change
+	World     World                             // clocks, threads and network; nil: this machine
+	Meet      Meet                              // common start of several runs; nil: now, or at --start-at
 
 	addresses *addresses // of the connections of workers; nil: they connect by themselves
 }
@@ -43,8 +42,12 @@ type Plan struct {
 // with a reading of the monotonic clock. Meet may wait for other runs until ctx ends.
 type Meet func(ctx context.Context) (time.Time, error)
 
+// OnSecond receives an interval and the failures of the whole run so far, most frequent first. Calls come
+// one at a time. A slow call delays the intervals after it, but no operation.
+type OnSecond func(iv takt.Interval, failures []takt.ErrorClass)
+
 // OnSamples receives a batch of operations in the order in which they ended, and the names of
-// their phases. Calls come one at a time, but in parallel with OnInterval. A call may block:
+// their phases. Calls come one at a time, but in parallel with OnSecond. A call may block:
 // rows without room meanwhile count as skipped. The engine reuses list when the call returns.
 type OnSamples func(phases []string, list []takt.Sample)
 
@@ -188,10 +191,8 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		return r.world.Waiter(r.started, true)
 	}
 	r.rows.start()
-	if r.plan.OnStart != nil {
-		r.plan.OnStart(r.started)
-	}
 	r.mode.start(r.started, now, newWaiter)
+	r.announce(r.started)
 	if r.plan.Journal != nil {
 		beginning.Report.StartedAt = r.started.UTC()
 		r.plan.Journal.Begin(beginning)

@@ -500,13 +500,40 @@ func (n *numbered) Next(op *takt.Op) bool {
 	return true
 }
 
+// Whoever is slow with a second delays the seconds after it, but no operation, and not the end of the
+// schedule by a signal. No second is lost.
+func TestSlowSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(1505*time.Millisecond, cancel)
+		p := plan(t, options("100/s", time.Minute, 0), service(5300*time.Microsecond))
+		var seconds []takt.Interval
+		p.OnSecond = func(iv takt.Interval, _ []takt.ErrorClass) {
+			seconds = append(seconds, iv)
+			time.Sleep(10 * time.Second)
+		}
+		rep := run(t, ctx, p)
+		if rep.Counts.Scheduled != 151 || rep.Counts.OK != 151 || rep.Latency[takt.LatencyScheduleLag].Max > 0.001 || rep.Verdict != takt.Valid {
+			t.Errorf("%+v, lag %+v, %s", rep.Counts, rep.Latency[takt.LatencyScheduleLag], rep.Verdict)
+		}
+		sum := uint64(0)
+		for _, iv := range seconds {
+			sum += iv.Scheduled
+		}
+		if sum != 151 {
+			t.Errorf("the seconds have %d operations of 151", sum)
+		}
+	})
+}
+
 func TestIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options("100/s", 3*time.Second, 0)
 		o.Warmup = time.Second
 		p := plan(t, o, service(5300*time.Microsecond))
 		var live []takt.Interval
-		p.OnInterval = func(iv takt.Interval) { live = append(live, iv) }
+		p.OnSecond = func(iv takt.Interval, _ []takt.ErrorClass) { live = append(live, iv) }
 		rep := run(t, t.Context(), p)
 		if len(live) != 4 || len(rep.Intervals) != 4 {
 			t.Fatalf("%d live, %d in the report", len(live), len(rep.Intervals))

@@ -12,7 +12,7 @@ import (
 )
 
 // Journal receives what a run has counted, so that Recover can make the report if the process
-// crashes. Its calls come one at a time, in parallel with OnInterval. A slow call delays the
+// crashes. Its calls come one at a time, in parallel with OnSecond. A slow call delays the
 // intervals.
 type Journal interface {
 	// Begin is the first call, when the run has begun.
@@ -53,7 +53,7 @@ func (r *run) beginning() (b Beginning) {
 	return b
 }
 
-// swap ends an interval and passes it to OnInterval and the journal.
+// swap ends an interval and passes it to OnSecond and the journal.
 func (r *run) swap(t record.Tick) {
 	var s Second
 	if r.plan.Journal != nil && r.plan.Journal.WantsAll() {
@@ -65,11 +65,8 @@ func (r *run) swap(t record.Tick) {
 		t.Lag = &unread
 	}
 	iv := r.rec.Swap(t)
-	if r.plan.OnErrors != nil {
-		r.plan.OnErrors(r.rec.Errors())
-	}
-	if r.plan.OnInterval != nil {
-		r.plan.OnInterval(iv)
+	if r.plan.OnSecond != nil {
+		r.plan.OnSecond(iv, r.rec.Errors())
 	}
 	if r.plan.Journal == nil {
 		return

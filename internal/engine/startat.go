@@ -89,9 +89,20 @@ func (r *run) meet(ctx context.Context) (time.Time, error) {
 	return at, err
 }
 
+// announce tells of the start once, as soon as it is known. Of a start at once it tells afterwards, so
+// that no operation waits for whoever is told.
+func (r *run) announce(at time.Time) {
+	if tell := r.plan.OnStart; tell != nil {
+		r.plan.OnStart = nil
+		tell(at)
+	}
+}
+
 // await waits until the mode must start for the instant at, and reports whether ctx lasted.
 // Otherwise await stops the run.
 func (r *run) await(ctx context.Context, at time.Time) bool {
+	now := r.world.Now()
+	r.announce(now.Add(at.Sub(now))) // adds a reading of the monotonic clock, which at may lack
 	lead := startLead
 	if r.plan.Closed() || r.plan.Driver.Receive != nil {
 		lead = 0 // these modes begin at once

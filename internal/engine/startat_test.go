@@ -255,3 +255,29 @@ func TestStartAtIsOverInEveryMode(t *testing.T) {
 		}
 	}
 }
+
+// Who follows a run learns its start as soon as it is known: before the wait for an instant that lies ahead,
+// and of a start at once the instant from which the schedule counts.
+func TestStartIsAnnounced(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			o := options("100/s", time.Second, 0)
+			if ahead > 0 {
+				o.StartAt = engine.StartAt(begun.Add(ahead))
+			}
+			p := plan(t, o, service(time.Millisecond))
+			var told []time.Time
+			p.OnStart = func(at time.Time) {
+				told = append(told, at)
+				if !time.Now().Equal(begun) {
+					t.Errorf("told %v later", time.Since(begun))
+				}
+			}
+			rep := run(t, t.Context(), p)
+			if len(told) != 1 || !told[0].Equal(begun.Add(ahead)) || !rep.StartedAt.Equal(told[0]) {
+				t.Errorf("told of %v, started at %v, %v after %v", told, rep.StartedAt, ahead, begun)
+			}
+		})
+	}
+}

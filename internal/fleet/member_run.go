@@ -204,7 +204,9 @@ func late(at time.Time) error {
 }
 
 // Second passes on a second of the run. It never waits.
-func (r *Run) Second(s live.Snapshot) { put(r.seconds, s) }
+func (r *Run) Second(s live.Snapshot) {
+	put(r.seconds, live.Snapshot{Interval: s.Interval, Errors: s.Errors}) // what happened to the target is the gatherer's
+}
 
 // passOn sends the seconds.
 func (r *Run) passOn() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -41,7 +42,7 @@ func openCSV(w io.Writer, _ takt.Report) (Writer, error) {
 	return c, c.row(func(c column) string { return c.name })
 }
 
-func (c csvWriter) Interval(iv takt.Interval) error {
+func (c csvWriter) Interval(iv takt.Interval, _ timeline.Lent) error {
 	return c.row(func(c column) string { return c.value(&iv) })
 }
 

@@ -206,7 +206,7 @@ func TestStreaming(t *testing.T) {
 		streams := map[string]bool{"ndjson": true, "csv": true, "hlog": true}[f.Name]
 		for _, iv := range r.Intervals {
 			before := b.Len()
-			if err := w.Interval(iv); err != nil {
+			if err := w.Interval(iv, nil); err != nil {
 				t.Fatal(err)
 			}
 			if streams != (b.Len() > before) {

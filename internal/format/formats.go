@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/html"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -33,8 +34,9 @@ func (f Format) During() bool {
 // Writer writes a run during the run. Interval writes before it returns, so a killed run
 // loses only its last second.
 type Writer interface {
-	// Interval receives the second that has just passed.
-	Interval(takt.Interval) error
+	// Interval receives the second that has just passed, and its histograms for all who look into it; nil:
+	// nobody else does.
+	Interval(takt.Interval, timeline.Lent) error
 	// Close receives the final report and finishes the output.
 	Close(*takt.Report) error
 }
@@ -155,7 +157,7 @@ func Replay(f Format, w io.Writer, report *takt.Report) error {
 		return err
 	}
 	for _, iv := range report.Intervals {
-		if err := out.Interval(iv); err != nil {
+		if err := out.Interval(iv, nil); err != nil {
 			return err
 		}
 	}

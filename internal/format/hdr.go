@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -31,25 +32,31 @@ func writeHGRM(w io.Writer, r *takt.Report) error {
 // with an empty histogram: a gap would mean a damaged log.
 type hlogWriter struct {
 	log  *hist.LogWriter
-	from time.Duration // start of the next interval
+	from time.Duration   // start of the next interval
+	h    *hist.Histogram // of the line that is being written
 }
 
 func openHLog(w io.Writer, head takt.Report) (Writer, error) {
 	log, err := hist.NewLogWriter(w, head.StartedAt)
-	return &hlogWriter{log: log}, err
+	return &hlogWriter{log: log, h: hist.New()}, err
 }
 
-func (l *hlogWriter) Interval(iv takt.Interval) error {
+func (l *hlogWriter) Interval(iv takt.Interval, lent timeline.Lent) error {
 	to := page.Seconds(iv.T)
-	for _, line := range []struct{ tag, hdr string }{
-		{takt.LatencyResponse, iv.HDR},
-		{takt.LatencyService, iv.ServiceHDR},
+	h, err := lent.Of(&iv)
+	if err != nil {
+		return fmt.Errorf("interval that ends at %v: %w", to, err)
+	}
+	for _, line := range []struct {
+		tag, hdr string
+		times    timeline.Histogram
+	}{
+		{takt.LatencyResponse, iv.HDR, h.Response},
+		{takt.LatencyService, iv.ServiceHDR, h.Service},
 	} {
-		h, err := hist.Decode(line.hdr)
-		if err != nil {
-			return fmt.Errorf("%s time of the interval that ends at %v: %w", line.tag, to, err)
-		}
-		if err := l.log.WriteEncoded(line.tag, l.from, to, h, line.hdr); err != nil {
+		l.h.Reset()
+		line.times.RecordIn(l.h)
+		if err := l.log.WriteEncoded(line.tag, l.from, to, l.h, line.hdr); err != nil {
 			return err
 		}
 	}

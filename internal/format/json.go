@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/finite"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -27,7 +28,7 @@ type Line struct {
 
 func openNDJSON(w io.Writer, _ takt.Report) (Writer, error) { return ndjsonWriter{w}, nil }
 
-func (n ndjsonWriter) Interval(iv takt.Interval) error {
+func (n ndjsonWriter) Interval(iv takt.Interval, _ timeline.Lent) error {
 	return encode(n.w, Line{Interval: &iv}, "")
 }
 

@@ -3,6 +3,7 @@ package format
 import (
 	"io"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/loadfile"
 	"github.com/taktload/takt/pkg/takt"
@@ -31,9 +32,9 @@ func openLoad(w io.Writer, head takt.Report) (Writer, error) {
 	return &loadWriter{w: w, steps: steps}, err
 }
 
-func (*loadWriter) Interval(takt.Interval) error          { return nil }
-func (*loadWriter) Close(*takt.Report) error              { return nil }
-func (*loadWriter) Samples([]string, []takt.Sample) error { return nil }
+func (*loadWriter) Interval(takt.Interval, timeline.Lent) error { return nil }
+func (*loadWriter) Close(*takt.Report) error                    { return nil }
+func (*loadWriter) Samples([]string, []takt.Sample) error       { return nil }
 
 // Records implements AskedWriter. A step begins before its first row. Rows of the previous
 // step may follow, as their column expected shows.

@@ -8,13 +8,14 @@ import (
 	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // atEnd is a Writer that writes only the final report.
 type atEnd func(*takt.Report) error
 
-func (atEnd) Interval(takt.Interval) error { return nil }
+func (atEnd) Interval(takt.Interval, timeline.Lent) error { return nil }
 
 func (write atEnd) Close(r *takt.Report) error { return write(r) }
 

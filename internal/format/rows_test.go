@@ -58,7 +58,7 @@ func rowsOf(t *testing.T, phases []string, lists ...[]takt.Sample) string {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(w.Interval(takt.Interval{T: 1}), w.Close(base())); err != nil {
+	if err := errors.Join(w.Interval(takt.Interval{T: 1}, nil), w.Close(base())); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -108,8 +109,8 @@ func openSamples(w io.Writer, head takt.Report) (Writer, error) {
 	return s, err
 }
 
-func (*samplesWriter) Interval(takt.Interval) error { return nil }
-func (*samplesWriter) Close(*takt.Report) error     { return nil }
+func (*samplesWriter) Interval(takt.Interval, timeline.Lent) error { return nil }
+func (*samplesWriter) Close(*takt.Report) error                    { return nil }
 
 // linesAtOnce is how many bytes are rendered before they are written: a row has about
 // 90 bytes.

@@ -49,10 +49,14 @@ func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
 		p.Outputs.Fail(p.Name, err)
 		return nil, err
 	}
-	r, err := engine.Run(ctx, engine.Plan{
+	plan := engine.Plan{
 		Options: p.Options, Kind: embedded.Kind, Source: source, Driver: p.Driver, NewWaiter: p.waiter(ctx),
-		OnInterval: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
-	})
+		OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
+	}
+	if p.OnSecond != nil {
+		plan.OnSecond = func(iv takt.Interval, _ []takt.ErrorClass) { p.OnSecond(iv) }
+	}
+	r, err := engine.Run(ctx, plan)
 	if err != nil {
 		p.Outputs.Fail(p.Name, err)
 		return nil, err

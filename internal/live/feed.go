@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // message is a line from the process of a run to another process that shows the run.
@@ -22,20 +24,26 @@ const (
 	feedEnd = time.Second // most time to wait for the reader after the run
 )
 
-// Feed writes a run to a Board in another process, in a goroutine of its own. A reader that hangs
-// costs the picture, not the run.
-type Feed struct {
-	messages chan message
+// feed writes a run to a Board in another process, in a goroutine of its own. A reader that hangs costs
+// the picture, not the run.
+type feed struct {
+	w        io.Writer
+	messages chan message // nil: the run has not begun
 	done     chan struct{}
 }
 
-// NewFeed begins with h. It fails never: a broken w ends the feed only.
-func NewFeed(w io.Writer, h Head) *Feed {
-	f := &Feed{make(chan message, waiting), make(chan struct{})}
+// Feed is a Watcher that writes a run for a Board in another process. A broken w ends the feed only.
+func Feed(w io.Writer) Watcher {
+	f := &feed{w: w}
+	return Watcher{f.begin, f.add, f.end}
+}
+
+func (f *feed) begin(h Head, _ time.Time) {
+	f.messages, f.done = make(chan message, waiting), make(chan struct{})
 	f.messages <- message{Head: &h}
 	go func() {
 		defer close(f.done)
-		encoder := json.NewEncoder(w)
+		encoder := json.NewEncoder(f.w)
 		for m := range f.messages {
 			if encoder.Encode(m) != nil {
 				break
@@ -44,19 +52,21 @@ func NewFeed(w io.Writer, h Head) *Feed {
 		for range f.messages { // nobody reads: nothing more is of use
 		}
 	}()
-	return f
 }
 
-// Add passes on a second, unless too many wait.
-func (f *Feed) Add(s Snapshot) {
+// add passes on a second, unless too many wait.
+func (f *feed) add(s Snapshot) {
 	select {
 	case f.messages <- message{Snapshot: &s}:
 	default:
 	}
 }
 
-// Close says that the run is over.
-func (f *Feed) Close() {
+// end says that the run is over.
+func (f *feed) end(*takt.Report) {
+	if f.messages == nil {
+		return
+	}
 	select {
 	case f.messages <- message{Over: true}:
 	default:

@@ -18,9 +18,10 @@ func TestBoard(t *testing.T) {
 		if b.View(80, 24, Mono, "") != nil {
 			t.Error("an empty board has a picture")
 		}
-		f := NewFeed(&b, head())
+		f := Feed(&b)
+		f.Begin(head(), time.Now())
 		for n := range 47 {
-			f.Add(second(n))
+			f.Second(second(n))
 			synctest.Wait()
 		}
 		time.Sleep(300 * time.Millisecond)
@@ -29,7 +30,7 @@ func TestBoard(t *testing.T) {
 		if got, want := strings.Join(b.View(80, 24, Mono, "Enter"), "\n"), strings.Join(after(head(), 47).View(want, 80, 24, Mono), "\n"); got != want {
 			t.Errorf("the board shows\n%s\nwant\n%s", got, want)
 		}
-		f.Close()
+		f.End(nil)
 		if b.View(80, 24, Mono, "") != nil {
 			t.Error("a board has a picture after the run")
 		}
@@ -39,9 +40,10 @@ func TestBoard(t *testing.T) {
 // Whatever arrives, in whatever pieces, a board stays usable and small.
 func TestBoardOfGarbage(t *testing.T) {
 	var text bytes.Buffer
-	f := NewFeed(&text, head())
-	f.Add(second(0))
-	f.Close()
+	f := Feed(&text)
+	f.Begin(head(), time.Now())
+	f.Second(second(0))
+	f.End(nil)
 	whole, _, _ := strings.Cut(text.String(), `{"over"`)
 	var b Board
 	for _, garbage := range []string{"\n", "x\n", `{"snapshot":{}}` + "\n", `{"head":{"end":-1,"assertions":["x"]}}` + "\n", `{"snapshot":{"interval":{"t_s":-1e300,"hdr":"x","in_flight_max":-5,"ok":18446744073709551615}}}` + "\n", strings.Repeat("x", 3*maxMessage), "\n"} {
@@ -72,11 +74,12 @@ func (s stuck) Write([]byte) (int, error) {
 func TestFeedNeverWaits(t *testing.T) {
 	for _, w := range []io.Writer{stuck{errors.New("gone")}, stuck{}} {
 		began := time.Now()
-		f := NewFeed(w, head())
+		f := Feed(w)
+		f.Begin(head(), time.Now())
 		for range 10 * waiting {
-			f.Add(Snapshot{})
+			f.Second(Snapshot{})
 		}
-		f.Close()
+		f.End(nil)
 		if took := time.Since(began); took > 30*feedEnd {
 			t.Errorf("it took %v", took)
 		}

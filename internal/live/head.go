@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -36,6 +37,7 @@ type Snapshot struct {
 	Errors   []takt.ErrorClass `json:"errors,omitempty"` // of the whole run so far, most frequent first
 	Outage   *takt.Outage      `json:"outage,omitempty"` // the newest; nil: there was none
 	Faults   []takt.Fault      `json:"faults,omitempty"` // that began; To is nil while they run
+	Lent     timeline.Lent     `json:"-"`                // histograms of Interval, which all watchers share; nil: each decodes them
 }
 
 // Moment is the state of a run between two snapshots.

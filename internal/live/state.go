@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -43,14 +44,12 @@ type State struct {
 	faults   []takt.Fault
 
 	response, service *hist.Histogram // of the measured part
-	second            *hist.Histogram // scratch of one second
-	decoder           hist.Decoder
-	judgedSoFar       []note // assertions after the newest second; nil: not looked at
+	judgedSoFar       []note          // assertions after the newest second; nil: not looked at
 }
 
 // New returns the state of a run that has not begun.
 func New(h Head) *State {
-	return &State{head: h, assertions: h.assertions(), response: hist.New(), service: hist.New(), second: hist.New()}
+	return &State{head: h, assertions: h.assertions(), response: hist.New(), service: hist.New()}
 }
 
 // Add adds a second.
@@ -68,8 +67,8 @@ func (s *State) Add(snap Snapshot) {
 		s.errors = snap.Errors
 	}
 	s.addMarks(snap.Outage, snap.Faults)
-	s.addResponse(c, iv)
-	s.addService(c, iv)
+	h, _ := snap.Lent.Of(iv) // the engine has just encoded them, so a fault is impossible, and would cost a part of the picture
+	s.addLatencies(c, iv, &h)
 	if !iv.Warmup {
 		s.measured += c.window
 		s.total.Scheduled += iv.Scheduled
@@ -90,28 +89,16 @@ func (s *State) next() *column {
 	return c
 }
 
-// addResponse adds the response times of a second to its column and to the total. The engine has
-// just encoded them, so a fault is impossible, and would cost a part of the picture.
-func (s *State) addResponse(c *column, iv *takt.Interval) {
-	_ = s.decoder.Each(iv.HDR, func(value time.Duration, n int64) error {
-		i := bucketOf(hist.Micros(value))
-		c.heat[i] = uint32(min(int64(c.heat[i])+n, math.MaxUint32))
-		if !iv.Warmup {
-			s.response.RecordN(value, uint64(n))
-		}
-		return nil
+// addLatencies adds the latencies of a second to its column and to the total.
+func (s *State) addLatencies(c *column, iv *takt.Interval, h *timeline.Histograms) {
+	h.Response.Each(func(from, _ time.Duration, n uint64) {
+		i := bucketOf(hist.Micros(from))
+		c.heat[i] = uint32(min(uint64(c.heat[i])+n, math.MaxUint32))
 	})
-}
-
-func (s *State) addService(c *column, iv *takt.Interval) {
-	s.second.Reset()
-	_ = s.decoder.Merge(s.second, iv.ServiceHDR)
-	if s.second.Count() == 0 {
-		return
-	}
-	c.serviceP50, c.serviceP99 = hist.Micros(s.second.Quantile(0.5)), hist.Micros(s.second.Quantile(0.99))
+	c.serviceP50, c.serviceP99 = hist.Micros(h.Service.Quantile(0.5)), hist.Micros(h.Service.Quantile(0.99))
 	if !iv.Warmup {
-		s.service.Merge(s.second)
+		h.Response.RecordIn(s.response)
+		h.Service.RecordIn(s.service)
 	}
 }
 

@@ -6,6 +6,7 @@ package metrics
 import (
 	"time"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -44,9 +45,9 @@ type Figures struct {
 	OK         uint64
 	Failed     uint64
 	Dropped    uint64
-	Unfinished uint64            // known in the last batch only
-	Errors     map[string]uint64 // failed operations by class, without those of the warm-up
-	Bytes      *takt.Bytes       // on the wire, without the warm-up; nil: not known
-	Response   Histogram         // response time; empty if nobody answers
-	Service    Histogram
+	Unfinished uint64             // known in the last batch only
+	Errors     map[string]uint64  // failed operations by class, without those of the warm-up
+	Bytes      *takt.Bytes        // on the wire, without the warm-up; nil: not known
+	Response   timeline.Histogram // response time; empty if nobody answers
+	Service    timeline.Histogram
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -31,7 +32,7 @@ type Family struct {
 type Point struct {
 	Labels    []Label // without those of Run.Identity; of Info all of them
 	Value     float64
-	Histogram Histogram // instead of Value, of a histogram
+	Histogram timeline.Histogram // instead of Value, of a histogram
 }
 
 // Stats are the statistics of an interval, by their names.
@@ -114,14 +115,14 @@ func bytes(b *Batch, of func(*takt.Bytes) int64) []Point {
 	return one(float64(of(b.Total.Bytes)))
 }
 
-func distribution(h Histogram) []Point {
+func distribution(h timeline.Histogram) []Point {
 	if h.Count() == 0 {
 		return nil
 	}
 	return []Point{{Histogram: h}}
 }
 
-func stats(h Histogram) (list []Point) {
+func stats(h timeline.Histogram) (list []Point) {
 	if h.Count() == 0 {
 		return nil
 	}

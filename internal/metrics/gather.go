@@ -3,18 +3,16 @@ package metrics
 import (
 	"time"
 
-	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // gatherer makes the batches of a run, in the Pump's own goroutine.
 type gatherer struct {
 	*Pump
-	decoder hist.Decoder
-	used    time.Duration // CPU time before the run; 0: not known
-	at      float64       // end of the newest interval, in seconds since the start
-	to      time.Time     // To of its batch
-	total   Figures
+	used  time.Duration // CPU time before the run; 0: not known
+	at    float64       // end of the newest interval, in seconds since the start
+	to    time.Time     // To of its batch
+	total Figures
 }
 
 func newGatherer(p *Pump) *gatherer {
@@ -29,8 +27,8 @@ func newGatherer(p *Pump) *gatherer {
 func (g *gatherer) gather() {
 	for ended := g.ended; ended != nil || len(g.seconds) > 0; {
 		select {
-		case iv := <-g.seconds:
-			g.put(g.batch(&iv))
+		case s := <-g.seconds:
+			g.put(g.batch(&s))
 		case <-ended:
 			ended = nil
 		}
@@ -62,10 +60,11 @@ func (g *gatherer) end(seconds float64) time.Time {
 }
 
 // batch is that of an interval.
-func (g *gatherer) batch(iv *takt.Interval) *Batch {
+func (g *gatherer) batch(s *second) *Batch {
+	iv := &s.Interval
 	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors, Bytes: &iv.Bytes}
-	last.Response, _ = Decode(&g.decoder, iv.HDR) // the engine has just encoded it
-	last.Service, _ = Decode(&g.decoder, iv.ServiceHDR)
+	h, _ := s.lent.Of(iv) // the engine has just encoded them
+	last.Response, last.Service = h.Response, h.Service
 	g.total = g.total.plus(last)
 	b := &Batch{
 		Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.end(iv.T), Warmup: iv.Warmup,

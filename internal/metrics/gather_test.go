@@ -11,7 +11,7 @@ import (
 // Prometheus refuses a second value for one instant.
 func TestInstantsDiffer(t *testing.T) {
 	g := newGatherer(&Pump{begun: time.Unix(1_800_000_000, 999_700_000)})
-	list := []*Batch{g.batch(&takt.Interval{T: 1}), g.batch(&takt.Interval{T: 2}), g.batch(&takt.Interval{T: 2.0001}), g.batch(&takt.Interval{T: 2.0002}), g.last(&takt.Report{})}
+	list := []*Batch{g.batch(&second{Interval: takt.Interval{T: 1}}), g.batch(&second{Interval: takt.Interval{T: 2}}), g.batch(&second{Interval: takt.Interval{T: 2.0001}}), g.batch(&second{Interval: takt.Interval{T: 2.0002}}), g.last(&takt.Report{})}
 	if to := list[1].To; !to.Equal(g.begun.Add(2 * time.Second)) {
 		t.Errorf("the second second ends at %v", to)
 	}

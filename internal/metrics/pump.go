@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/screen"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,11 +38,17 @@ type Pump struct {
 	lines   []*line
 	over    sync.WaitGroup // of the lines
 	begun   time.Time      // start of the run; zero: it has not begun
-	seconds chan takt.Interval
+	seconds chan second
 	report  *takt.Report  // of the run; nil: it was not made. Set before ended is closed
 	ended   chan struct{} // closed when no other interval counts
 	done    chan struct{} // closed when all batches are in the queues
 	closed  bool          // End was called
+}
+
+// second is an interval that waits, with its histograms.
+type second struct {
+	takt.Interval
+	lent timeline.Lent
 }
 
 // Start makes a Pump; nil if nobody wants figures. cpu is the CPU time of the generator so far; nil: it is
@@ -50,7 +57,7 @@ func Start(run Run, to []Opened, cpu func() time.Duration, tell func(text string
 	if len(to) == 0 {
 		return nil
 	}
-	p := &Pump{run: run, cpu: cpu, seconds: make(chan takt.Interval, secondsRoom), ended: make(chan struct{}), done: make(chan struct{})}
+	p := &Pump{run: run, cpu: cpu, seconds: make(chan second, secondsRoom), ended: make(chan struct{}), done: make(chan struct{})}
 	for _, o := range to {
 		l := newLine(o, tell)
 		p.lines = append(p.lines, l)
@@ -73,13 +80,13 @@ func (p *Pump) Begin(at time.Time) {
 	}()
 }
 
-// Interval passes on an interval of the run. It never waits.
-func (p *Pump) Interval(iv takt.Interval) {
+// Interval passes on an interval of the run, and its histograms. It never waits.
+func (p *Pump) Interval(iv takt.Interval, lent timeline.Lent) {
 	if p == nil || p.begun.IsZero() {
 		return
 	}
 	select {
-	case p.seconds <- iv:
+	case p.seconds <- second{iv, lent}:
 	default: // the machine has had no time for a minute
 	}
 }

@@ -82,7 +82,7 @@ func (s *stage) seconds(t *testing.T, from, to int) {
 	for n := from; n <= to; n++ {
 		time.Sleep(time.Second)
 		at := time.Now()
-		s.Interval(interval(n))
+		s.Interval(interval(n), nil)
 		if time.Since(at) != 0 {
 			t.Fatalf("second %d: Interval waited %v", n, time.Since(at))
 		}
@@ -107,7 +107,7 @@ func TestPump(t *testing.T) {
 		if took != 0 || len(s.waits)+len(s.told) > 0 || !slices.Equal(list, []takt.Export{{To: "a", Sent: 6}, {To: "b", Sent: 6}}) {
 			t.Fatalf("%v after %v, %v, %v", list, took, s.waits, s.told)
 		}
-		s.Interval(interval(6)) // too late
+		s.Interval(interval(6), nil) // too late
 		for _, r := range []*receiver{a, b} {
 			if r.closed != 1 || len(r.got) != 6 {
 				t.Fatalf("%d batches, closed %d times", len(r.got), r.closed)
@@ -334,14 +334,14 @@ func TestNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none := Start(Run{}, nil, nil, nil)
 		none.Begin(time.Now())
-		none.Interval(interval(1))
+		none.Interval(interval(1), nil)
 		none.Close()
 		if list := none.End(report(), nil, nil); none != nil || list != nil {
 			t.Errorf("%v, %v", none, list)
 		}
 		a := &receiver{}
 		p := Start(Run{}, []Opened{{"a", a}}, nil, nil)
-		p.Interval(interval(1))
+		p.Interval(interval(1), nil)
 		p.Close()
 		p.Close()
 		if list := p.End(report(), nil, nil); len(a.got) != 0 || a.closed != 1 || list != nil {

@@ -189,11 +189,8 @@ func (c *conversation) follow(ctx context.Context, plan engine.Plan, early time.
 			patience.Reset(c.p.limits.silence)
 			switch {
 			case r.Second != nil:
-				if plan.OnErrors != nil {
-					plan.OnErrors(r.Second.Errors)
-				}
-				if plan.OnInterval != nil {
-					plan.OnInterval(r.Second.Interval)
+				if plan.OnSecond != nil {
+					plan.OnSecond(r.Second.Interval, r.Second.Errors)
 				}
 			case log.keeps(r):
 			case r.Rows != nil && plan.OnSamples != nil:

@@ -165,7 +165,7 @@ func TestRun(t *testing.T) {
 	pl := plan(t)
 	var done, rows uint64
 	var begun, met time.Time
-	pl.OnInterval = func(iv takt.Interval) { done += iv.OK }
+	pl.OnSecond = func(iv takt.Interval, _ []takt.ErrorClass) { done += iv.OK }
 	pl.OnSamples = func(_ []string, list []takt.Sample) { rows += uint64(len(list)) }
 	pl.OnStart = func(at time.Time) { begun = at }
 	pl.Meet = func(context.Context) (time.Time, error) {
@@ -193,7 +193,7 @@ func TestStop(t *testing.T) {
 	pl := plan(t)
 	pl.Options.Requests = 1_000_000
 	ctx, cancel := context.WithCancel(t.Context())
-	pl.OnInterval = func(takt.Interval) { cancel() }
+	pl.OnSecond = func(takt.Interval, []takt.ErrorClass) { cancel() }
 	r, err := p.Run(ctx, pl, Load{}, nil)
 	if err != nil || r.Counts.OK < 50 || r.Counts.Unfinished > 0 {
 		t.Errorf("%v, %v", r, err)

@@ -132,12 +132,10 @@ func (s *server) make(l Load) (*takt.Report, error) {
 	if d == nil {
 		return nil, errors.New("the program has no driver: the function that it gave to bench.Main returned nil without an error")
 	}
-	var failures []takt.ErrorClass
 	o.StartAt = engine.StartAt{} // takt says when to start
 	plan := engine.Plan{
 		Options: o, Kind: embedded.Kind, Source: source, Driver: d, Abort: s.abort, Keep: engine.KeepCollector, Meet: s.meet,
-		OnErrors: func(list []takt.ErrorClass) { failures = list },
-		OnInterval: func(iv takt.Interval) {
+		OnSecond: func(iv takt.Interval, failures []takt.ErrorClass) {
 			_ = s.say(reply{Second: &live.Snapshot{Interval: iv, Errors: failures}}) // takt notices that the seconds end
 		},
 	}

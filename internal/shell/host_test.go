@@ -20,6 +20,7 @@ import (
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/shell"
 )
 
@@ -58,7 +59,9 @@ func inProcess(ctx context.Context, abort <-chan struct{}, call shell.Call) int 
 	defer context.AfterFunc(ctx, func() { cancel(&core.SignalError{Number: 2}) })()
 	env := environment(interrupt, ctx.Value(homeKey{}).(string))
 	env.Stdout, env.Stderr, env.Abort = call.Out, call.Out, abort
-	env.Live = call.Live
+	if call.Live != nil {
+		env.Watchers = append(env.Watchers, func() live.Watcher { return live.Feed(call.Live) })
+	}
 	if call.Report != nil {
 		env.Stdout = call.Report
 	}

@@ -130,8 +130,8 @@ func (w *world) load() (*takt.Report, error) {
 	abort := make(chan struct{})
 	p := engine.Plan{
 		Options: o, Kind: "http", Source: src, Keep: engine.KeepAll, World: w, Abort: abort,
-		OnInterval: func(takt.Interval) {},
-		OnSamples:  func(_ []string, list []takt.Sample) { w.report.rows = append(w.report.rows, list...) },
+		OnSecond:  func(takt.Interval, []takt.ErrorClass) {},
+		OnSamples: func(_ []string, list []takt.Sample) { w.report.rows = append(w.report.rows, list...) },
 		Driver: &takt.Driver{Loop: &takt.Loop{
 			Network: "tcp", Addr: address.String(), Timeout: w.sc.Timeout, ConnectTimeout: w.sc.ConnectTimeout,
 			Codec: func(int) takt.Codec {

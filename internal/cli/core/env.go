@@ -39,7 +39,7 @@ type Env struct {
 	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
 
 	Rows     []driver.Row           // protocols; nil: driver.Table()
-	Live     io.Writer              // gets the run as lines of live.Feed; nil: nobody else shows the run
+	Watchers []func() live.Watcher  // others that follow each run of a load command
 	Unstored io.Writer              // for messages that a run could not be stored; nil: Stderr
 	Side     Side                   // what the run is a part of; nil: it is a run of its own
 	MustEnd  bool                   // the run must end by itself: another one follows it

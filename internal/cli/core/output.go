@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -135,12 +136,12 @@ func numbered(path string, number, of int) string {
 	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), number, ext)
 }
 
-// Interval passes an interval to the outputs without rows, and flushes them, so that users can
+// Interval passes an interval with its histograms to the outputs without rows, and flushes them, so that users can
 // follow a file during the run.
-func (all Outputs) Interval(iv takt.Interval) {
+func (all Outputs) Interval(iv takt.Interval, lent timeline.Lent) {
 	for _, o := range all {
 		if o.rows == nil {
-			o.live(func() error { return o.writer.Interval(iv) })
+			o.live(func() error { return o.writer.Interval(iv, lent) })
 		}
 	}
 }
@@ -229,7 +230,7 @@ func WriteReport(env Env, opened []Destination, r *takt.Report) error {
 	}
 	defer out.Discard()
 	for _, iv := range r.Intervals {
-		out.Interval(iv)
+		out.Interval(iv, nil)
 	}
 	return out.Close(r)
 }

@@ -125,6 +125,7 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	defer close(over)
 	env.Programs = func(path string) bool { return slices.Contains(s.programs, path) }
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
+	env.Watchers = append(slices.Clip(env.Watchers), func() live.Watcher { return live.Watcher{Second: r.Second} })
 	if err := env.CheckShard(r.Words, len(r.Words) > 0 && slices.Contains(s.programs, r.Words[0])); err != nil {
 		r.Fail(fleet.Failure{Code: core.ExitUsage, Reason: err.Error()})
 		return core.ExitWith(core.ExitUsage, err)
@@ -189,7 +190,7 @@ type side struct {
 // Source returns all operations: --shard has chosen them.
 func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
 
-// Join lets the gatherer start the run and see its seconds.
+// Join lets the gatherer start the run.
 func (s *side) Join(p *engine.Plan, known core.Known) {
 	p.Meet = func(ctx context.Context) (time.Time, error) {
 		if err := s.run.Check(known.Settings); err != nil {
@@ -199,20 +200,6 @@ func (s *side) Join(p *engine.Plan, known core.Known) {
 			return time.Now(), err
 		}
 		return s.run.Meet(ctx, fleet.Ready{Head: known.Head, Files: digests(s.reads)})
-	}
-	var failures []takt.ErrorClass
-	onInterval, onErrors := p.OnInterval, p.OnErrors
-	p.OnErrors = func(list []takt.ErrorClass) {
-		failures = list
-		if onErrors != nil {
-			onErrors(list)
-		}
-	}
-	p.OnInterval = func(iv takt.Interval) {
-		s.run.Second(live.Snapshot{Interval: iv, Errors: failures})
-		if onInterval != nil {
-			onInterval(iv)
-		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -66,10 +67,10 @@ func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sampl
 // hide removes secrets from a text that takt did not write, such as an answer.
 func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
 
-// guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
-func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live.Head) func(takt.Interval) {
+// guarded ends the run when a condition of --abort-on is true.
+func (l *load) guarded(ctx context.Context) live.Watcher {
 	g := &guard{
-		conditions: l.conditions, warmup: l.engine.Warmup, end: head.End, receives: head.Receives,
+		conditions: l.conditions,
 		strike: func(e *abortError) {
 			if ctx.Err() == nil { // else the run is already draining
 				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)
@@ -77,9 +78,9 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live
 			}
 		},
 	}
-	return func(iv takt.Interval) {
-		watch(iv)
-		g.interval(iv, time.Now())
+	return live.Watcher{
+		Begin:  func(h live.Head, _ time.Time) { g.warmup, g.end, g.receives = h.Warmup, h.End, h.Receives },
+		Second: func(s live.Snapshot) { g.interval(s.Interval, s.Lent, time.Now()) },
 	}
 }
 
@@ -139,7 +140,7 @@ type guard struct {
 }
 
 // interval judges one interval, and strikes with the first condition that is true.
-func (g *guard) interval(iv takt.Interval, now time.Time) {
+func (g *guard) interval(iv takt.Interval, lent timeline.Lent, now time.Time) {
 	to := time.Duration(iv.T * float64(time.Second))
 	whole := g.isWhole(to, now.Sub(g.last))
 	from, pause := g.from, g.isPause(iv)
@@ -147,7 +148,7 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	if len(g.conditions) == 0 || !whole || from < g.warmup || pause {
 		return
 	}
-	r := assert.OfInterval(iv, time.Second.Seconds())
+	r := assert.OfInterval(iv, lent, time.Second.Seconds())
 	for _, c := range g.conditions {
 		if o := c.Check(r); o.Result == takt.Pass && !c.OwnLateness(r) {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})

@@ -90,7 +90,7 @@ func TestGuard(t *testing.T) {
 			if c.came != nil {
 				came = c.came[i]
 			}
-			if g.interval(iv, time.Unix(0, int64(came))); len(struck) > 0 {
+			if g.interval(iv, nil, time.Unix(0, int64(came))); len(struck) > 0 {
 				break
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
@@ -89,7 +90,7 @@ func (l *load) newInjector() *injector {
 }
 
 // begin starts the clock of the commands; at is the start of the run.
-func (i *injector) begin(at time.Time) {
+func (i *injector) begin(_ live.Head, at time.Time) {
 	i.begun = at
 	for _, f := range i.list {
 		i.all.Go(func() { i.note(i.inject(f)) })
@@ -216,6 +217,9 @@ func lastOf(log *process.Log) string {
 
 // noteFaults adds the commands to the report, and warns of those that did not do their work.
 func (l *load) noteFaults(r *takt.Report, list []takt.Fault) {
+	if r == nil {
+		return
+	}
 	for i := range list {
 		f := &list[i]
 		f.Command, f.Output = l.hide(f.Command), l.hide(f.Output)

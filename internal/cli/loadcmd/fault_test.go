@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -40,7 +41,7 @@ func TestParseFault(t *testing.T) {
 func injected(t *testing.T, list []fault, over func()) []takt.Fault {
 	t.Helper()
 	i := (&load{injected: list, progress: progressNone}).newInjector()
-	i.begin(time.Now())
+	i.begin(live.Head{}, time.Now())
 	over()
 	return i.end()
 }

@@ -53,16 +53,13 @@ func (l *load) given(name string) bool {
 	return slices.ContainsFunc(l.env.Settings.All(), func(s core.Setting) bool { return s.Name == name })
 }
 
-// afar makes the run on the machines of the fleet.
-func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int, args []string) (*takt.Report, *journal, error) {
-	l.brokeOff = nil
-	var journal *journal
-	var told *engine.Told
-	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
-	defer func() { watch.ended() }()
-	var second func(takt.Interval)
+// remote makes the run on the machines of the fleet.
+func (l *load) remote(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int, args []string) (*takt.Report, *journal, error) {
+	f, journal := l.follow(ctx, out, pump, live.Watcher{}, nil), l.journal(head, number)
+	if journal != nil {
+		f.Watchers = append(f.Watchers, l.told(journal))
+	}
 	tell := l.tell
-	faults := l.newInjector()
 	if l.progress == progressNone {
 		tell = nil // a step of a search: the gatherer itself says what happens to it
 	}
@@ -71,34 +68,15 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		Asked: l.asked(head), End: l.end(), Most: l.most(),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
-			l.startAt = start
-			faults.begin(start)
-			pump.Begin(start)
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
-			watch = l.watch(ctx, out, pump, nil, mine, marks{nil, faults})
-			second = l.guarded(ctx, watch.interval, mine)
-			if journal = l.journal(head, number); journal != nil {
-				told = l.tellJournal(journal, mine, start)
-			}
+			f.Begin(mine, start)
 		},
-		Second: func(s live.Snapshot) {
-			if watch.errors != nil {
-				watch.errors(s.Errors)
-			}
-			second(s.Interval)
-			if told != nil {
-				if err := told.Interval(s.Interval, s.Errors); err != nil {
-					journal.say(err)
-					told = nil
-				}
-			}
-		},
-		Tell: tell,
+		Second: f.Second,
+		Tell:   tell,
 	})
-	injected := faults.end()
-	watch.ended()
 	if report == nil {
+		f.End(nil)
 		journal.end()
 		failed := (*fleet.FailedError)(nil)
 		if errors.As(err, &failed) {
@@ -109,7 +87,6 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 	if err != nil {
 		l.brokeOff = err
 	}
-	l.noteFaults(report, injected)
 	report.ID, report.Tool, report.Labels = head.ID, head.Tool, head.Labels
 	report.Command = slices.Concat([]string{"takt", "fleet", "--shards", strconv.Itoa(l.env.Fleet.Shards), "--"}, head.Command[1:])
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
@@ -119,6 +96,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 	case l.repeat > 1: // as without a fleet
 		report.Schedule.RunGroup = l.group
 	}
+	f.End(report)
 	return report, journal, nil
 }
 
@@ -147,19 +125,31 @@ func (l *load) most() uint64 {
 	return l.engine.Most(l.env.Fleet.Shards)
 }
 
-// tellJournal begins the journal of a fleet's run; nil: it has none.
-func (l *load) tellJournal(j *journal, known live.Head, start time.Time) *engine.Told {
-	b := engine.Beginning{
-		Report: takt.Report{Kind: l.row.Kind, StartedAt: start, Schedule: l.engine.Described(), Generator: takt.Generator{Engine: "fleet", HostClass: proc.HostClassName()}},
-		Config: record.Config{Warmup: known.Warmup, Window: known.End, OneWay: known.OneWay},
-		Closed: known.Closed, ReceiveOnly: known.Receives,
+// told writes the seconds of a remote run into its journal.
+func (l *load) told(j *journal) live.Watcher {
+	var run *engine.Told // nil: the journal has no further seconds
+	return live.Watcher{
+		Begin: func(known live.Head, start time.Time) {
+			b := engine.Beginning{
+				Report: takt.Report{Kind: l.row.Kind, StartedAt: start, Schedule: l.engine.Described(), Generator: takt.Generator{Engine: "fleet", HostClass: proc.HostClassName()}},
+				Config: record.Config{Warmup: known.Warmup, Window: known.End, OneWay: known.OneWay},
+				Closed: known.Closed, ReceiveOnly: known.Receives,
+			}
+			var err error
+			if run, err = engine.Tell(j, b); err != nil { // cannot happen without phases
+				j.say(err)
+			}
+		},
+		Second: func(s live.Snapshot) {
+			if run == nil {
+				return
+			}
+			if err := run.Interval(s.Interval, s.Errors); err != nil {
+				j.say(err)
+				run = nil
+			}
+		},
 	}
-	told, err := engine.Tell(j, b)
-	if err != nil { // cannot happen without phases
-		j.say(err)
-		return nil
-	}
-	return told
 }
 
 // settings are what shapes the load: all shards of a fleet must have the same.

@@ -23,6 +23,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
@@ -61,7 +62,6 @@ type load struct {
 	group      string
 	named      map[string]string // labels of the system under test
 	brokeOff   error             // what ended the run early: its list of operations or its driver
-	startAt    time.Time         // when the run starts, if that is known; zero: unknown
 	quitByKey  atomic.Bool       // the SIGINT of the run is that of the view's key q
 }
 
@@ -203,19 +203,17 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer pump.Close()
+	l.brokeOff = nil
 	var report *takt.Report
 	var journal *journal
 	if l.env.Fleet != nil {
-		report, journal, err = l.afar(ctx, out, pump, head, number, args)
+		report, journal, err = l.remote(ctx, out, pump, head, number, args)
 	} else {
-		report, journal, err = l.here(ctx, out, pump, head, number)
+		report, journal, err = l.local(ctx, out, pump, head, number)
 	}
 	if err != nil {
 		return err
 	}
-	l.driverFault(report)
-	l.noteEnd(ctx, report)
-	l.endExports(pump, report)
 	l.contrast(ctx, report)
 	l.requirements.Judge(report)
 	if l.env.Side != nil {
@@ -230,9 +228,8 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	return l.outcome(ctx, report, written)
 }
 
-// here makes the run in this process.
-func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int) (*takt.Report, *journal, error) {
-	l.startAt = time.Time(l.engine.StartAt)
+// local makes the run in this process.
+func (l *load) local(ctx context.Context, out core.Outputs, pump *metrics.Pump, head takt.Report, number int) (*takt.Report, *journal, error) {
 	look := l.look(ctx)
 	source, err := l.source(ctx)
 	if err != nil {
@@ -247,13 +244,15 @@ func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 		return nil, nil, l.unopened(err)
 	}
 	known := l.liveHead(head.ID, source.End(), d)
-	faults := l.newInjector()
-	watch := l.watch(ctx, out, pump, words, known, marks{d.Outage, faults})
-	defer watch.ended()
+	f := l.follow(ctx, out, pump, words, source)
+	f.outage = d.Outage
 	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, watch.interval, known), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
-		Scrub: l.hide,
+		OnStart: func(at time.Time) { f.Begin(known, at) },
+		OnSecond: func(iv takt.Interval, failures []takt.ErrorClass) {
+			f.Second(live.Snapshot{Interval: iv, Errors: failures})
+		},
+		OnSamples: out.OnSamples(look), Abort: l.env.Abort, Scrub: l.hide,
 	}
 	journal := l.journal(head, number)
 	if journal != nil {
@@ -262,20 +261,14 @@ func (l *load) here(ctx context.Context, out core.Outputs, pump *metrics.Pump, h
 	if l.env.Side != nil {
 		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
-	plan.OnStart = func(at time.Time) {
-		faults.begin(at)
-		pump.Begin(at)
-	}
 	report, err := l.make(ctx, plan)
-	injected := faults.end()
-	watch.ended()
 	if err != nil {
+		f.End(nil)
 		journal.end()
 		return nil, nil, l.broken(ctx, err)
 	}
 	l.complete(report, head, number)
-	l.noteFaults(report, injected)
-	l.listFault(source, report)
+	f.End(report)
 	return report, journal, nil
 }
 
@@ -316,7 +309,6 @@ func (l *load) source(ctx context.Context) (takt.Source, error) {
 
 // listFault adds a warning if the list of operations ended early.
 func (l *load) listFault(source takt.Source, r *takt.Report) {
-	l.brokeOff = nil
 	feed, ok := source.(engine.Feed)
 	if !ok {
 		return

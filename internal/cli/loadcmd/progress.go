@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -15,13 +13,12 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/live"
-	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The values of --progress; a row of the driver table may have one more.
+// The values of --progress; a driver's predecessor may have one more.
 const (
 	progressAuto = "auto"
 	progressFull = "full"
@@ -31,15 +28,15 @@ const (
 
 func (l *load) progressNames() []string {
 	names := []string{progressAuto, progressFull, progressLine, progressNone}
-	if l.row.Narration != "" {
-		names = append(names, l.row.Narration)
+	if name := l.driver.Predecessor.Name; name != "" {
+		names = append(names, name)
 	}
 	return names
 }
 
-// stepUsage describes the second meaning of --progress, for a Stepper.
+// stepUsage describes the second meaning of --progress.
 func (l *load) stepUsage() string {
-	if l.driver.SetStep != nil {
+	if l.driver.Predecessor.Step != nil {
 		return "; a number N raises the rate in steps of N up to --tps, each as long as --duration (default 10 s)"
 	}
 	return ""
@@ -54,115 +51,45 @@ func (l *load) checkProgress() error {
 	return value.Faultf("unknown --progress %q; use one of %s", l.progress, strings.Join(l.progressNames(), ", "))
 }
 
-// watcher shows a run while it goes on.
-type watcher struct {
-	interval func(takt.Interval)
-	add      func(live.Snapshot)     // nil: interval is enough
-	errors   func([]takt.ErrorClass) // nil: nobody shows the failures
-	ended    func()                  // call it after the run
+// narrates reports whether a predecessor's words replace the progress. Users who write a predecessor's
+// flags get its words.
+func (l *load) narrates() bool {
+	p := &l.driver.Predecessor
+	if l.env.Fleet != nil || p.Watch == nil {
+		return false
+	}
+	return l.progress == progressAuto && (p.Always || l.env.Settings.Legacy) || l.progress == p.Name
 }
 
-// narration is a predecessor's words, which follow the run.
-type narration struct {
-	interval func(takt.Interval)
-	ended    func()
-	shown    bool // the words replace the progress
-}
-
-// narration lets the driver tell of the run in a predecessor's words. Users who write a
-// predecessor's flags get its words. Call it before the driver is opened.
-func (l *load) narration() *narration {
-	shown := l.progress == progressAuto && (l.row.Narrates || l.env.Settings.Legacy) || l.progress == l.row.Narration
-	var w io.Writer = io.Discard
+// narration tells of the run in a predecessor's words. Call it before the driver is opened.
+func (l *load) narration() (w live.Watcher) {
+	watch := l.driver.Predecessor.Watch
 	switch {
-	case l.driver.Narrate != nil && shown:
-		w = l.env.Stderr
-	case l.driver.Follows == nil || !l.driver.Follows():
-		return nil
+	case watch == nil:
+		return w
+	case l.narrates():
+		return watch(l.env.Stderr)
 	}
-	interval, ended := l.driver.Narrate(w)
-	return &narration{interval, ended, shown}
+	return watch(nil)
 }
 
-// marks are what happened to the target, for those who watch the run.
-type marks struct {
-	outage func() (takt.Outage, bool) // nil: the driver sees none
-	faults *injector
-}
-
-// newest is the newest outage; nil: there was none.
-func (m marks) newest(hide func(string) string) *takt.Outage {
-	if m.outage == nil {
-		return nil
-	}
-	o, ok := m.outage()
-	if !ok {
-		return nil
-	}
-	o.Cause = hide(o.Cause)
-	return &o
-}
-
-// watch returns what to do once a second: write live outputs, export figures and show the progress, which is
-// nothing, a line a second, the full view, or a predecessor's words.
-func (l *load) watch(ctx context.Context, out core.Outputs, pump *metrics.Pump, words *narration, head live.Head, m marks) watcher {
-	w := watcher{interval: func(takt.Interval) {}, ended: func() {}}
-	if words == nil || !words.shown {
-		w = l.picture(ctx, head)
-	}
-	var failures []takt.ErrorClass
-	feed := l.feed(head)
-	if w.add != nil || feed != nil {
-		w.errors = func(list []takt.ErrorClass) { failures = list }
-	}
-	shown, over := w.interval, w.ended
-	w.interval = func(iv takt.Interval) {
-		out.Interval(iv)
-		pump.Interval(iv)
-		if words != nil {
-			words.interval(iv)
-		}
-		if w.add != nil || feed != nil {
-			snap := live.Snapshot{Interval: iv, Errors: failures, Outage: m.newest(l.hide), Faults: m.faults.soFar()}
-			if w.add != nil {
-				w.add(snap)
+// display is the full view of a run, a line a second, or nothing, as it suits the run.
+func (l *load) display(ctx context.Context) live.Watcher {
+	var shown live.Watchers
+	return live.Watcher{
+		Begin: func(head live.Head, start time.Time) {
+			switch v := l.view(head); {
+			case v != nil:
+				v.stopping = ctx.Done()
+				shown = live.Watchers{{Begin: v.open, Second: v.add, End: v.end}}
+			case l.progress != progressNone:
+				shown = live.Watchers{l.lines(head)}
 			}
-			if feed != nil {
-				feed.Add(snap)
-			}
-		}
-		shown(iv)
+			shown.Begin(head, start)
+		},
+		Second: func(s live.Snapshot) { shown.Second(s) },
+		End:    func(r *takt.Report) { shown.End(r) },
 	}
-	w.ended = sync.OnceFunc(func() {
-		if feed != nil {
-			feed.Close()
-		}
-		over()
-		if words != nil {
-			words.ended()
-		}
-	})
-	return w
-}
-
-// feed passes the run on to another process; nil: none shows it.
-func (l *load) feed(head live.Head) *live.Feed {
-	if l.env.Live == nil {
-		return nil
-	}
-	return live.NewFeed(l.env.Live, head)
-}
-
-// picture is the full view, a line a second, or nothing.
-func (l *load) picture(ctx context.Context, head live.Head) watcher {
-	if l.progress == progressNone {
-		return watcher{interval: func(takt.Interval) {}, ended: func() {}}
-	}
-	if v := l.view(head); v != nil {
-		v.open(ctx)
-		return watcher{interval: func(takt.Interval) {}, add: v.add, ended: v.end}
-	}
-	return l.lines(head)
 }
 
 // view returns the full view; nil: a line a second suits the terminal or the run better. Who asks
@@ -170,7 +97,7 @@ func (l *load) picture(ctx context.Context, head live.Head) watcher {
 func (l *load) view(head live.Head) *view {
 	asked := l.progress == progressFull
 	name := l.env.Getenv("TERM")
-	if l.progress == progressLine || l.terminal == nil || name == "" || name == "dumb" || !asked && !l.colours || l.fillsTerminal() {
+	if l.progress == progressNone || l.progress == progressLine || l.terminal == nil || name == "" || name == "dumb" || !asked && !l.colours || l.fillsTerminal() {
 		return nil
 	}
 	s, err := screen.Open(l.terminal)
@@ -185,8 +112,7 @@ func (l *load) view(head live.Head) *view {
 		s.Guarded = func() (string, string) { return program, core.GuardCommand }
 	}
 	v := &view{
-		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.quit(),
-		startAt: l.startAt, notBefore: time.Now().Add(settled),
+		screen: s, palette: l.palette(), messages: l.messages, quit: l.quit(), notBefore: time.Now().Add(settled),
 	}
 	if head.End < 0 && head.Requests > 0 && !asked {
 		v.notBefore = time.Now().Add(shortest)
@@ -224,10 +150,10 @@ func (l *load) fillsTerminal() bool {
 const headEvery = 20
 
 // lines prints a line a second.
-func (l *load) lines(head live.Head) watcher {
+func (l *load) lines(head live.Head) live.Watcher {
 	state, n := live.New(head), 0
-	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
-		state.Add(live.Snapshot{Interval: iv})
+	return live.Watcher{Second: func(s live.Snapshot) {
+		state.Add(s)
 		if state.Silent() {
 			return
 		}

@@ -30,7 +30,7 @@ func (l *load) validate(args []string) []error {
 	if fault := core.OtherToolsFile(args); fault != nil && l.row.Group == "" { // a destination of JMS may have any name
 		return []error{fault}
 	}
-	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
+	if step := l.driver.Predecessor.Step; step != nil && step(l.progress) {
 		l.progress = progressAuto
 	}
 	unknown := l.resolveShard()
@@ -57,7 +57,8 @@ func (l *load) validate(args []string) []error {
 	if slices.Contains(l.unused(), "shard") {
 		l.engine.Shard = engine.Shard{} // TAKT_SHARD is for other commands
 	}
-	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
+	rows := l.driver.Predecessor.Rows
+	l.outputs.RowsFirst = rows != nil && rows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
 	faults = append(faults, l.checkFleet()...)
 	faults = core.AppendError(faults, l.checkEnd())

@@ -1,13 +1,13 @@
 package loadcmd
 
 import (
-	"context"
 	"fmt"
 	"runtime/debug"
 	"time"
 
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/screen"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 const (
@@ -25,7 +25,6 @@ type view struct {
 	messages *messages
 	quit     func()          // as the first Ctrl-C; nil: there is no key for it
 	stopping <-chan struct{} // the run was told to end
-	startAt  time.Time       // zero: unknown
 
 	notBefore time.Time   // no picture until then
 	keys      <-chan byte // nil: not read yet
@@ -37,7 +36,7 @@ type view struct {
 	moment  live.Moment
 	frozen  *live.State // the picture of a paused view; nil: not paused
 	elapsed time.Duration
-	at      time.Time // when elapsed was true
+	at      time.Time // when elapsed was true: at first the start, which may lie ahead
 	drawn   time.Time
 	shown   picture // on the screen
 	seconds int     // number of seconds that state got
@@ -46,10 +45,10 @@ type view struct {
 }
 
 // open starts the view.
-func (v *view) open(ctx context.Context) {
+func (v *view) open(head live.Head, start time.Time) {
 	v.snaps, v.over, v.done = make(chan live.Snapshot, snapshots), make(chan struct{}), make(chan struct{})
-	v.stopping, v.at = ctx.Done(), time.Now()
-	go v.run()
+	v.at = start
+	go v.run(head)
 }
 
 // add passes a second to the view. It never waits: a terminal that hangs costs the view seconds,
@@ -62,7 +61,7 @@ func (v *view) add(snap live.Snapshot) {
 }
 
 // end restores the terminal and writes the messages that waited.
-func (v *view) end() {
+func (v *view) end(*takt.Report) {
 	close(v.over)
 	select {
 	case <-v.done:
@@ -72,11 +71,12 @@ func (v *view) end() {
 	v.messages.release() // a terminal that hangs has left that to us
 }
 
-func (v *view) run() {
+func (v *view) run(head live.Head) {
 	defer close(v.done)
 	defer v.recovered()
 	defer v.leave()
 	screen.Yield()
+	v.state = live.New(head)
 	suspended, stop := screen.Suspensions()
 	defer stop()
 	tick := time.NewTicker(frame)
@@ -143,12 +143,7 @@ func (v *view) pause() {
 }
 
 // now is the time since the start of the run.
-func (v *view) now() time.Duration {
-	if !v.state.Begun() && !v.startAt.IsZero() {
-		return time.Since(v.startAt)
-	}
-	return v.elapsed + time.Since(v.at)
-}
+func (v *view) now() time.Duration { return v.elapsed + time.Since(v.at) }
 
 // enter switches to the view, unless the run may be over in an instant or the process may not use
 // the terminal.

@@ -58,10 +58,12 @@ func NewJob(env core.Env) *cobra.Command {
 			if env.Confine == nil || env.Restrict == nil {
 				return errNotConfined
 			}
+			var pipe io.Writer
 			if len(words) > 0 {
-				env.Live = core.LivePipe()
+				pipe = core.LivePipe()
+				env.Watchers = append(env.Watchers, func() live.Watcher { return live.Feed(pipe) })
 			}
-			refused := refusals(env.Live)
+			refused := refusals(pipe)
 			if _, err := env.Confine(".", refused); err != nil { // first: what follows is a stranger's
 				return err
 			}

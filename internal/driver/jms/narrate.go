@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -68,9 +69,12 @@ func (s *sample) perSecond(n uint64) uint64 {
 	return n * uint64(time.Second) / uint64(s.took)
 }
 
-// Narrate is driver.Load.Narrate. It is called before each Open.
-func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()) {
-	if o.Silent {
+// Watch is driver.Predecessor.Watch. It is called before each Open. The files need no words.
+func (o *Options) Watch(w io.Writer) live.Watcher {
+	if o.follower = nil; w == nil && o.JSON == "" && o.HDR == "" {
+		return live.Watcher{}
+	}
+	if w == nil || o.Silent {
 		w = io.Discard
 	}
 	f := &follower{o: o, out: w}
@@ -80,7 +84,7 @@ func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()
 		url = o.Consume.broker.shown()
 	}
 	fmt.Fprintf(w, "Connection brokerURL = %s\n", url)
-	return f.interval, f.end
+	return live.Watcher{Second: func(s live.Snapshot) { f.interval(s.Interval) }, End: func(*takt.Report) { f.end() }}
 }
 
 // say prints a line if Verbose.

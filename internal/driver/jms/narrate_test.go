@@ -12,13 +12,14 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // followed is a follower whose run of two seconds, of which one was warm-up, is over.
 func followed(t *testing.T, o *Options, out *bytes.Buffer) {
 	t.Helper()
-	interval, end := o.Narrate(out)
+	w := o.Watch(out)
 	if err := o.follower.open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -36,11 +37,11 @@ func followed(t *testing.T, o *Options, out *bytes.Buffer) {
 		m.completed.Add(27_305)
 		m.received.Add(26_195)
 		if second < 2 {
-			interval(takt.Interval{T: float64(second + 1), Warmup: second == 0})
+			w.Second(live.Snapshot{Interval: takt.Interval{T: float64(second + 1), Warmup: second == 0}})
 		}
 	}
-	interval(takt.Interval{T: 2.1})
-	end()
+	w.Second(live.Snapshot{Interval: takt.Interval{T: 2.1}})
+	w.End(nil)
 }
 
 // The words are artemis perf's, to the space.
@@ -151,7 +152,7 @@ func checkHDR(t *testing.T, path string) {
 func TestFilesCannotBeWritten(t *testing.T) {
 	o := NewClient()
 	o.JSON = filepath.Join(t.TempDir(), "no", "such", "folder")
-	o.Narrate(&bytes.Buffer{})
+	o.Watch(&bytes.Buffer{})
 	if err := o.follower.open(o); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}

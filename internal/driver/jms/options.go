@@ -272,7 +272,4 @@ func (o *Options) Variables() map[string]any {
 	return v
 }
 
-// Follows is driver.Load.Follows.
-func (o *Options) Follows() bool { return o.JSON != "" || o.HDR != "" }
-
 func itoa(n int) string { return strconv.Itoa(n) }

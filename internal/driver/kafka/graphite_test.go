@@ -32,7 +32,7 @@ func TestGraphite(t *testing.T) {
 	o := producerOf(broker(t))
 	o.Graphite.IP, o.Graphite.Port, _ = net.SplitHostPort(server.Addr().String())
 	o.Graphite.Prefix = "pfx"
-	o.Narrate(&out)
+	o.Watch(&out)
 	if r := run(t, o, requests(100)); len(drivertest.Doubts(r)) != 1 { // that the loop is closed
 		t.Errorf("warnings %v", r.Warnings)
 	}

@@ -29,7 +29,7 @@ func (o *Options) Look(show func(string), crash func(error)) func(phases []strin
 	}
 }
 
-// ShowsRows is driver.Load.ShowsRows.
+// ShowsRows is driver.Predecessor.Rows.
 func (o *Options) ShowsRows() bool { return o.Seed.TPS > 0 }
 
 // rows makes records of operations that ended; they are valid until the next call. At is the due

@@ -16,7 +16,7 @@ const stepLength = 10 * time.Second
 // closedConnections is the number of connections of a closed loop without -c, as in takt http.
 const closedConnections = 50
 
-// SetStep accepts the value of --progress if it is a rate, the height of a step.
+// SetStep is driver.Predecessor.Step: it accepts a rate, the height of a step.
 func (o *Options) SetStep(text string) bool {
 	step, err := schedule.ParseRate(text)
 	if err != nil || math.IsInf(step, 1) {

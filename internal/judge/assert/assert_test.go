@@ -212,7 +212,7 @@ func TestLag(t *testing.T) {
 		"PASS lag<1000 (lag was 999)":           {Extra: map[string]any{"lag": int64(999)}},
 		"FAIL lag<1000 (lag was 1000)":          {Extra: map[string]any{"lag": 1000.0}},
 		"FAIL lag<1000 (nothing was consumed, ": {},
-		"FAIL lag<1000 (lag was 1000)\n":        assert.OfInterval(takt.Interval{Lag: &late}, 1),
+		"FAIL lag<1000 (lag was 1000)\n":        assert.OfInterval(takt.Interval{Lag: &late}, nil, 1),
 	} {
 		if got := a.Check(r).String(); !strings.HasPrefix(got, strings.TrimSuffix(want, "\n")) {
 			t.Errorf("got %s, want %s", got, want)
@@ -225,7 +225,7 @@ func TestLag(t *testing.T) {
 
 // A second in which nobody answered has a schedule lag all the same.
 func TestOneWayInterval(t *testing.T) {
-	r := assert.OfInterval(takt.Interval{OK: 7, ScheduleLagP99: 30}, 1)
+	r := assert.OfInterval(takt.Interval{OK: 7, ScheduleLagP99: 30}, nil, 1)
 	a, err := assert.ParseAssertion("schedule_lag.p99>20us")
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func TestIntervalBounds(t *testing.T) {
 		{takt.Interval{OK: 7, ScheduleLagP99: 1}, 7},
 		{takt.Interval{OK: 7}, 0},
 	} {
-		r := OfInterval(c.iv, 0)
+		r := OfInterval(c.iv, nil, 0)
 		if got := r.Latency[takt.LatencyScheduleLag].Count; got != c.want || r.Rate != (takt.Rate{}) {
 			t.Errorf("%+v: lag of %d, rate %+v", c.iv, got, r.Rate)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -12,8 +13,9 @@ import (
 
 // OfInterval turns one interval into a report, so that an assertion can be checked on it alone. The
 // report contains what an interval contains: counts without unfinished operations, the rate,
-// response time, service time, the p99 of schedule lag, and a consumer's lag.
-func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
+// response time, service time, the p99 of schedule lag, and a consumer's lag. lent are the histograms of iv;
+// nil: they are decoded.
+func OfInterval(iv takt.Interval, lent timeline.Lent, seconds float64) *takt.Report {
 	ended := iv.OK + iv.Failed
 	r := &takt.Report{
 		DurationS: seconds,
@@ -27,10 +29,9 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 		intended := float64(iv.Scheduled) / seconds
 		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(ended) / seconds}
 	}
-	for name, encoded := range map[string]string{takt.LatencyResponse: iv.HDR, takt.LatencyService: iv.ServiceHDR} {
-		if h, err := hist.Decode(encoded); err == nil { // otherwise the report lacks the latency, and an assertion on it says so
-			r.Latency[name] = h.Summary()
-		}
+	if h, err := lent.Of(&iv); err == nil { // otherwise the report lacks the latencies, and an assertion on them says so
+		r.Latency[takt.LatencyResponse] = latency(h.Response, iv.HDR)
+		r.Latency[takt.LatencyService] = latency(h.Service, iv.ServiceHDR)
 	}
 	// Of a second in which the generator was late, only the service time is certainly not its own.
 	response := r.Latency[takt.LatencyResponse]
@@ -46,6 +47,15 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 	}
 	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: sent, P99: iv.ScheduleLagP99}
 	return r
+}
+
+// latency is a latency as a report has it.
+func latency(h timeline.Histogram, encoded string) takt.Latency {
+	full := hist.New()
+	h.RecordIn(full)
+	l := full.Figures()
+	l.HDR = encoded
+	return l
 }
 
 // InInterval says why one interval alone cannot judge a, and which metric it can judge; nil: it can

@@ -51,7 +51,7 @@ func TestOfInterval(t *testing.T) {
 		if err := a.InInterval(false); err != nil {
 			t.Error(err)
 		}
-		if got := a.Check(assert.OfInterval(second(), 1)).String(); got != want {
+		if got := a.Check(assert.OfInterval(second(), nil, 1)).String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestOfInterval(t *testing.T) {
 
 // A rate is per second also of an interval that was longer.
 func TestOfIntervalRate(t *testing.T) {
-	r := assert.OfInterval(second(), 2)
+	r := assert.OfInterval(second(), nil, 2)
 	if r.Rate.Achieved != 20 || *r.Rate.Intended != 25 || r.DurationS != 2 {
 		t.Errorf("achieved %v, intended %v, in %v s, want 20, 25, 2", r.Rate.Achieved, *r.Rate.Intended, r.DurationS)
 	}
@@ -78,7 +78,7 @@ func TestOfIntervalWithoutAnEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := a.Check(assert.OfInterval(silent, 1)); (o.Result == takt.Pass) != want || o.Reason == "" {
+		if o := a.Check(assert.OfInterval(silent, nil, 1)); (o.Result == takt.Pass) != want || o.Reason == "" {
 			t.Errorf("%s: %s", text, o)
 		}
 	}
@@ -118,6 +118,6 @@ func BenchmarkOfInterval(b *testing.B) {
 	iv := second()
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = assert.OfInterval(iv, 1)
+		_ = assert.OfInterval(iv, nil, 1)
 	}
 }

@@ -161,5 +161,5 @@ func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
 		}
 	}
 	whole.HDR, whole.ServiceHDR = response.Encode(), service.Encode()
-	return assert.OfInterval(whole, seconds), round4(rate / seconds), late
+	return assert.OfInterval(whole, nil, seconds), round4(rate / seconds), late
 }

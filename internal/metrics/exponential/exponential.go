@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 )
 
 // Scale of all histograms: 2^Scale buckets for each power of two. A run whose latencies spread over a
@@ -24,7 +24,7 @@ func Bound(index int) float64 { return math.Exp2(float64(index) / (1 << Scale)) 
 
 // Of returns h in exponential buckets. A bucket of h is at most 0.1 % wide. It counts where its upper
 // end is, which is the figure that takt shows for it.
-func Of(h metrics.Histogram) (e Histogram) {
+func Of(h timeline.Histogram) (e Histogram) {
 	h.Each(func(_, to time.Duration, n uint64) {
 		i := index(to)
 		if len(e.Counts) == 0 {

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 )
 
 // of records durations and reads them as an exporter gets them.
-func of(t *testing.T, list ...time.Duration) metrics.Histogram {
+func of(t *testing.T, list ...time.Duration) timeline.Histogram {
 	t.Helper()
 	h := hist.New()
 	for _, d := range list {
 		h.Record(d)
 	}
-	read, err := metrics.Decode(new(hist.Decoder), h.Encode())
+	read, err := timeline.Decode(new(hist.Decoder), h.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestPercentilesAgree(t *testing.T) {
 }
 
 func TestEmptyAndExtreme(t *testing.T) {
-	if e := Of(metrics.Histogram{}); len(e.Counts) != 0 {
+	if e := Of(timeline.Histogram{}); len(e.Counts) != 0 {
 		t.Errorf("an empty histogram has buckets: %+v", e)
 	}
 	if e := Of(of(t, hist.Lowest, hist.Highest)); len(e.Counts) != 1336 || e.Counts[0] != 1 || e.Counts[1335] != 1 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -32,14 +33,14 @@ func BenchmarkSecond(b *testing.B) {
 		h.Record(time.Duration((1 + rnd.ExpFloat64()) * float64(300*time.Microsecond)))
 	}
 	iv := takt.Interval{Scheduled: 10_000, OK: 10_000, HDR: h.Encode(), ServiceHDR: h.Encode()}
-	var last metrics.Histogram
+	var last timeline.Histogram
 	b.Run("batch", func(b *testing.B) {
 		b.ReportAllocs()
 		var d hist.Decoder
-		var total metrics.Histogram
+		var total timeline.Histogram
 		for b.Loop() {
 			for range 2 {
-				last, _ = metrics.Decode(&d, iv.HDR)
+				last, _ = timeline.Decode(&d, iv.HDR)
 				total = total.Plus(last)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -144,7 +145,7 @@ func lines(prefix string, b *metrics.Batch, stamp int64) (out []byte) {
 	}
 	for _, h := range []struct {
 		name string
-		h    metrics.Histogram
+		h    timeline.Histogram
 	}{{"response_ms", b.Last.Response}, {"service_ms", b.Last.Service}} {
 		if h.h.Count() > 0 {
 			for _, s := range metrics.Stats() {

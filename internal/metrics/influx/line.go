@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 )
 
 // lines are the lines of a batch: takt has the figures of an interval, takt_errors its failures by class,
@@ -21,7 +22,7 @@ func lines(b *metrics.Batch) []byte {
 	l.counts(&b.Last)
 	for _, h := range []struct {
 		name string
-		h    metrics.Histogram
+		h    timeline.Histogram
 	}{{"response_", b.Last.Response}, {"service_", b.Last.Service}} {
 		if h.h.Count() > 0 {
 			for _, s := range metrics.Stats() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -74,7 +75,7 @@ func figures(t *testing.T, n, failed uint64, fast, slow time.Duration) metrics.F
 	full := hist.New()
 	full.RecordN(fast, n)
 	full.RecordN(slow, failed)
-	h, err := metrics.Decode(new(hist.Decoder), full.Encode())
+	h, err := timeline.Decode(new(hist.Decoder), full.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}

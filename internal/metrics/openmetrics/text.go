@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/timeline"
 )
 
 // dialect is a text format. The older one of Prometheus, which is all that node_exporter reads, has the
@@ -99,7 +100,7 @@ func (w *writer) sample(name, labels string, v float64) {
 	w.out = append(w.out, '\n')
 }
 
-func (w *writer) histogram(name, labels string, h metrics.Histogram) {
+func (w *writer) histogram(name, labels string, h timeline.Histogram) {
 	if labels != "" {
 		labels += ","
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,9 +29,12 @@ type narrator struct {
 // maxEmitted is the largest number of errors that --emit-errors prints between two blocks.
 const maxEmitted = 100
 
-// Narrate is driver.Load.Narrate. It is called before each Open and prints
+// Watch is driver.Predecessor.Watch. It is called before each Open and prints
 // the start lines.
-func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()) {
+func (o *Options) Watch(w io.Writer) live.Watcher {
+	if o.narrator = nil; w == nil {
+		return live.Watcher{}
+	}
 	n := &narrator{out: w, topic: strings.Join(o.Names(), ", "), every: float64(o.Interval), silent: !o.EmitErrors}
 	o.narrator = n
 	fmt.Fprintf(w, "\nStarting %d client workers, %d writers per worker\n", o.Workers, o.Writers)
@@ -40,7 +44,7 @@ func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()
 	}
 	fmt.Fprintf(w, "Message size %s, %d message limit per batch\n", size, o.BatchSize)
 	fmt.Fprintf(w, "Compression: %s, RequiredAcks: %s\n", o.Compression, o.Acks)
-	return n.interval, n.end
+	return live.Watcher{Second: func(s live.Snapshot) { n.interval(s.Interval) }, End: func(*takt.Report) { n.end() }}
 }
 
 // stamped prints a line with the prefix of Go's log, which the seed uses.

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// seconds tells interval of seconds from, … to.
-
-func seconds(interval func(takt.Interval), from, to int) {
+// seconds tells w of seconds from, … to.
+func seconds(w live.Watcher, from, to int) {
 	for s := from; s <= to; s++ {
-		interval(takt.Interval{T: float64(s)})
+		w.Second(live.Snapshot{Interval: takt.Interval{T: float64(s)}})
 	}
 }
 
@@ -27,7 +27,7 @@ func TestNarrate(t *testing.T) {
 		var out bytes.Buffer
 		o := New()
 		o.MessageSize, o.BatchSize = 800, 500
-		interval, end := o.Narrate(&out)
+		w := o.Watch(&out)
 		o.narrator.connected(1)
 		m := newMeter(1)
 		o.narrator.follow(m)
@@ -41,12 +41,12 @@ func TestNarrate(t *testing.T) {
 		m.of(0).Add(30_500 - 61)
 		m.bytes.Add(30_500 * 800)
 		m.failed.Add(61)
-		seconds(interval, 1, 5)
+		seconds(w, 1, 5)
 		m.batch(700 * time.Microsecond)
 		m.of(0).Add(3)
 		m.bytes.Add(3 * 800)
-		seconds(interval, 6, 7)
-		end() // two seconds are left
+		seconds(w, 6, 7)
+		w.End(nil) // two seconds are left
 		got := strings.ReplaceAll(out.String(), time.Now().Format("2006/01/02 15:04:05"), "2017/06/23 11:35:26")
 		want, err := os.ReadFile("testdata/sangrenel.txt")
 		if err != nil {
@@ -132,7 +132,7 @@ func TestEmitErrors(t *testing.T) {
 	var out bytes.Buffer
 	o := New()
 	o.EmitErrors = true
-	o.Narrate(&out)
+	o.Watch(&out)
 	m := newMeter(1)
 	o.narrator.follow(m)
 	for range maxEmitted + 50 {

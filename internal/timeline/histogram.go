@@ -1,4 +1,4 @@
-package metrics
+package timeline
 
 import (
 	"math"
@@ -71,6 +71,13 @@ func (h Histogram) Each(do func(from, to time.Duration, count uint64)) {
 
 // top is the highest value of a bucket.
 func (b bucket) top() time.Duration { return hist.Top(b.value) }
+
+// RecordIn records all values in a histogram that can grow.
+func (h Histogram) RecordIn(to *hist.Histogram) {
+	for _, b := range h.buckets {
+		to.RecordN(b.value, b.count)
+	}
+}
 
 // Decode reads an encoded histogram, as a takt.Interval has it.
 func Decode(d *hist.Decoder, text string) (h Histogram, err error) {

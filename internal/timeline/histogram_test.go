@@ -1,4 +1,4 @@
-package metrics
+package timeline
 
 import (
 	"math"
@@ -55,6 +55,10 @@ func TestHistogram(t *testing.T) {
 			}
 			total += count
 		})
+		again := hist.New()
+		if sum.RecordIn(again); again.Encode() != fullA.Encode() {
+			t.Errorf("RecordIn makes another histogram of %d values", total)
+		}
 		if total != sum.Count() {
 			t.Errorf("Each has %d of %d values", total, sum.Count())
 		}
