@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -84,6 +85,9 @@ func (c *netClient) newTransport() *http.Transport {
 	if c.o.Proxy.url != nil {
 		t.Proxy = http.ProxyURL(c.o.Proxy.url)
 	}
+	if !c.o.HTTP2 { // for HTTP/2 net/http wants to see the handshake
+		t.DialTLSContext = c.dialTLS
+	}
 	return t
 }
 
@@ -157,6 +161,29 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	return &countedConn{Conn: turns, turns: turns}, nil
 }
 
+// dialTLS makes a connection whose bytes are counted above TLS, as takt's own client counts them.
+func (c *netClient) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	hooks := httptrace.ContextClientTrace(ctx)
+	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	defer cancel()
+	n, err := c.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	counted := n.(*countedConn)           // of dial
+	host, _, _ := net.SplitHostPort(addr) // the transport has made it
+	hooks.TLSHandshakeStart()
+	s := tls.Client(counted.Conn, c.offer(host))
+	err = s.HandshakeContext(ctx)
+	hooks.TLSHandshakeDone(s.ConnectionState(), err)
+	if err != nil {
+		_ = n.Close() // the handshake's error is the cause
+		return nil, dialError{engine.HandshakeFailed(err)}
+	}
+	counted.Conn = s
+	return counted, nil
+}
+
 func (c *netClient) probe(ctx context.Context) error {
 	u, err := c.o.home()
 	if err != nil {
@@ -178,13 +205,13 @@ func (c *netClient) probe(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
 	defer cancel()
-	return c.explain(tls.Client(n, c.offer(u)).HandshakeContext(ctx))
+	return c.explain(tls.Client(n, c.offer(u.Hostname())).HandshakeContext(ctx))
 }
 
-// offer is what the transport will offer to the target in its handshake.
-func (c *netClient) offer(u *url.URL) *tls.Config {
+// offer is what the transport offers to host in its handshake.
+func (c *netClient) offer(host string) *tls.Config {
 	conf := c.o.tls.Clone()
-	conf.ServerName, conf.NextProtos = u.Hostname(), []string{"http/1.1"}
+	conf.ServerName, conf.NextProtos = host, []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}
 	}
@@ -303,7 +330,11 @@ func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, er
 	req := (&http.Request{Method: m.Method, URL: c.verbatim(m), Host: m.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: m.Close}).WithContext(ctx)
 	req.Header["User-Agent"] = nil // else net/http sends one of its own
 	for _, f := range m.Header {
-		req.Header.Add(f.Name, f.Value)
+		name := f.Name // as it is written: Header.Add would rewrite it
+		if strings.EqualFold(name, "Connection") && m.SaysClose() {
+			name = "Connection" // else net/http overlooks that it ends, and says it again
+		}
+		req.Header[name] = append(req.Header[name], f.Value)
 	}
 	if len(m.Body) > 0 {
 		req.ContentLength = int64(len(m.Body))
@@ -372,7 +403,16 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		GotConn:              t.gotConn,
 		WroteHeaders:         func() { t.headers.Store(t.now()) },
 		GotFirstResponseByte: func() { t.firstByte.Store(t.now()) },
+		Got1xxResponse:       switched,
 	}
+}
+
+// switched refuses an answer 101 over HTTP/2, after which net/http would wait for another one.
+func switched(code int, _ textproto.MIMEHeader) error {
+	if code == http.StatusSwitchingProtocols {
+		return http1.ErrSwitched
+	}
+	return nil
 }
 
 func (t *trace) gotConn(info httptrace.GotConnInfo) {
