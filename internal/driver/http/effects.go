@@ -73,9 +73,11 @@ func effects() []effect {
 		{flag: "h2-connections", refused: cells{byWorker: inWorkers}, without: cells{byHey: "net/http opens as many connections as it wants"}},
 		{flag: "h2-streams", refused: cells{byWorker: inWorkers}, without: cells{byHey: "hey sends -c requests at once"}},
 		{
-			flag: "proxy", given: func(o *Options) bool { return o.Proxy.url != nil },
-			refused: own("proxies (--proxy)"),
+			flag: "proxy", of: "over TLS", given: func(o *Options) bool { return o.Proxy.url != nil && o.Proxy.url.Scheme == "https" },
+			refused: own("proxies over TLS (--proxy https://…)"),
 		},
+		{flag: "proxy", given: func(o *Options) bool { return o.Proxy.url != nil && o.HTTP2 && o.protocol() == "h2c" }, refused: cells{byH2: "HTTP/2 without TLS through a proxy (--proxy)"}},
+		{flag: "proxy", of: "to https", differs: cells{byNet: "bytes include those of CONNECT and TLS"}},
 		{
 			flag: "unix-socket", given: func(o *Options) bool { return o.UnixSocket != "" },
 			refused: cells{byH2: "HTTP/2 over a Unix socket (--h2 with --unix-socket)", byHey: "unix sockets (--unix-socket)"},

@@ -33,6 +33,7 @@ type trial struct {
 	url     string                  // instead of the recorder's
 	tls     bool                    // the recorder speaks TLS
 	h2      bool                    // all ways speak HTTP/2
+	tunnel  bool                    // the recorder is a proxy, and speaks TLS in its tunnels
 	socket  bool                    // the recorder has a Unix socket
 	free    bool                    // -c is left out
 	rate    bool                    // there is a schedule
@@ -42,7 +43,7 @@ type trial struct {
 	hops    int                     // requests beyond n
 	want    []string                // texts of what is sent
 	result  []string                // texts of the report
-	not     []string                // texts of neither
+	not     []string                // texts of nothing that is sent
 	differs []string                // want of cells that differ
 	setup   func(t *testing.T, s *scene)
 }
@@ -117,6 +118,14 @@ func trials() map[string]trial {
 		"h2-connections":             {words: words("--h2-connections", "2"), beside: insecure, path: "/together/2", tls: true, h2: true, free: true, n: 2, want: []string{"-- connection 1 TLS", "-- connection 2 TLS"}, loose: true},
 		"h2-streams":                 {words: words("--h2-streams", "2"), beside: insecure, path: "/together/2", tls: true, h2: true, free: true, n: 2, want: []string{"-- connection 1 TLS"}, not: []string{"connection 2"}, loose: true},
 		"proxy":                      {words: func(s *scene) []string { return []string{"-x", s.r.addr} }, url: "http://service.example/x", want: []string{"GET http://service.example/x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n"}},
+		"proxy to https": {
+			words: func(s *scene) []string { return []string{"-x", "http://ann:tiger@" + s.r.addr} }, beside: []string{"--insecure"}, url: "https://service.example/x", tunnel: true,
+			want: []string{"GET /x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n", "TLS 1.3"}, differs: []string{"TLS 1.3"}, not: []string{"\nProxy-"}, result: []string{"CONNECT service.example:443 HTTP/1.1\nHost: service.example:443\nProxy-Authorization: Basic YW5uOnRpZ2Vy\n"},
+		},
+		"proxy over TLS": {
+			words: func(s *scene) []string { return []string{"-x", "https://" + s.r.addr} }, beside: []string{"--insecure"}, url: "http://service.example/x", tls: true,
+			want: []string{"GET http://service.example/x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n"},
+		},
 		"unix-socket": {
 			words: func(s *scene) []string { return []string{"--unix-socket", s.r.addr} }, socket: true, url: "http://service.example/x", want: []string{"GET /x HTTP/1.1\n", "\nHost: service.example\n"},
 			differs: []string{"GET /x HTTP/1.1\n", "\nHost: service.example\n"},
@@ -226,12 +235,19 @@ func (one trial) in(t *testing.T, s *scene, c http.Cell, first seenBy) seenBy {
 		}
 		return first
 	case c.Differs != "":
-		one.wants(t, got, got.sent, one.differs)
-		return first
+		one.want = one.differs
 	}
-	one.wants(t, got, got.sent, one.want)
+	wants(t, got, got.sent, one.want)
 	if c.Way != "hey" { // which reports less
-		one.wants(t, got, got.result, one.result)
+		wants(t, got, got.result, one.result)
+	}
+	for _, w := range one.not {
+		if strings.Contains(strings.ToLower(got.sent), strings.ToLower(w)) {
+			t.Errorf("%q in\n%s", w, got.sent)
+		}
+	}
+	if c.Differs != "" {
+		return first
 	}
 	if first.sent == "" || one.apart {
 		return got
@@ -247,16 +263,11 @@ func (one trial) in(t *testing.T, s *scene, c http.Cell, first seenBy) seenBy {
 
 func overH2(s seenBy) bool { return strings.Contains(s.sent, " HTTP/2\n") }
 
-// wants looks for what a text must show, and must not. Over HTTP/2 names are in lower case.
-func (one trial) wants(t *testing.T, got seenBy, text string, want []string) {
+// wants looks for what a text of got must show. Over HTTP/2 names are in lower case.
+func wants(t *testing.T, got seenBy, text string, want []string) {
 	for _, w := range want {
 		if !strings.Contains(text, w) && !(overH2(got) && strings.Contains(inHTTP2(text), inHTTP2(w))) {
 			t.Errorf("no %q in\n%s%s", w, got.sent, got.result)
-		}
-	}
-	for _, w := range one.not {
-		if strings.Contains(strings.ToLower(text), strings.ToLower(w)) {
-			t.Errorf("%q in\n%s", w, text)
 		}
 	}
 }
@@ -298,7 +309,7 @@ func (one trial) run(t *testing.T, s *scene, flag bool) seenBy {
 		one.setup(t, s)
 	}
 	scheme := "http"
-	if one.tls {
+	if s.r.tunnel = one.tunnel; one.tls || one.tunnel {
 		scheme = "https"
 		s.r.secured(s.config)
 	}
@@ -340,7 +351,8 @@ func (one trial) run(t *testing.T, s *scene, flag bool) seenBy {
 	if text, err := os.ReadFile(s.keys); err == nil && len(text) > 0 {
 		got.result += "key log: secrets\n"
 	}
-	if in, out := s.r.bytes(); !one.loose && !overH2(got) && (r.Bytes.Sent != in || r.Bytes.Received != out) {
+	got.result += s.r.asked()
+	if in, out := s.r.bytes(); !one.loose && !(one.tunnel && s.way == "net") && !overH2(got) && (r.Bytes.Sent != in || r.Bytes.Received != out) {
 		t.Errorf("%d bytes sent and %d received, but the server counts %d and %d", r.Bytes.Sent, r.Bytes.Received, in, out)
 	}
 	if s.way == "loop" && r.Generator.Engine == "worker" && !one.socket {

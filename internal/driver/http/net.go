@@ -83,7 +83,8 @@ func (c *netClient) newTransport() *http.Transport {
 		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
 	}
 	if c.o.Proxy.url != nil {
-		t.Proxy = http.ProxyURL(c.o.Proxy.url)
+		t.Proxy, t.OnProxyConnectResponse = http.ProxyURL(c.o.Proxy.url), connected
+		t.ProxyConnectHeader = http.Header{"User-Agent": nil} // else net/http sends one of its own
 	}
 	if !c.o.HTTP2 { // for HTTP/2 net/http wants to see the handshake
 		t.DialTLSContext = c.dialTLS
@@ -193,11 +194,8 @@ func (c *netClient) probe(ctx context.Context) error {
 		u = c.o.Proxy.url
 	}
 	n, err := c.o.dial(ctx, hostPort(u))
-	if err != nil && c.o.Proxy.url != nil {
-		return fmt.Errorf("the proxy %s: %w; check --proxy", u.Host, err)
-	}
 	if err != nil {
-		return err
+		return c.o.Proxy.unreached(err)
 	}
 	defer n.Close()
 	if u.Scheme != "https" || c.o.Proxy.url != nil {

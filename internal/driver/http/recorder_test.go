@@ -38,10 +38,15 @@ type recorder struct {
 
 	maxTLS uint16 // 0: any version
 	mute   bool   // handshakes hang from the second connection on
+	tunnel bool   // TLS is only in tunnels
 
 	mu        sync.Mutex
 	changed   *sync.Cond
 	got       []exchange
+	connects  string // the heads of CONNECT
+	tunnels   int    // number of CONNECT
+	silent    bool   // those that are refused get no answer
+	refuses   int    // number of CONNECT after which they are refused; 0: none
 	accepted  int
 	conns     int // with requests
 	open      int // requests without an answer
@@ -111,7 +116,7 @@ func (r *recorder) close() {
 
 // greet begins a connection, with its handshake if there is TLS.
 func (r *recorder) greet(c net.Conn, n int) {
-	if r.tls == nil {
+	if r.tls == nil || r.tunnel && n > 0 {
 		r.serve(c, "")
 		return
 	}
@@ -183,6 +188,19 @@ func (r *recorder) serveH1(c net.Conn, in *bufio.Reader, secure string) {
 			}
 		}
 		if strings.HasPrefix(e.line, "CONNECT ") {
+			r.mu.Lock()
+			r.connects += e.line + "\n" + strings.Join(e.header, "\n") + "\n"
+			r.tunnels++
+			refused := r.refuses > 0 && r.tunnels > r.refuses
+			r.mu.Unlock()
+			if refused && r.silent {
+				_, _ = io.Copy(io.Discard, in)
+				return
+			}
+			if refused {
+				_, _ = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno\n")
+				return
+			}
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			r.greet(c, 0)
 			return
@@ -350,4 +368,11 @@ func (r *recorder) bytes() (in, out int64) {
 		in += int64(e.size)
 	}
 	return in, int64(r.sent)
+}
+
+// asked is what a proxy was asked for.
+func (r *recorder) asked() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.connects
 }

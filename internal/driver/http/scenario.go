@@ -309,7 +309,7 @@ type scenarioCodec struct {
 func (s *scenario) codec() takt.Codec {
 	c := &scenarioCodec{s: s}
 	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check}
-	c.Codec = http1.NewCodec(s, opt)
+	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
 	return c
 }
 
