@@ -454,12 +454,32 @@ func connect(ctx context.Context, w World, l *takt.Loop, turns *Turns, r *takt.R
 	began := w.Now()
 	turns.Waits()
 	c, err := w.Connect(ctx, l.Network, l.Addr)
+	if err == nil {
+		turns.Connected(c)
+		err = tunnel(ctx, w, l, c, turns)
+	}
+	if err != nil && l.Explain != nil {
+		err = l.Explain(err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r.Phases[phaseConnect] = w.Since(began)
-	turns.Connected(c)
 	return c, nil
+}
+
+// tunnel lets l ask for its target on c, if that is a proxy. On failure it closes c.
+func tunnel(ctx context.Context, w World, l *takt.Loop, c net.Conn, turns *Turns) error {
+	if l.Tunnel == nil {
+		return nil
+	}
+	undo := w.OnEnd(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // fails on a closed connection only
+	defer undo()
+	err := l.Tunnel(turns)
+	if err != nil {
+		_ = c.Close() // err is the cause
+	}
+	return err
 }
 
 func handshake(ctx context.Context, w World, turns *Turns, conf *tls.Config, r *takt.Result) (net.Conn, error) {

@@ -14,7 +14,7 @@ const (
 )
 
 // ErrNoLoop says that the requested loop mode is not possible.
-var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --proxy, --redirects and --unix-socket); leave --engine out")
+var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --redirects and --unix-socket); leave --engine out")
 
 // chooseEngine gives the driver of a loop workers instead if the loop mode is not wanted or
 // not possible.

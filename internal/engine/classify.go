@@ -45,6 +45,9 @@ func (e *tlsError) Error() string {
 
 func (e *tlsError) Unwrap() error { return e.err }
 
+// HandshakeFailed is err with the class of a TLS handshake that failed.
+func HandshakeFailed(err error) error { return &tlsError{err} }
+
 // Fail sets r's class and error for the network error err. dialling: there was no connection
 // yet.
 func Fail(r *takt.Result, err error, dialling bool) {

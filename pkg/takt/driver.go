@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"time"
 )
 
@@ -137,6 +138,10 @@ type Loop struct {
 	// Mux, if not nil, is used instead of Codec: MuxConns connections carry all operations.
 	Mux      func(conn int) Mux
 	MuxConns int
+
+	// Tunnel, if not nil, follows each dial, before TLS: it asks a proxy at Addr for the target. It
+	// waits only in c, whose deadline ends it.
+	Tunnel func(c net.Conn) error
 
 	// Explain, if not nil, returns an error of connecting with what the protocol knows of it. The
 	// error may have a method Class() string, its failure class.

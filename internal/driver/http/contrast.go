@@ -115,26 +115,3 @@ func readHey(b []byte) (map[string]any, error) {
 	}
 	return found, nil
 }
-
-// beyondHey names what hey cannot do of what was asked for, "" if nothing.
-func (o *Options) beyondHey() string {
-	switch {
-	case o.closed:
-		return "schedule, and this run has none either (--rate)"
-	case o.UnixSocket != "":
-		return "unix sockets (--unix-socket)"
-	case len(o.ConnectTo) > 0:
-		return "other address than the URL's (--connect-to)"
-	case o.Cert != "":
-		return "client certificate (--cert)"
-	case o.TLSMax != tls13:
-		return "highest version of TLS (--tls-max)"
-	case len(o.TLSCiphers.list) > 0:
-		return "cipher suites (--tls-ciphers)"
-	case o.HTTP2 && o.protocol() == "h2c":
-		return "HTTP/2 without TLS (--h2)"
-	case o.list != nil && o.list.kept == nil:
-		return "targets that are read while the run goes (--targets)"
-	}
-	return ""
-}

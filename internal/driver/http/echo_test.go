@@ -84,7 +84,7 @@ func loadWith(t *testing.T, o *http.Options, shape engine.Options, args ...strin
 func plan(t *testing.T, o *http.Options, shape engine.Options, args ...string) engine.Plan {
 	t.Helper()
 	e := engine.Defaults()
-	e.Requests, e.Connections, e.Rate, e.Shard = shape.Requests, shape.Connections, shape.Rate, cmp.Or(shape.Shard, e.Shard)
+	e.Requests, e.Connections, e.Rate, e.Shard, e.Engine = shape.Requests, shape.Connections, shape.Rate, cmp.Or(shape.Shard, e.Shard), cmp.Or(shape.Engine, e.Engine)
 	o.Shape(&e)
 	if faults := o.Validate(args); len(faults) > 0 {
 		t.Fatal(faults)

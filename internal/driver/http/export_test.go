@@ -35,3 +35,23 @@ func IdleFor(d time.Duration) (undo func()) {
 
 // BreakKeyLog makes each write to the key log of an open driver fail.
 func (o *Options) BreakKeyLog() { _ = o.keys.f.Close() }
+
+// Cell is one of the table of flags.
+type Cell struct {
+	Flag, Of, Way             string // Of: the case of the flag
+	Refused, Without, Differs string
+}
+
+// WayNames are the columns of the table.
+var WayNames = [ways]string{"loop", "worker", "net", "h2", "hey"}
+
+// Cells is the table of flags, row by row.
+func Cells() (all []Cell) {
+	for _, e := range effects() {
+		for w, name := range WayNames {
+			w := way(w)
+			all = append(all, Cell{e.flag, e.of, name, e.refused[w], e.without[w], e.differs[w]})
+		}
+	}
+	return all
+}

@@ -76,7 +76,13 @@ func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 			}
 			return o.handshakes.note(c)
 		}
-		l.Explain = explainH2
+		connecting := l.Explain
+		l.Explain = func(err error) error {
+			if connecting != nil {
+				err = connecting(err)
+			}
+			return explainH2(err)
+		}
 	}
 }
 

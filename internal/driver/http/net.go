@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -85,7 +86,11 @@ func (c *netClient) newTransport() *http.Transport {
 		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
 	}
 	if c.o.Proxy.url != nil {
-		t.Proxy = c.proxy
+		t.Proxy, t.OnProxyConnectResponse = c.proxy, connected
+		t.ProxyConnectHeader = http.Header{"User-Agent": nil} // else net/http sends one of its own
+	}
+	if !c.o.HTTP2 { // for HTTP/2 net/http wants to see the handshake
+		t.DialTLSContext = c.dialTLS
 	}
 	return t
 }
@@ -176,6 +181,29 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	return &countedConn{Conn: turns, turns: turns}, nil
 }
 
+// dialTLS makes a connection whose bytes are counted above TLS, as takt's own client counts them.
+func (c *netClient) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	hooks := httptrace.ContextClientTrace(ctx)
+	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	defer cancel()
+	n, err := c.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	counted := n.(*countedConn)           // of dial
+	host, _, _ := net.SplitHostPort(addr) // the transport has made it
+	hooks.TLSHandshakeStart()
+	s := tls.Client(counted.Conn, c.offer(host))
+	err = s.HandshakeContext(ctx)
+	hooks.TLSHandshakeDone(s.ConnectionState(), err)
+	if err != nil {
+		_ = n.Close() // the handshake's error is the cause
+		return nil, dialError{engine.HandshakeFailed(err)}
+	}
+	counted.Conn = s
+	return counted, nil
+}
+
 func (c *netClient) probe(ctx context.Context) error {
 	u, err := c.o.home()
 	if err != nil {
@@ -185,11 +213,8 @@ func (c *netClient) probe(ctx context.Context) error {
 		u = c.o.Proxy.url
 	}
 	n, err := c.o.dial(ctx, hostPort(u))
-	if err != nil && c.o.Proxy.url != nil {
-		return fmt.Errorf("the proxy %s: %w; check --proxy", u.Host, err)
-	}
 	if err != nil {
-		return err
+		return c.o.Proxy.unreached(err)
 	}
 	defer n.Close()
 	if u.Scheme != "https" || c.o.Proxy.url != nil {
@@ -197,13 +222,13 @@ func (c *netClient) probe(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
 	defer cancel()
-	return c.explain(tls.Client(n, c.offer(u)).HandshakeContext(ctx))
+	return c.explain(tls.Client(n, c.offer(u.Hostname())).HandshakeContext(ctx))
 }
 
-// offer is what the transport will offer to the target in its handshake.
-func (c *netClient) offer(u *url.URL) *tls.Config {
+// offer is what the transport offers to host in its handshake.
+func (c *netClient) offer(host string) *tls.Config {
 	conf := c.o.tls.Clone()
-	conf.ServerName, conf.NextProtos = u.Hostname(), []string{"http/1.1"}
+	conf.ServerName, conf.NextProtos = host, []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}
 	}
@@ -323,7 +348,11 @@ func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, er
 	req := (&http.Request{Method: m.Method, URL: c.verbatim(m), Host: m.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: m.Close}).WithContext(ctx)
 	req.Header["User-Agent"] = nil // else net/http sends one of its own
 	for _, f := range m.Header {
-		req.Header.Add(f.Name, f.Value)
+		name := f.Name // as it is written: Header.Add would rewrite it
+		if strings.EqualFold(name, "Connection") && m.SaysClose() {
+			name = "Connection" // else net/http overlooks that it ends, and says it again
+		}
+		req.Header[name] = append(req.Header[name], f.Value)
 	}
 	if len(m.Body) > 0 {
 		req.ContentLength = int64(len(m.Body))
@@ -396,7 +425,16 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		GotConn:              t.gotConn,
 		WroteHeaders:         func() { t.headers.Store(t.now()) },
 		GotFirstResponseByte: func() { t.firstByte.Store(t.now()) },
+		Got1xxResponse:       switched,
 	}
+}
+
+// switched refuses an answer 101 over HTTP/2, after which net/http would wait for another one.
+func switched(code int, _ textproto.MIMEHeader) error {
+	if code == http.StatusSwitchingProtocols {
+		return http1.ErrSwitched
+	}
+	return nil
 }
 
 func (t *trace) gotConn(info httptrace.GotConnInfo) {

@@ -178,25 +178,6 @@ func (o *Options) checkClient() (faults value.Faults) {
 	return faults
 }
 
-// needsNet names what only net/http can do of what was asked for, "" if nothing.
-func (o *Options) needsNet() string {
-	switch {
-	case o.HTTP2 && o.Recording != nil:
-		return "HTTP/2 for recorded requests (--h2)"
-	case o.HTTP2 && !o.loops:
-		return "HTTP/2 in workers (--h2 with --engine worker, or not on Linux)"
-	case o.HTTP2 && o.UnixSocket != "":
-		return "HTTP/2 over a Unix socket (--h2 with --unix-socket)"
-	case o.Proxy.url != nil:
-		return "proxies (--proxy)"
-	case o.Redirects > 0:
-		return "redirects that are followed (--redirects)"
-	case o.list != nil && !o.list.oneHost:
-		return "targets on several hosts (--targets)"
-	}
-	return ""
-}
-
 // client is the client that is used.
 func (o *Options) client() string {
 	switch {

@@ -36,7 +36,7 @@ func (o *Options) codecOf(user func() *users.User) takt.Codec {
 	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()}
 	s, ok := o.requests.(*recorded)
 	if !ok {
-		return http1.NewCodec(o.requests, opt)
+		return http1.NewCodec(o.throughProxy(o.requests), opt)
 	}
 	c := &recordedCodec{recorded: s}
 	if user != nil && o.Sessions.On {
@@ -44,7 +44,7 @@ func (o *Options) codecOf(user func() *users.User) takt.Codec {
 		c.remember(&opt)
 	}
 	opt.Fail = func(status int) string { return o.Recording.Class(c.op, status) }
-	c.Codec = http1.NewCodec((*askedRequests)(c), opt)
+	c.Codec = http1.NewCodec(o.throughProxy((*askedRequests)(c)), opt)
 	return c
 }
 

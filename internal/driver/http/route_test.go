@@ -180,13 +180,75 @@ func TestProtocolOfTargets(t *testing.T) {
 
 // A proxy that is not there is not taken for the target.
 func TestProxyDown(t *testing.T) {
-	o := options("auto")
 	proxy := strings.TrimPrefix(closedPort(t), "http://")
-	if err := o.Proxy.Set(proxy); err != nil {
+	for _, url := range []string{"http://service.example/", "https://service.example/"} {
+		both(t, func(t *testing.T, client string) {
+			o := options(client)
+			if err := o.Proxy.Set(proxy); err != nil {
+				t.Fatal(err)
+			}
+			_, err := engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 1}, url))
+			if err == nil || !strings.HasPrefix(err.Error(), "cannot reach the target: the proxy "+proxy+": ") || !strings.HasSuffix(err.Error(), "; check --proxy") {
+				t.Errorf("%s: %v", url, err)
+			}
+		})
+	}
+	both(t, func(t *testing.T, client string) {
+		_, err := engine.Run(t.Context(), plan(t, options(client), engine.Options{Requests: 1}, "http://"+proxy))
+		if err == nil || strings.Contains(err.Error(), "proxy") {
+			t.Errorf("without a proxy: %v", err)
+		}
+	})
+}
+
+// A proxy that does not answer holds up a connection for as long as --connect-timeout.
+func TestProxyHangs(t *testing.T) {
+	config, _ := certificate()
+	for _, mode := range []string{"loop", "worker"} {
+		r := record(t, "tcp", "127.0.0.1:0")
+		r.tunnel, r.silent, r.refuses = true, true, 1
+		r.secured(config)
+		r.start()
+		o := options("own")
+		o.Insecure, o.DisableKeepAlive, o.ConnectTimeout = true, true, time.Second
+		if err := o.Proxy.Set(r.addr); err != nil {
+			t.Fatal(err)
+		}
+		report := loadWith(t, o, engine.Options{Requests: 2, Connections: 1, Engine: mode}, "https://service.example/x")
+		if len(report.Errors) != 1 || report.Errors[0].Class != engine.ClassConnectTimeout {
+			t.Errorf("%s: %+v", mode, report.Errors)
+		}
+	}
+}
+
+// A proxy that opens no tunnel says why: before the run, or as a class of its own.
+func TestProxyRefuses(t *testing.T) {
+	config, _ := certificate()
+	both(t, func(t *testing.T, client string) {
+		for _, mode := range []string{"auto", "worker"} {
+			r := record(t, "tcp", "127.0.0.1:0")
+			r.tunnel, r.refuses = true, 1
+			r.secured(config)
+			r.start()
+			o := options(client)
+			o.Insecure, o.DisableKeepAlive = true, true
+			if err := o.Proxy.Set(r.addr); err != nil {
+				t.Fatal(err)
+			}
+			e := engine.Options{Requests: 3, Connections: 1, Engine: mode}
+			report := loadWith(t, o, e, "https://service.example/x")
+			if len(report.Errors) != 1 || report.Errors[0].Class != "proxy" || report.Errors[0].Count != 2 || !strings.HasPrefix(report.Errors[0].Sample, "the proxy answers 403 to CONNECT service.example:443; ") {
+				t.Errorf("%s: %+v", mode, report.Errors)
+			}
+		}
+	})
+	passed, o := 0, options("own")
+	u, _ := url.Parse(proxy(t, &passed))
+	if err := o.Proxy.Set(u.Host); err != nil {
 		t.Fatal(err)
 	}
-	d := open(t, o, "http://service.example/")
-	if err := d.Probe(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the proxy "+proxy+": ") {
+	_, err := engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 1}, "https://service.example/"))
+	if err == nil || err.Error() != "cannot reach the target: the proxy answers 407 to CONNECT service.example:443; give --proxy http://USER:PASSWORD@HOST:PORT" {
 		t.Error(err)
 	}
 }
@@ -254,6 +316,15 @@ func TestProxy(t *testing.T) {
 	}
 	passed := 0
 	o := options("auto")
+	o.Scenario = write(t, "steps", "GET /one\n\nGET /two\n")
+	if err := o.Proxy.Set(strings.Replace(proxy(t, &passed), "://", "://ann:tiger@", 1)); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, load(t, o, 2, plain.URL), 2)
+	if got := plain.requests(); len(got) != 2 || passed != 2 || got[1].URI != "/two" {
+		t.Errorf("a scenario: %+v, the proxy passed %d on", got, passed)
+	}
+	o = options("auto")
 	u, _ := url.Parse(proxy(t, &passed))
 	if err := o.Proxy.Set(u.Host); err != nil { // hey's form, and no credentials
 		t.Fatal(err)

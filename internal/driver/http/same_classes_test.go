@@ -144,12 +144,13 @@ func frame(kind, flags byte, stream uint32, payload ...byte) []byte {
 }
 
 const (
-	frameHeaders  = 1
-	frameRST      = 3
-	frameSettings = 4
-	frameGoAway   = 7
-	internalError = 2
-	refusedStream = 7
+	frameHeaders   = 1
+	frameRST       = 3
+	frameSettings  = 4
+	frameGoAway    = 7
+	flagEndHeaders = 4
+	internalError  = 2
+	refusedStream  = 7
 )
 
 // Streams that end without an answer have a class each: not the one of a time-out, since
@@ -166,6 +167,10 @@ func TestStreamClasses(t *testing.T) {
 			c.Write(frame(frameGoAway, 0, 0, 0, 0, 0, byte(id), 0, 0, 0, internalError))
 			return false
 		}, "closed"},
+		"switches the protocol": {func(c net.Conn, id uint32) bool {
+			c.Write(frame(frameHeaders, flagEndHeaders, id, append([]byte{0x08, 3}, "101"...)...)) // :status, RFC 7541, 6.2.2
+			return true
+		}, "malformed"},
 		"hangs": {func(net.Conn, uint32) bool { return true }, "timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {

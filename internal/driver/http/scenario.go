@@ -108,7 +108,6 @@ func (o *Options) checkScenario(faults *value.Faults) {
 	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
 	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
 	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
-	faults.If(o.ContrastFor > 0, "both --contrast and --scenario are given; keep one")
 	faults.If(o.givenUsers > 0 && !o.closed, "both -c and a rate are given with --scenario; drop -c, each round has a user of its own, and --max-in-flight limits them")
 	faults.Add(o.CheckUsers("--scenario"))
 }
@@ -322,7 +321,7 @@ type scenarioCodec struct {
 func (s *scenario) codec() takt.Codec {
 	c := &scenarioCodec{s: s}
 	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check}
-	c.Codec = http1.NewCodec(s, opt)
+	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
 	return c
 }
 

@@ -1,0 +1,126 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// classProxy is the class of an operation for which the proxy opened no tunnel.
+const classProxy = "proxy"
+
+// proxyError is what a proxy answered to CONNECT.
+type proxyError struct {
+	addr   string
+	status int
+}
+
+func (e *proxyError) Error() string {
+	if e.status == http.StatusProxyAuthRequired {
+		return fmt.Sprintf("the proxy answers 407 to CONNECT %s; give --proxy http://USER:PASSWORD@HOST:PORT", e.addr)
+	}
+	return fmt.Sprintf("the proxy answers %d to CONNECT %s; check what the proxy allows, and that it reaches that address", e.status, e.addr)
+}
+
+// Class is the failure class of the operation.
+func (*proxyError) Class() string { return classProxy }
+
+// tunnelTo asks the proxy for a connection to addr (RFC 9110, 9.3.6).
+func (o *Options) tunnelTo(addr string) func(net.Conn) error {
+	request := &http1.Rendered{Bytes: []byte("CONNECT " + addr + " HTTP/1.1\r\nHost: " + addr + "\r\n" + o.Proxy.login() + "\r\n"), Head: true}
+	return func(c net.Conn) error {
+		codec := http1.NewCodec(request, http1.Options{})
+		if _, err := c.Write(codec.Append(nil, &takt.Op{})); err != nil {
+			return err
+		}
+		status, err := answerOf(c, codec)
+		if err == nil && status/100 != 2 {
+			err = &proxyError{addr, status}
+		}
+		return err
+	}
+}
+
+// answerOf reads an answer without a body. Nothing follows it: a server of TLS waits for the client.
+func answerOf(c net.Conn, codec takt.Codec) (status int, err error) {
+	var in []byte
+	var r takt.Result
+	buffer := make([]byte, 4<<10)
+	for {
+		n, failure := c.Read(buffer)
+		if failure != nil && failure != io.EOF {
+			return 0, failure
+		}
+		in = append(in, buffer[:n]...)
+		used, progress := codec.Parse(in, failure == io.EOF, &r)
+		in = in[used:]
+		switch {
+		case progress != takt.More:
+			return r.Status, r.Err
+		case failure == io.EOF:
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+}
+
+// connected is http.Transport.OnProxyConnectResponse.
+func connected(_ context.Context, _ *url.URL, asked *http.Request, answer *http.Response) error {
+	if answer.StatusCode/100 != 2 {
+		return &proxyError{asked.Host, answer.StatusCode}
+	}
+	return nil
+}
+
+// login is the header line with the proxy's credentials; "": none.
+func (p *Proxy) login() string {
+	if p.url.User == nil {
+		return ""
+	}
+	return "Proxy-Authorization: " + basic(p.url.User) + "\r\n"
+}
+
+// unreached says of an error of connecting that it is about the proxy.
+func (p *Proxy) unreached(err error) error {
+	var op *net.OpError
+	if p.url != nil && errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("the proxy %s: %w; check --proxy", p.host(), err)
+	}
+	return err
+}
+
+// proxied makes the requests for a proxy: with the whole URL, and the proxy's credentials.
+type proxied struct {
+	http1.Requests
+	origin, login []byte
+}
+
+// throughProxy is list as the next server wants it. A tunnel leads to the target itself.
+func (o *Options) throughProxy(list http1.Requests) http1.Requests {
+	u, _ := o.home() // without a URL nothing is opened
+	if o.Proxy.url == nil || u == nil || u.Scheme == "https" {
+		return list
+	}
+	return &proxied{list, []byte("http://" + u.Host), []byte(o.Proxy.login())}
+}
+
+// Append implements http1.Requests. It allocates nothing where dst has room.
+func (p *proxied) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	at := len(dst)
+	dst, head, last = p.Requests.Append(dst, op)
+	at += bytes.IndexByte(dst[at:], ' ') + 1
+	if dst[at] == '*' { // RFC 9112, 3.2.4
+		dst = slices.Delete(dst, at, at+1)
+	}
+	dst = slices.Insert(dst, at, p.origin...)
+	at += bytes.IndexByte(dst[at:], '\n') + 1
+	return slices.Insert(dst, at, p.login...), head, last
+}
