@@ -111,7 +111,7 @@ func (c *verdictCase) injected(r *takt.Report) float64 {
 func codes(r *takt.Report) string {
 	var all []string
 	for _, w := range r.Warnings {
-		all = append(all, w.Code)
+		all = append(all, string(w.Code))
 	}
 	return strings.Join(all, " ")
 }

@@ -128,7 +128,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 }
 
 // says reports whether a warning of that code has the words.
-func says(r *takt.Report, code, words string) bool {
+func says(r *takt.Report, code takt.WarningCode, words string) bool {
 	for _, w := range r.Warnings {
 		if w.Code == code && strings.Contains(w.Message, words) {
 			return true
@@ -141,7 +141,8 @@ func says(r *takt.Report, code, words string) bool {
 func TestOperationsSay(t *testing.T) {
 	for name, c := range map[string]struct {
 		change         func(o *Operations, r *takt.Report)
-		code, words    string
+		code           takt.WarningCode
+		words          string
 		warned, unjust bool // unjust: the run is invalid
 	}{
 		"one clamped":  {func(o *Operations, _ *takt.Report) { o.Clamped = 1 }, "clamped", "1 latencies were outside 1ns to 1h0m0s", true, false},
@@ -253,7 +254,7 @@ func TestSharesOfLittle(t *testing.T) {
 // The reason is the generator's as soon as one warning says so, whatever the shards did.
 func TestReason(t *testing.T) {
 	const generator, shards = "the generator, not the target, shaped these figures", "the shards did not put the whole load on the target at once"
-	for want, codes := range map[string][]string{
+	for want, codes := range map[string][]takt.WarningCode{
 		generator: {"shards_missing", "generator_late", "host_limit"},
 		shards:    {"clamped", "shards_apart", "closed_loop"},
 	} {
@@ -285,7 +286,7 @@ func TestOnlyLate(t *testing.T) {
 	} {
 		var warnings []takt.Warning
 		for _, code := range strings.Fields(codes) {
-			warnings = append(warnings, takt.Warning{Code: code})
+			warnings = append(warnings, takt.Warning{Code: takt.WarningCode(code)})
 		}
 		if got := OnlyLate(warnings); got != want {
 			t.Errorf("%q: %v", codes, got)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -16,25 +17,26 @@ const (
 
 // rule is a warning that can make a run invalid.
 type rule struct {
-	code, reason string // "": the warning decides nothing about the headline
-	always       bool   // a run with the warning is invalid; others may be closed loops, or within a bound
-	late         bool   // operations were sent late, which a duet judges for each pair of blocks by itself
+	code   takt.WarningCode
+	reason string // "": the warning decides nothing about the headline
+	always bool   // a run with the warning is invalid; others may be closed loops, or within a bound
+	late   bool   // operations were sent late, which a duet judges for each pair of blocks by itself
 }
 
 func rules() []rule {
 	return []rule{
-		{code: "accounting", always: true},
-		{code: "nothing_measured", reason: nothing, always: true},
-		{code: "generator_bottleneck", reason: generator, always: true, late: true},
-		{code: "generator_behind", reason: generator, always: true},
-		{code: "generator_backlog", reason: generator, always: true, late: true},
-		{code: "generator_held", reason: generator},
-		{code: "generator_saturated", reason: generator},
-		{code: "host_limit", reason: generator},
-		{code: "rejudged", reason: generator, late: true},
-		{code: "shards_missing", reason: shards},
-		{code: "shards_cut", reason: shards},
-		{code: "shards_apart", reason: shards},
+		{code: warn.Accounting, always: true},
+		{code: warn.NothingMeasured, reason: nothing, always: true},
+		{code: warn.GeneratorBottleneck, reason: generator, always: true, late: true},
+		{code: warn.GeneratorBehind, reason: generator, always: true},
+		{code: warn.GeneratorBacklog, reason: generator, always: true, late: true},
+		{code: warn.GeneratorHeld, reason: generator},
+		{code: warn.GeneratorSaturated, reason: generator},
+		{code: warn.HostLimit, reason: generator},
+		{code: warn.Rejudged, reason: generator, late: true},
+		{code: warn.ShardsMissing, reason: shards},
+		{code: warn.ShardsCut, reason: shards},
+		{code: warn.ShardsApart, reason: shards},
 	}
 }
 
@@ -46,7 +48,7 @@ func broken(warnings []takt.Warning) []rule {
 }
 
 // Refutes returns the codes of the warnings that no valid run has.
-func Refutes(warnings []takt.Warning) (codes []string) {
+func Refutes(warnings []takt.Warning) (codes []takt.WarningCode) {
 	for _, r := range broken(warnings) {
 		if r.always {
 			codes = append(codes, r.code)
@@ -63,7 +65,7 @@ func ByGenerator(warnings []takt.Warning) bool {
 // OnlyLate reports whether operations that were sent late are all that the warnings say against
 // a run.
 func OnlyLate(warnings []takt.Warning) bool {
-	bottleneck := slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == "generator_bottleneck" })
+	bottleneck := slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == warn.GeneratorBottleneck })
 	return bottleneck && lateAlone(warnings)
 }
 
