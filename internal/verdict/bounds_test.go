@@ -335,3 +335,14 @@ func TestBoundWithoutOwnDelay(t *testing.T) {
 		t.Errorf("%d of 10 operations are late", l.Late)
 	}
 }
+
+// Shards are ranked by the part of the rate that is missing, not by the part that was achieved.
+func TestMissedRate(t *testing.T) {
+	intended := 100.0
+	r := &takt.Report{Rate: takt.Rate{Achieved: 40, Intended: &intended}}
+	(&Operations{Held: Held{1, 2}}).held(r)
+	w := r.Warnings[0]
+	if w.Code != "generator_held" || w.Fields[0] != (takt.Field{Name: "missed", Value: 60, Unit: takt.UnitPercent}) || !strings.Contains(w.Message, "40.0 % of the rate") {
+		t.Errorf("%+v", w)
+	}
+}
