@@ -8,50 +8,18 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The reasons why a run is invalid.
-const (
-	generator = "the generator, not the target, shaped these figures"
-	shards    = "the shards did not put the whole load on the target at once"
-	nothing   = "nothing was measured"
-)
-
-// rule is a warning that can make a run invalid.
-type rule struct {
-	code   takt.WarningCode
-	reason string // "": the warning decides nothing about the headline
-	always bool   // a run with the warning is invalid; others may be closed loops, or within a bound
-	late   bool   // operations were sent late, which a duet judges for each pair of blocks by itself
-}
-
-func rules() []rule {
-	return []rule{
-		{code: warn.Accounting, always: true},
-		{code: warn.NothingMeasured, reason: nothing, always: true},
-		{code: warn.GeneratorBottleneck, reason: generator, always: true, late: true},
-		{code: warn.GeneratorBehind, reason: generator, always: true},
-		{code: warn.GeneratorBacklog, reason: generator, always: true, late: true},
-		{code: warn.GeneratorHeld, reason: generator},
-		{code: warn.GeneratorSaturated, reason: generator},
-		{code: warn.HostLimit, reason: generator},
-		{code: warn.Rejudged, reason: generator, late: true},
-		{code: warn.ShardsMissing, reason: shards},
-		{code: warn.ShardsCut, reason: shards},
-		{code: warn.ShardsApart, reason: shards},
-	}
-}
-
 // broken are the rules that the warnings are about.
-func broken(warnings []takt.Warning) []rule {
-	return slices.DeleteFunc(rules(), func(r rule) bool {
-		return !slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == r.code })
+func broken(warnings []takt.Warning) []warn.Rule {
+	return slices.DeleteFunc(warn.Rules(), func(r warn.Rule) bool {
+		return !slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == r.Code })
 	})
 }
 
 // Refutes returns the codes of the warnings that no valid run has.
 func Refutes(warnings []takt.Warning) (codes []takt.WarningCode) {
 	for _, r := range broken(warnings) {
-		if r.always {
-			codes = append(codes, r.code)
+		if r.Always {
+			codes = append(codes, r.Code)
 		}
 	}
 	return codes
@@ -59,7 +27,7 @@ func Refutes(warnings []takt.Warning) (codes []takt.WarningCode) {
 
 // ByGenerator reports whether a warning can make a run invalid because of its generator.
 func ByGenerator(warnings []takt.Warning) bool {
-	return slices.ContainsFunc(broken(warnings), func(r rule) bool { return r.reason == generator })
+	return slices.ContainsFunc(broken(warnings), func(r warn.Rule) bool { return r.Reason == warn.ByGenerator })
 }
 
 // OnlyLate reports whether operations that were sent late are all that the warnings say against
@@ -73,19 +41,19 @@ func OnlyLate(warnings []takt.Warning) bool {
 // waited behind late ones.
 func lateAlone(warnings []takt.Warning) bool {
 	all := broken(warnings)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(r rule) bool { return !r.late })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(r warn.Rule) bool { return !r.Late })
 }
 
 // Reason says in a sentence why a run with these warnings is invalid. The warnings have the
 // figures.
 func Reason(warnings []takt.Warning) string {
-	reason := generator
+	reason := warn.ByGenerator
 	for _, r := range broken(warnings) {
-		switch r.reason {
-		case generator:
-			return generator
-		case shards, nothing:
-			reason = r.reason
+		switch r.Reason {
+		case warn.ByGenerator:
+			return r.Reason
+		case warn.ByShards, warn.ByNothing:
+			reason = r.Reason
 		}
 	}
 	return reason

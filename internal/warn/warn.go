@@ -1,4 +1,5 @@
-// Package warn has the codes of all warnings. Codes are an interface: scripts compare them.
+// Package warn has the codes of all warnings, and the rules for those that can make a run invalid. Codes are an
+// interface: scripts compare them.
 package warn
 
 import "github.com/taktload/takt/pkg/takt"
@@ -31,6 +32,39 @@ const (
 	// a report from elsewhere said `valid`, but its histograms break the rule of `generator_bottleneck`
 	Rejudged takt.WarningCode = "rejudged"
 )
+
+// Reasons why a run is invalid.
+const (
+	ByGenerator = "the generator, not the target, shaped these figures"
+	ByShards    = "the shards did not put the whole load on the target at once"
+	ByNothing   = "nothing was measured"
+)
+
+// Rule is what a warning says about the verdict.
+type Rule struct {
+	Code   takt.WarningCode
+	Reason string // "": the warning decides nothing about the headline
+	Always bool   // a run with the warning is invalid; others may be closed loops, or within a bound
+	Late   bool   // operations were sent late, which a duet judges for each pair of blocks by itself
+}
+
+// Rules are those of all warnings that can make a run invalid.
+func Rules() []Rule {
+	return []Rule{
+		{Code: Accounting, Always: true},
+		{Code: NothingMeasured, Reason: ByNothing, Always: true},
+		{Code: GeneratorBottleneck, Reason: ByGenerator, Always: true, Late: true},
+		{Code: GeneratorBehind, Reason: ByGenerator, Always: true},
+		{Code: GeneratorBacklog, Reason: ByGenerator, Always: true, Late: true},
+		{Code: GeneratorHeld, Reason: ByGenerator},
+		{Code: GeneratorSaturated, Reason: ByGenerator},
+		{Code: HostLimit, Reason: ByGenerator},
+		{Code: Rejudged, Reason: ByGenerator, Late: true},
+		{Code: ShardsMissing, Reason: ByShards},
+		{Code: ShardsCut, Reason: ByShards},
+		{Code: ShardsApart, Reason: ByShards},
+	}
+}
 
 // Warnings that leave a run valid.
 const (

@@ -31,7 +31,7 @@ func codes(t *testing.T) (blocks [][]code) {
 	}
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.CONST {
+		if !ok || g.Tok != token.CONST || g.Specs[0].(*ast.ValueSpec).Type == nil { // or reasons
 			continue
 		}
 		var block []code
@@ -110,6 +110,22 @@ func rows(block []code, had string) string {
 		}
 	}
 	return b.String()
+}
+
+// The codes that can make a run invalid are those with a rule.
+func TestRules(t *testing.T) {
+	var with, invalid []string
+	for _, r := range Rules() {
+		with = append(with, string(r.Code))
+	}
+	for _, c := range codes(t)[0] {
+		invalid = append(invalid, c.value)
+	}
+	slices.Sort(with)
+	slices.Sort(invalid)
+	if !slices.Equal(with, invalid) {
+		t.Errorf("rules %q, codes %q", with, invalid)
+	}
 }
 
 // A code is unique, and has a sentence.
