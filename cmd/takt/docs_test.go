@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,36 +76,6 @@ func TestClassesInDocs(t *testing.T) {
 	}
 	if found < 17 {
 		t.Errorf("only %d classes were found", found)
-	}
-}
-
-// TestWarningsInDocs: each code of a warning is explained in docs/.
-func TestWarningsInDocs(t *testing.T) {
-	pages, _ := filepath.Glob("../../docs/*.md") // the pattern is well-formed
-	var docs strings.Builder
-	for _, path := range pages {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs.Write(text)
-	}
-	code := regexp.MustCompile(`\.(?:Warn|Note|Invalidate)\((?:\w+, )?"(\w+)"`)
-	found := 0
-	err := filepath.WalkDir("../../internal", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, m := range code.FindAllStringSubmatch(string(text), -1) {
-			if found++; !strings.Contains(docs.String(), "`"+m[1]+"`") {
-				t.Errorf("no page of docs/ explains the warning %s of %s", m[1], path)
-			}
-		}
-		return err
-	})
-	if err != nil || found < 50 {
-		t.Errorf("%d warnings were found (%v)", found, err)
 	}
 }
 

@@ -177,7 +177,7 @@ func TestFleetLosesAShard(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal  os.Signal
 		shard   int // exit code
-		warning string
+		warning takt.WarningCode
 		said    string
 	}{
 		"KILL": {os.Kill, -1, "shards_missing", "was lost: its process ended"},

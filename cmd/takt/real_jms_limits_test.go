@@ -15,7 +15,7 @@ import (
 // The tests of this file cover messages that the broker rejects, that consumers are too slow for, and
 // that are delivered again. takt's counts must match the broker's queue statistics.
 
-func warning(r *takt.Report, code string) string {
+func warning(r *takt.Report, code takt.WarningCode) string {
 	i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code })
 	if i < 0 {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -122,23 +123,24 @@ func (a account) complete() bool { return a.dropped == 0 && a.pending() == 0 && 
 
 // warn warns of lost or possibly lost events. said is the server's first error.
 func (d drained) warn(r *takt.Report, said string) {
-	quoted := ""
+	quoted, accepted := "", takt.Number("accepted", d.accepted)
 	if said != "" {
 		quoted = "; its first error: " + said
 	}
 	if d.dropped > 0 {
-		warnOnce(r, warnDropped, fmt.Sprintf("apm-server dropped %.0f events, of %.0f accepted%s", d.dropped, d.accepted, quoted))
+		warnOnce(r, warn.EventsDropped, "apm-server dropped %.0f events, of %.0f accepted%s", takt.Number("dropped", d.dropped), accepted, quoted)
 		quoted = "" // quote the error once
 	}
 	if d.gaveUp {
-		warnOnce(r, warnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
+		warnOnce(r, warn.NotDrained, "after %.0f s %s%s", takt.Seconds("after", d.took.Seconds()), d.undrained(), quoted)
 	}
 	if n := d.missing(); n > 0 && (d.told || !d.gaveUp) { // without counters, the warning above says it
-		warnOnce(r, warnMissing, fmt.Sprintf("%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; look for a pipeline that drops them, or for another index%s", n, d.accepted, quoted))
+		warnOnce(r, warn.DocumentsMissing, "%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; %s%s",
+			takt.Number("missing", n), accepted, takt.Advice("look for a pipeline that drops them, or for another index"), quoted)
 	}
 	d.warnOfCounters(r)
 	if n := d.indexed - d.accepted; d.counted && d.known && n > 0 {
-		warnOnce(r, warnSurplus, fmt.Sprintf("the cluster has %.0f documents more than events were accepted; another client writes there, or requests without an answer were accepted", n))
+		warnOnce(r, warn.DocumentsSurplus, "the cluster has %.0f documents more than events were accepted; %s", takt.Number("surplus", n), takt.Advice("another client writes there, or requests without an answer were accepted"))
 	}
 }
 
@@ -155,19 +157,22 @@ const (
 // warnOfCounters warns of counters that contradict the answers or one another.
 func (a account) warnOfCounters(r *takt.Report) {
 	if a.restarted {
-		warnOnce(r, warnRestarted, "apm-server's counters went backwards during the trial: it restarted, and what it had queued is unknown; look at its log and at its supervisor")
+		warnOnce(r, warn.ServerRestarted, "apm-server's counters went backwards during the trial: it restarted, and what it had queued is unknown; %s", takt.Advice("look at its log and at its supervisor"))
 	}
 	if n := -a.rejected(); n > 0 {
-		warnOnce(r, warnContradicted, fmt.Sprintf("apm-server accepted %.0f events more than takt sent: %.0f of %.0f; a proxy that repeats requests, or answers that count wrongly", n, a.accepted, a.sent))
+		warnOnce(r, warn.AccountContradicts, "apm-server accepted %.0f events more than takt sent: %.0f of %.0f; %s",
+			takt.Number("surplus", n), takt.Number("accepted", a.accepted), takt.Number("sent", a.sent), takt.Advice("a proxy that repeats requests, or answers that count wrongly"))
 	}
 	if !a.told || !a.known {
 		return
 	}
 	if n := a.accepted - a.taken; a.taken > 0 && n > 0 {
-		warnOnce(r, warnUncountedEvents, fmt.Sprintf("apm-server counted %.0f events less than it accepted in its answers: %.0f of %.0f; look for a second server behind the same URL, whose counters takt does not see", n, a.taken, a.accepted))
+		warnOnce(r, warn.EventsNotCounted, "apm-server counted %.0f events less than it accepted in its answers: %.0f of %.0f; %s",
+			takt.Number("missing", n), takt.Number("taken", a.taken), takt.Number("accepted", a.accepted), takt.Advice("look for a second server behind the same URL, whose counters takt does not see"))
 	}
 	if n := a.others(); n > ownEvents+ownShare*a.accepted && !a.traces {
-		warnOnce(r, warnOthers, fmt.Sprintf("apm-server counted %.0f events more than the %.0f accepted ones of this load; look for another client, or for apm-server's own tracing", n, a.accepted))
+		warnOnce(r, warn.EventsOfOthers, "apm-server counted %.0f events more than the %.0f accepted ones of this load; %s",
+			takt.Number("others", n), takt.Number("accepted", a.accepted), takt.Advice("look for another client, or for apm-server's own tracing"))
 	}
 }
 

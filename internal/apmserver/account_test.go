@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -15,8 +16,8 @@ func TestAccount(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*drained)
 		line   string
-		code   string // of the warning; "": there is none
-		words  string // in it
+		code   takt.WarningCode // of the warning; "": there is none
+		words  string           // in it
 	}{
 		"all arrived":       {func(*drained) {}, "events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 1000 indexed", "", ""},
 		"and its own":       {func(d *drained) { d.acked = 1002 }, "events: 1000 accepted, 1002 acked, 0 dropped, 0 queued, 1000 indexed (2 of them not of this load)", "", ""},
@@ -28,29 +29,29 @@ func TestAccount(t *testing.T) {
 		"dropped": {
 			func(d *drained) { d.acked, d.dropped, d.indexed = 0, 1001, 0 },
 			"events: 1000 accepted, 0 acked, 1001 dropped, 0 queued, 0 indexed (1 of them not of this load)",
-			warnDropped, "apm-server dropped 1001 events, of 1000 accepted; its first error: why",
+			warn.EventsDropped, "apm-server dropped 1001 events, of 1000 accepted; its first error: why",
 		},
 		"queued": {
 			func(d *drained) { d.acked, d.queued, d.indexed, d.gaveUp, d.took = 0, 960, 0, true, 76*time.Second },
 			"events: 1000 accepted, 0 acked, 0 dropped, 960 queued, 40 unaccounted, 0 indexed",
-			warnUndrained, "after 76 s 1000 events had not left apm-server (960 in its queue, 40 not yet there), of 1000 accepted; its first error: why",
+			warn.NotDrained, "after 76 s 1000 events had not left apm-server (960 in its queue, 40 not yet there), of 1000 accepted; its first error: why",
 		},
 		"nobody tells": {
 			func(d *drained) {
 				d.account = account{known: true, accepted: 1000, counted: true, indexed: 400}
 				d.gaveUp = true
 			},
-			"events: 1000 accepted, 400 indexed, 600 missing", warnUndrained, "600 of 1000 accepted events were no documents; apm-server shows no counters",
+			"events: 1000 accepted, 400 indexed, 600 missing", warn.NotDrained, "600 of 1000 accepted events were no documents; apm-server shows no counters",
 		},
 		"not in the cluster": {
 			func(d *drained) { d.indexed = 999 },
-			"events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 999 indexed, 1 missing", warnMissing, "1 of 1000 accepted events are no documents, although the cluster acknowledged them",
+			"events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 999 indexed, 1 missing", warn.DocumentsMissing, "1 of 1000 accepted events are no documents, although the cluster acknowledged them",
 		},
 		"others arrive": {
-			func(d *drained) { d.gaveUp = true }, "events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 1000 indexed", warnUndrained, "documents still arrived",
+			func(d *drained) { d.gaveUp = true }, "events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 1000 indexed", warn.NotDrained, "documents still arrived",
 		},
 		"of others": {
-			func(d *drained) { d.indexed = 1003 }, "events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 1003 indexed", warnSurplus, "3 documents more than events were accepted",
+			func(d *drained) { d.indexed = 1003 }, "events: 1000 accepted, 1000 acked, 0 dropped, 0 queued, 1003 indexed", warn.DocumentsSurplus, "3 documents more than events were accepted",
 		},
 	} {
 		d := drained{account: told}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -24,12 +25,12 @@ func (t *Trial) incomparable(r *takt.Report) (why []string) {
 		broken bool
 		reason string
 	}{
-		{r.Warned(warnCancelled), "it was cancelled"},
-		{r.Warned(warnBrokeOff), "it broke off"},
-		{r.Warned(warnDropped), "apm-server dropped events"},
-		{r.Warned(warnUndrained), "events had not arrived when it ended"},
-		{r.Warned(warnRestarted), "apm-server restarted"},
-		{r.Warned(warnMissing), "the cluster lost events"},
+		{r.Warned(warn.Cancelled), "it was cancelled"},
+		{r.Warned(warn.BrokeOff), "it broke off"},
+		{r.Warned(warn.EventsDropped), "apm-server dropped events"},
+		{r.Warned(warn.NotDrained), "events had not arrived when it ended"},
+		{r.Warned(warn.ServerRestarted), "apm-server restarted"},
+		{r.Warned(warn.DocumentsMissing), "the cluster lost events"},
 		{v.Branch == "", "the branch is not known; give it with: apm switch BRANCH"},
 		{v.Hash == "", "the revision is not known; give it with: apm switch BRANCH REVISION"},
 		{managed && v.Date.IsZero(), "the date of the revision is not known"},

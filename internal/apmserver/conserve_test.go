@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,7 +48,7 @@ func honest(random *rand.Rand) *world {
 
 // warnings are the codes of the warnings about the world. As in a trial, the wait for pending
 // events ends with them pending.
-func (w *world) warnings() (codes []string) {
+func (w *world) warnings() (codes []takt.WarningCode) {
 	load := &takt.Report{Counts: takt.Counts{OK: 1}, Status: map[string]uint64{"202": 1}, Extra: map[string]any{"events": w.sent, "events_accepted": w.accepted}}
 	d := drained{account: accountOf(load)}
 	d.tell(w.before, w.after)
@@ -62,12 +63,12 @@ func (w *world) warnings() (codes []string) {
 }
 
 // expected are the warnings of an honest world.
-func (w *world) expected() (codes []string) {
+func (w *world) expected() (codes []takt.WarningCode) {
 	if w.dropped > 0 {
-		codes = append(codes, warnDropped)
+		codes = append(codes, warn.EventsDropped)
 	}
 	if w.queued > 0 {
-		codes = append(codes, warnUndrained)
+		codes = append(codes, warn.NotDrained)
 	}
 	return codes
 }
@@ -78,26 +79,26 @@ func TestConservation(t *testing.T) {
 	const intake, acked = "apm-server.processor.stream.accepted", "libbeat.output.events.acked"
 	lies := map[string]struct {
 		tell func(w *world, n float64)
-		code string // one that honest worlds lack, or have with other events
+		code takt.WarningCode // one that honest worlds lack, or have with other events
 	}{
-		"accepts more than was sent":       {func(w *world, n float64) { w.accepted = w.sent + n }, warnContradicted},
-		"counts less than it accepts":      {func(w *world, n float64) { w.after[intake] -= n }, warnUncountedEvents},
-		"acknowledges less":                {func(w *world, n float64) { w.after[acked] -= n }, warnUndrained},
-		"acknowledges what is not indexed": {func(w *world, n float64) { w.indexed -= n }, warnMissing},
-		"indexes twice":                    {func(w *world, n float64) { w.indexed += w.accepted }, warnSurplus},
+		"accepts more than was sent":       {func(w *world, n float64) { w.accepted = w.sent + n }, warn.AccountContradicts},
+		"counts less than it accepts":      {func(w *world, n float64) { w.after[intake] -= n }, warn.EventsNotCounted},
+		"acknowledges less":                {func(w *world, n float64) { w.after[acked] -= n }, warn.NotDrained},
+		"acknowledges what is not indexed": {func(w *world, n float64) { w.indexed -= n }, warn.DocumentsMissing},
+		"indexes twice":                    {func(w *world, n float64) { w.indexed += w.accepted }, warn.DocumentsSurplus},
 		"doubles": {func(w *world, n float64) {
 			for name := range w.after {
 				w.after[name] += w.after[name] - w.before[name]
 			}
-		}, warnOthers},
-		"acknowledges twice": {func(w *world, n float64) { w.after[acked] += w.accepted }, warnOthers},
+		}, warn.EventsOfOthers},
+		"acknowledges twice": {func(w *world, n float64) { w.after[acked] += w.accepted }, warn.EventsOfOthers},
 		"drops what it acknowledged": {func(w *world, n float64) {
 			w.after["libbeat.output.events.dropped"] += n
-		}, warnDropped},
+		}, warn.EventsDropped},
 		"restarts": {func(w *world, n float64) {
 			w.after = Counters{intake: 0, acked: 0, "libbeat.output.events.dropped": 0, "libbeat.pipeline.events.active": 0, uptime: 5}
-		}, warnRestarted},
-		"restarts and counts on": {func(w *world, n float64) { w.after[uptime] = w.before[uptime] - 1 }, warnRestarted},
+		}, warn.ServerRestarted},
+		"restarts and counts on": {func(w *world, n float64) { w.after[uptime] = w.before[uptime] - 1 }, warn.ServerRestarted},
 	}
 	random := rand.New(rand.NewPCG(7, 11))
 	for range 300 {
@@ -140,7 +141,7 @@ func TestOwnTraces(t *testing.T) {
 	for _, a.traces = range []bool{false, true} {
 		r := &takt.Report{}
 		a.warnOfCounters(r)
-		if r.Warned(warnOthers) == a.traces {
+		if r.Warned(warn.EventsOfOthers) == a.traces {
 			t.Errorf("traces %v: %v", a.traces, r.Warnings)
 		}
 	}
@@ -151,7 +152,7 @@ func TestLostByARestart(t *testing.T) {
 	r := &takt.Report{}
 	d := drained{account: account{known: true, accepted: 1000, counted: true, indexed: 400, restarted: true}, gaveUp: true}
 	d.warn(r, "")
-	if len(r.Warnings) != 2 || !r.Warned(warnRestarted) || !strings.HasPrefix(r.Warnings[0].Message, "after 0 s 600 of 1000 accepted events were no documents; apm-server restarted, so nobody knows") {
+	if len(r.Warnings) != 2 || !r.Warned(warn.ServerRestarted) || !strings.HasPrefix(r.Warnings[0].Message, "after 0 s 600 of 1000 accepted events were no documents; apm-server restarted, so nobody knows") {
 		t.Errorf("%+v", r.Warnings)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,7 +31,7 @@ func (t *Trial) fill(r *takt.Report, m *measured) {
 	figures(r, m)
 	m.d.warn(r, m.said)
 	if why := t.incomparable(r); len(why) > 0 {
-		warnOnce(r, WarnIncomparable, "the run is not kept as comparable: "+strings.Join(why, "; "))
+		warnOnce(r, warn.NotComparable, "the run is not kept as comparable: %s", strings.Join(why, "; "))
 	}
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -158,7 +159,7 @@ func checkTrial(t *testing.T, r *takt.Report, index float64) {
 	if account["acked"] != arrives || account["dropped"] != n-arrives || account["queued"] != 0.0 {
 		t.Errorf("%v", account)
 	}
-	if lost := r.Warned(warnDropped) && r.Warned(WarnIncomparable); lost != (index < 1) || index == 1 && len(drivertest.Doubts(r)) > 0 {
+	if lost := r.Warned(warn.EventsDropped) && r.Warned(warn.NotComparable); lost != (index < 1) || index == 1 && len(drivertest.Doubts(r)) > 0 {
 		t.Errorf("%v", r.Warnings)
 	}
 }

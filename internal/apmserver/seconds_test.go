@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -130,7 +131,7 @@ func TestSecondsOfAHostileServer(t *testing.T) {
 	if n.Load() >= 9 && known == 0 { // fewer readings on a busy machine
 		t.Errorf("no second is known: %+v", r.ServerSeconds)
 	}
-	if !r.Warned(warnRestarted) {
+	if !r.Warned(warn.ServerRestarted) {
 		t.Errorf("%+v", r.Warnings)
 	}
 	t.Logf("%d of %d seconds are known: %v", known, len(r.ServerSeconds), r.ServerSeconds)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,23 +31,6 @@ type Trial struct {
 	Least     time.Duration // shortest comparable run; 0: 30 s
 	Out       io.Writer     // receives narration; nil: none
 }
-
-// Warnings of a trial, in addition to those of the load.
-const (
-	WarnIncomparable = "not_comparable"    // the run is not comparable, with the reasons
-	warnUncounted    = "not_counted"       // the documents could not be counted
-	warnUndrained    = "not_drained"       // events were still in flight when they were counted
-	warnDropped      = "events_dropped"    // the server dropped events
-	warnMissing      = "documents_missing" // documents missing although the server did not drop the events
-	warnSurplus      = "documents_surplus" // more documents than accepted events
-	warnBrokeOff     = "broke_off"
-
-	warnRestarted       = "server_restarted"    // the server's counters went backwards
-	warnContradicted    = "account_contradicts" // more accepted events than sent ones
-	warnUncountedEvents = "events_not_counted"  // the server counted less than it accepted
-	warnOthers          = "events_of_others"    // the server counted many more events than the load's
-	warnCancelled       = "cancelled"
-)
 
 // measured is what a trial measures besides the load's report.
 type measured struct {
@@ -147,10 +131,10 @@ func (t *Trial) load(ctx context.Context, running *Running, log *process.Log) (*
 	<-watching
 	switch {
 	case ctx.Err() != nil:
-		warnOnce(r, warnCancelled, "the trial was cancelled before its end")
+		warnOnce(r, warn.Cancelled, "the trial was cancelled before its end")
 		return r, cmp.Or(context.Cause(ctx), ctx.Err())
 	case died != nil:
-		warnOnce(r, warnBrokeOff, died.Error())
+		warnOnce(r, warn.BrokeOff, "%v", died)
 		return r, died
 	}
 	return r, err
@@ -164,7 +148,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *process.Log, 
 	case <-ctx.Done():
 	}
 	if t.Documents == nil {
-		warnOnce(r, warnUncounted, "the documents were not counted: no cluster is known; give it with: elasticsearch use URL")
+		warnOnce(r, warn.NotCounted, "the documents were not counted: no cluster is known; %s", takt.Advice("give it with: elasticsearch use URL"))
 		if !before.known {
 			return nil
 		}
@@ -174,13 +158,13 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *process.Log, 
 	l.load.traces = tracesItself(t.Options.Flags)
 	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is l.failed, or that of ctx
 	if l.failed != nil {
-		warnOnce(r, warnUncounted, "the documents were not counted: "+l.failed.Error())
+		warnOnce(r, warn.NotCounted, "the documents were not counted: %v", l.failed)
 	}
 	switch {
 	case l.died != nil:
-		warnOnce(r, warnBrokeOff, l.died.Error())
+		warnOnce(r, warn.BrokeOff, "%v", l.died)
 	case ctx.Err() != nil:
-		warnOnce(r, warnCancelled, "the trial was cancelled before its end")
+		warnOnce(r, warn.Cancelled, "the trial was cancelled before its end")
 	}
 	return l.died
 }
@@ -242,9 +226,11 @@ func (t *Trial) out() io.Writer {
 }
 
 // warnOnce adds a warning unless the report has one with that code.
-func warnOnce(r *takt.Report, code, message string) {
+func warnOnce(r *takt.Report, code takt.WarningCode, format string, args ...any) {
 	if r == nil || r.Warned(code) {
 		return
 	}
-	r.Warn(code, "%s", strings.ReplaceAll(message, "\n", " | "))
+	r.Warn(code, format, args...)
+	last := &r.Warnings[len(r.Warnings)-1]
+	last.Message = strings.ReplaceAll(last.Message, "\n", " | ")
 }

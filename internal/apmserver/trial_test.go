@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -156,7 +157,7 @@ func TestEventsAreRefused(t *testing.T) {
 	if err != nil || len(r.Warnings) != 2 {
 		t.Fatalf("%v, %v", err, r)
 	}
-	if w := r.Warnings[0]; w.Code != warnDropped || w.Message != `apm-server dropped 1000 events, of 1000 accepted; its first error: Cannot index event (status=400): {"reason":"no mapping 1"}` {
+	if w := r.Warnings[0]; w.Code != warn.EventsDropped || w.Message != `apm-server dropped 1000 events, of 1000 accepted; its first error: Cannot index event (status=400): {"reason":"no mapping 1"}` {
 		t.Errorf("%+v", w)
 	}
 	if why := stored.RunOf(r).Unfit; !strings.HasPrefix(why, "the run is not kept as comparable: apm-server dropped events") {
@@ -176,7 +177,7 @@ func TestServerEndsByItself(t *testing.T) {
 		t.Error(err)
 	}
 	later := Trial{Server: c, Documents: cluster(t, 100), Load: post(2), Options: Options{Flags: []string{"-E", "fake=dies later"}}}
-	if r, err := later.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "out of luck") || !r.Warned(warnBrokeOff) {
+	if r, err := later.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "out of luck") || !r.Warned(warn.BrokeOff) {
 		t.Errorf("while its queue goes out: %v, %v", err, r)
 	}
 	endless := func(ctx context.Context, urls ...string) (*takt.Report, error) {
@@ -195,7 +196,7 @@ func TestServerEndsByItself(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "out of luck") {
 		t.Error(err)
 	}
-	if r == nil || r.Counts.OK != 2 || r.Warnings[0].Code != warnBrokeOff || !strings.Contains(r.Warnings[1].Message, "it broke off; ") || stored.RunOf(r).Unfit == "" {
+	if r == nil || r.Counts.OK != 2 || r.Warnings[0].Code != warn.BrokeOff || !strings.Contains(r.Warnings[1].Message, "it broke off; ") || stored.RunOf(r).Unfit == "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -209,7 +210,7 @@ func TestTrialIsCancelled(t *testing.T) {
 		return post(3)(t.Context(), urls...)
 	}}
 	r, err := trial.Run(ctx)
-	if !errors.Is(err, context.Canceled) || r == nil || r.Warnings[0].Code != warnCancelled || r.Extra["documents"] != nil || r.Extra["max_rss"] == nil {
+	if !errors.Is(err, context.Canceled) || r == nil || r.Warnings[0].Code != warn.Cancelled || r.Extra["documents"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r, err := trial.Run(ctx); r != nil || !errors.Is(err, context.Canceled) { // before the load
@@ -228,7 +229,7 @@ func TestTrialWithout(t *testing.T) {
 	}
 	trial.Load = post(2)
 	r, err := trial.Run(t.Context())
-	if err != nil || r.Warnings[0].Code != warnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
+	if err != nil || r.Warnings[0].Code != warn.NotCounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if why := stored.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
@@ -242,7 +243,7 @@ func TestTrialWithout(t *testing.T) {
 	}
 	trial.Documents = cluster(t, 100, 40)
 	r, err = trial.Run(t.Context())
-	if err != nil || r.Warnings[0].Code != warnUncounted || !strings.Contains(r.Warnings[0].Message, "deleted 60 of them") || r.Extra["documents"] != nil {
+	if err != nil || r.Warnings[0].Code != warn.NotCounted || !strings.Contains(r.Warnings[0].Message, "deleted 60 of them") || r.Extra["documents"] != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -269,7 +270,7 @@ func TestUnmanaged(t *testing.T) {
 	if err != nil || r.Variables["apm_host"] != "127.0.0.1,127.0.0.1" || r.Extra["max_rss"] != nil || r.Labels["revision"] != "abc" || r.Labels["server_version"] != "6.8.23" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if w := drivertest.Doubts(r); len(w) != 1 || w[0].Code != warnUncounted { // comparable all the same
+	if w := drivertest.Doubts(r); len(w) != 1 || w[0].Code != warn.NotCounted { // comparable all the same
 		t.Errorf("%v", r.Warnings)
 	}
 	if url := r.Variables["url"]; url != server.URL+"/intake/v2/events" { // its port stays the same
@@ -343,11 +344,11 @@ func TestIncomparable(t *testing.T) {
 		"it took 20 s":            func(_ *Trial, r *takt.Report) { r.DurationS = 20; delete(r.Variables, "duration_s") },
 		"there was no answer":     func(_ *Trial, r *takt.Report) { r.Counts = takt.Counts{Unfinished: 1} },
 		"no request was accepted": func(_ *Trial, r *takt.Report) { r.Counts = takt.Counts{Failed: 1} },
-		"it was cancelled":        func(_ *Trial, r *takt.Report) { warnOnce(r, warnCancelled, "") },
-		"it broke off":            func(_ *Trial, r *takt.Report) { warnOnce(r, warnBrokeOff, "") },
-		"apm-server dropped":      func(_ *Trial, r *takt.Report) { warnOnce(r, warnDropped, "") },
-		"events had not arrived":  func(_ *Trial, r *takt.Report) { warnOnce(r, warnUndrained, "") },
-		"the cluster lost events": func(_ *Trial, r *takt.Report) { warnOnce(r, warnMissing, "") },
+		"it was cancelled":        func(_ *Trial, r *takt.Report) { warnOnce(r, warn.Cancelled, "") },
+		"it broke off":            func(_ *Trial, r *takt.Report) { warnOnce(r, warn.BrokeOff, "") },
+		"apm-server dropped":      func(_ *Trial, r *takt.Report) { warnOnce(r, warn.EventsDropped, "") },
+		"events had not arrived":  func(_ *Trial, r *takt.Report) { warnOnce(r, warn.NotDrained, "") },
+		"the cluster lost events": func(_ *Trial, r *takt.Report) { warnOnce(r, warn.DocumentsMissing, "") },
 	} {
 		trial, r := good()
 		change(trial, r)
@@ -395,7 +396,7 @@ func TestBlock(t *testing.T) {
 			"max_rss": 157.66e6, "efficiency": 0.5962,
 			"account": map[string]any{"accepted": 19430.0, "acked": 15387.0, "dropped": 0.0, "queued": 4040.0, "unaccounted": 5.0, "others": 2.0, "indexed": 15385.0},
 		},
-		Warnings: []takt.Warning{{Code: WarnIncomparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "of the load"}},
+		Warnings: []takt.Warning{{Code: warn.NotComparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "of the load"}},
 	}
 	targets := []any{
 		map[string]any{"url": "http://a:8200/intake/v2/events", "index": 0.0, "status": map[string]any{"202": 6474.0, "503": 3.0}, "responses": 6477.0, "responses_per_s": 215.9},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -39,7 +40,7 @@ func (c *checker) attribution() {
 		c.fault("attribution.slices have %d operations, and latency.response has %d", operations, response.Count)
 	}
 	total, sum := a.Whole().Total(), response.Mean*float64(response.Count)/1e6
-	if !c.r.Warned("clamped") && math.Abs(total-sum) > sumError*max(total, sum)+1e-6*float64(response.Count) {
+	if !c.r.Warned(warn.Clamped) && math.Abs(total-sum) > sumError*max(total, sum)+1e-6*float64(response.Count) {
 		c.fault("attribution.slices add up to %.6g s, and latency.response to %.6g s", total, sum)
 	}
 }

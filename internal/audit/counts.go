@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -126,7 +127,7 @@ func (c *checker) accounting(field string, n takt.Counts) uint64 {
 // confessed reports whether r itself warns that its accounting does not add up, which is a
 // fault of takt.
 func (c *checker) confessed() bool {
-	return c.r.Verdict == takt.Invalid && c.r.Warned("accounting")
+	return c.r.Verdict == takt.Invalid && c.r.Warned(warn.Accounting)
 }
 
 // sum adds up counts that are each at most 2^53.

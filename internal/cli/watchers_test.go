@@ -96,7 +96,7 @@ func TestWatchers(t *testing.T) {
 		signal  bool // in the first second
 		abort   bool // and at once, too
 		code    int
-		warning string // in the report that End leaves
+		warning takt.WarningCode // in the report that End leaves
 	}{
 		"whole":         {args: "-n 20 -c 1", code: core.ExitOK},
 		"not begun":     {args: "-n 20 -c 1", probe: errors.New("no way"), code: core.ExitFailed},

@@ -2,8 +2,8 @@
 package embedded
 
 import (
+	"cmp"
 	"runtime/debug"
-	"strings"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -11,18 +11,13 @@ import (
 // Kind is Report.Kind of the runs of such programs.
 const Kind = "bench"
 
-// Reword replaces advice about takt's flags with advice for a program.
-func Reword(list []takt.Warning) {
-	for i := range list {
-		list[i].Message = inOurWords.Replace(list[i].Message)
+// Words are those of a program that has no flags of takt. own are the program's own ones.
+func Words(own takt.Words) takt.Words {
+	return takt.Words{
+		GiveRate:   cmp.Or(own.GiveRate, "give the load a rate"),
+		SpreadLoad: cmp.Or(own.SpreadLoad, "spread the load over several machines"),
 	}
 }
-
-// inOurWords replaces advice about takt's flags with advice for a program.
-var inOurWords = strings.NewReplacer(
-	"give --rate for what users feel", "give the load a rate for what users feel",
-	"spread the run with --shard", "spread the load over several machines",
-)
 
 // Program is the path of the main package, so that results of different programs are not
 // compared.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -215,10 +216,11 @@ func (a *addresses) report(rep *takt.Report) {
 		return // 127.0.0.1 and ::1 are the same machine, and most servers listen on one of them
 	}
 	if n := len(a.usable()) - len(list); n > 0 {
-		rep.Warn("addresses", "%d of the %d addresses of %s had no load, because the run made too few connections; give more with -c, or with --h2-connections", n, len(a.known), a.host)
+		rep.Warn(warn.Addresses, "%d of the %d addresses of %s had no load, because the run made too few connections; %s",
+			takt.Number("idle", n), takt.Number("addresses", len(a.known)), a.host, takt.Advice("give more with -c, or with --h2-connections"))
 	}
 	if n := len(a.left); n > 0 {
-		rep.Warn("addresses", "%d of the %d addresses of %s did not accept a connection before the run, so they had no load: %v", n, len(a.known), a.host, a.cause)
+		rep.Warn(warn.Addresses, "%d of the %d addresses of %s did not accept a connection before the run, so they had no load: %v", takt.Number("idle", n), takt.Number("addresses", len(a.known)), a.host, a.cause)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -585,7 +586,7 @@ func (a *async) flush() {
 			continue
 		}
 		if err := c.Flush(a.ctx); err != nil && a.ctx.Err() == nil {
-			a.rec.Note("flush", err)
+			a.rec.Note(warn.Flush, "%v", err)
 		}
 	}
 }

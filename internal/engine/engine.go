@@ -30,6 +30,7 @@ type Plan struct {
 	Journal   Journal                           // nil: no journal
 	OnSamples OnSamples                         // called during the run; nil: no rows are kept
 	Abort     <-chan struct{}                   // closed by the second signal: end at once
+	Words     takt.Words                        // of the warnings
 	Scrub     func(string) string               // removes secrets from error samples and bodies
 	Keep      Keep                              // settings of the process that the run must not change
 	World     World                             // clocks, threads and network; nil: this machine
@@ -139,6 +140,7 @@ func newRun(p Plan) *run {
 		Warmup:  p.Warmup,
 		Window:  r.end,
 		OneWay:  p.Driver.OneWay,
+		Words:   p.Words,
 		Scrub:   p.Scrub,
 		Samples: roomFor(p, shards),
 		Journal: p.Journal != nil,

@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -199,7 +200,8 @@ func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked
 // advise adds a hint for an invalid run.
 func (m *loops) advise(rep *takt.Report) {
 	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {
-		rep.Warn("many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
+		rep.Warn(warn.ManyConnections, "the pool grew to %d connections, which take generator and target time to make and to serve; %s",
+			takt.Number("connections", n), takt.Advice("bound it with --connections: operations wait for one then, and the wait counts as response time"))
 	}
 }
 

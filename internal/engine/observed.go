@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -117,7 +118,7 @@ func (o *Observed) warn(rep *takt.Report, scrub func(string) string) {
 	if scrub != nil {
 		o.sample = scrub(o.sample)
 	}
-	rep.Warn("unsolicited", "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", o.n, o.sample)
+	rep.Warn(warn.Unsolicited, "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", takt.Number("connections", o.n), o.sample)
 }
 
 type observedKey struct{}

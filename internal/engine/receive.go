@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -60,7 +60,7 @@ func (r *receiver) closeWindow(at time.Duration) {
 
 // breakOffFor notes why the driver cannot go on. The command then ends with exit code 1.
 func (f *flow) breakOffFor(err error) {
-	f.rec.Note("broke_off", fmt.Errorf("the run ended before its time: %w", err))
+	f.rec.Note(warn.BrokeOff, "the run ended before its time: %v", err)
 }
 
 // receive runs the driver's receiver until it ends or ctx does.
@@ -151,7 +151,8 @@ func (r *receiver) cut(at time.Duration) {
 	r.cancel()
 	if count > 0 && count < r.plan.Requests {
 		r.closeWindow(at)
-		r.rec.Note("short_count", fmt.Errorf("%d of %d messages came, the last one after %v; the silence behind it is not in the rate", count, r.plan.Requests, r.last.Round(time.Millisecond)))
+		r.rec.Note(warn.ShortCount, "%d of %d messages came, the last one after %v; %s",
+			takt.Number("missing", r.plan.Requests-count).As(count), takt.Number("expected", r.plan.Requests), takt.Time("last", r.last.Round(time.Millisecond)), takt.Advice("the silence behind it is not in the rate"))
 	}
 }
 

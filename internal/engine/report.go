@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -38,13 +39,14 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	r.plan.addresses.report(rep)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
-		rep.Warn("arrived", "the driver says of %s that the answer came before the request was sent, or after the answer was read: that cannot be, and is not believed; correct what sets Result.Arrived", figure.Plural(n, "operation"))
+		rep.Warn(warn.Arrived, "the driver says of %s that the answer came before the request was sent, or after the answer was read: that cannot be, and is not believed; %s",
+			takt.Number("operations", n).As(figure.Plural(n, "operation")), takt.Advice("correct what sets Result.Arrived"))
 	}
 	if f := r.plan.Driver.Finish; f != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 		defer cancel()
 		if err := f(ctx, rep); err != nil {
-			rep.Warn("finish", "the driver could not complete its part of the report: %v", err)
+			rep.Warn(warn.Finish, "the driver could not complete its part of the report: %v", err)
 		}
 	}
 	return rep, nil
@@ -57,7 +59,7 @@ func (r *run) closed() bool { return !r.receiveOnly() && r.plan.Closed() }
 // asides reports what the flow counts besides operations.
 func asides(rep *takt.Report, late, received uint64) {
 	if late > 0 {
-		rep.Warn("list_late", "operations waited %s for the list that they come from: that time is in response time, and neither the target's nor the generator's", figure.Plural(late, "time"))
+		rep.Warn(warn.ListLate, "operations waited %s for the list that they come from: that time is in response time, and neither the target's nor the generator's", takt.Number("waits", late).As(figure.Plural(late, "time")))
 	}
 	if received > 0 {
 		rep.Extra["received"] = received
@@ -71,7 +73,8 @@ const clientMost = 15 // µs
 // clientTime warns of a client that is slow to write a request.
 func clientTime(rep *takt.Report) {
 	if p50 := rep.Latency[NetPhases[phaseClient]].P50; p50 > clientMost {
-		rep.Warn("client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; the loop mode needs none, and takt's own client less than net/http", p50)
+		rep.Warn(warn.ClientTime, "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; %s",
+			takt.Micros("client_p50", p50), takt.Advice("the loop mode needs none, and takt's own client less than net/http"))
 	}
 }
 
@@ -82,7 +85,7 @@ func (r *run) clock(rep *takt.Report) {
 	if r.wall.Steps == 0 || r.plan.NewWaiter != nil {
 		return
 	}
-	rep.Warn("clock_step", "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", r.wall.Moved.Round(time.Microsecond))
+	rep.Warn(warn.ClockStep, "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", takt.Time("moved", r.wall.Moved.Round(time.Microsecond)))
 }
 
 // lastInterval ends the interval after the last full second.
@@ -125,7 +128,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	}
 	_, lags := r.mode.(*async)
 	if o := &r.plan.Options; !r.plan.loops() && (o.paced() && !lags || o.Loops > 0) {
-		rep.Warn("no_loop", "--loops is for the loop mode, --pacing and --max-lag for the loop and async modes, and this run was in %s mode", rep.Generator.Engine)
+		rep.Warn(warn.NoLoop, "--loops is for the loop mode, --pacing and --max-lag for the loop and async modes, and this run was in %s mode", rep.Generator.Engine)
 	}
 	spent(rep, used, h)
 	if loops {

@@ -64,7 +64,7 @@ func TestOneConnectionAtATime(t *testing.T) {
 	}
 }
 
-func warned(r *takt.Report, code string) string {
+func warned(r *takt.Report, code takt.WarningCode) string {
 	for _, w := range r.Warnings {
 		if w.Code == code {
 			return w.Message

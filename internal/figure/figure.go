@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // digits is the number of significant digits that people get. Programs get all of them.
@@ -18,6 +20,12 @@ const mostDigits = 17
 
 // Duration writes d with three significant digits.
 func Duration(d time.Duration) string { return Micros(float64(d) / 1e3) }
+
+// Time is an argument of Report.Warn, written like Duration.
+func Time(name string, d time.Duration) takt.Figure { return takt.Time(name, d).As(Duration(d)) }
+
+// Latency is an argument of Report.Warn, written like Micros.
+func Latency(name string, us float64) takt.Figure { return takt.Micros(name, us).As(Micros(us)) }
 
 // Plural writes a count and its noun: 1 loop, 2 loops.
 func Plural[N int | uint64](n N, noun string) string {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,7 +33,7 @@ func copyOf(r *takt.Report) *takt.Report {
 	var f finite
 	fixed := f.copy(reflect.ValueOf(*r), "", 0).Interface().(takt.Report)
 	names := strings.Join(f.paths[:min(len(f.paths), maxNamed)], ", ")
-	fixed.Warn("not_finite", "%d numbers were not finite and are written as 0 or null, this is a fault of takt: %s", len(f.paths), names)
+	fixed.Warn(warn.NotFinite, "%d numbers were not finite and are written as 0 or null, this is a fault of takt: %s", takt.Number("numbers", len(f.paths)), names)
 	return &fixed
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -36,7 +37,8 @@ func (g *Gatherer) annotate(whole *takt.Report) {
 			part["clock_drift_ppm"] = math.Round(rate*1e7) / 10
 		}
 		if by := p.last.Ahead - p.first.Ahead; by.Abs() > moved+p.first.Bound+p.last.Bound {
-			whole.Warn("clock_drift", "the clock of %s moved by %s against the gatherer's, so its last operations were due that much too early or too late; let NTP or PTP keep the clocks", p.called(), figure.Duration(by.Abs()))
+			whole.Warn(warn.ClockDrift, "the clock of %s moved by %s against the gatherer's, so its last operations were due that much too early or too late; %s",
+				p.called(), figure.Time("moved", by.Abs()), takt.Advice("let NTP or PTP keep the clocks"))
 		}
 	}
 	whole.Extra["clock_bound_us"] = micros(bound)

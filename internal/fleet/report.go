@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -241,11 +242,11 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 	g.annotate(whole)
 	for _, p := range g.inOrder() {
 		if p.told {
-			whole.Warn("shard_lost", "%s, %v after the start", p.loss(), p.after.Round(100*time.Millisecond))
+			whole.Warn(warn.ShardLost, "%s, %v after the start", p.loss(), takt.Time("after", p.after.Round(100*time.Millisecond)))
 		}
 	}
 	if len(lost) > 0 && whole.Verdict == takt.Valid { // as when a shard ended early without a warning of its own
-		verdict.Invalidate(whole, "shards_cut", "%s: from then on the target did not bear the whole load", lost[0])
+		verdict.Invalidate(whole, warn.ShardsCut, "%s: from then on the target did not bear the whole load", lost[0])
 	}
 	return whole, err
 }

@@ -159,7 +159,7 @@ func phase(r *takt.Report, name string, n int, d func(i int) time.Duration) {
 	r.Latency[name] = h.Summary()
 }
 
-func warn(r *takt.Report, code, message string) {
+func warn(r *takt.Report, code takt.WarningCode, message string) {
 	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: message})
 }
 

@@ -228,6 +228,28 @@ func TestOutagesFollowTheSchema(t *testing.T) {
 	}
 }
 
+// Warnings follow the schema, with and without fields and advice.
+func TestWarningsFollowTheSchema(t *testing.T) {
+	r := *samples()[0].report
+	r.Warnings = nil
+	r.Warn("dropped", "%d of %.1f %% in %v, %d bytes, %.1f s, %.0f/s; %s", takt.Number("a", 1), takt.Percent("b", 2), takt.Time("c", 3), takt.Size("d", 4), takt.Seconds("e", 5), takt.PerSecond("f", 6), takt.Advice("do"))
+	r.Warn("gc", "often")
+	o := decoded(t, sample{name: "warnings", report: &r})
+	if got := faults(t, o); len(got) > 0 {
+		t.Error(got)
+	}
+	list := o["warnings"].([]any)
+	first, second := list[0].(object), list[1].(object)
+	if len(first["fields"].([]any)) != 6 || first["advice"] != "do" || len(second) != 2 {
+		t.Errorf("%v", list)
+	}
+	delete(first["fields"].([]any)[0].(object), "unit")
+	first["fields"].([]any)[1].(object)["unit"] = "miles"
+	if got := faults(t, o); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
 // Schema and Go types have the same fields, of the same kinds, with the same ones
 // optional.
 func TestSchemaMatchesGoTypes(t *testing.T) {
@@ -270,10 +292,10 @@ func (m *matcher) fields(typ reflect.Type, s object, path string) {
 	props, _ := s["properties"].(object)
 	var names, required []string
 	for _, field := range reflect.VisibleFields(typ) { // those of embedded structs, too
-		if field.Anonymous {
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous || name == "-" {
 			continue
 		}
-		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		names = append(names, name)
 		if option == "" {
 			required = append(required, name)

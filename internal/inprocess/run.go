@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -33,7 +34,7 @@ type Plan struct {
 	OnSamples  func(phases []string, list []takt.Sample)
 	Abort      <-chan struct{}
 	Tune       bool
-	Flags      bool // the program has takt's flags, so warnings may name them
+	Words      takt.Words // of the warnings; zero: the program has takt's flags
 }
 
 // Run makes the run, and closes the driver. See load.Run for its errors.
@@ -51,7 +52,7 @@ func Run(ctx context.Context, p *Plan) (*takt.Report, error) {
 	}
 	plan := engine.Plan{
 		Options: p.Options, Kind: embedded.Kind, Source: source, Driver: p.Driver, NewWaiter: p.waiter(ctx),
-		OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(),
+		OnSamples: p.OnSamples, Abort: p.Abort, Keep: p.keep(), Words: p.Words,
 	}
 	if p.OnSecond != nil {
 		plan.OnSecond = func(iv takt.Interval, _ []takt.ErrorClass) { p.OnSecond(iv) }
@@ -112,11 +113,8 @@ func (p *Plan) complete(ctx context.Context, r *takt.Report) {
 	r.Variables["name"] = cmp.Or(p.Name, embedded.Program())
 	r.Variables["engine"] = r.Generator.Engine
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
-	if !p.Flags {
-		embedded.Reword(r.Warnings)
-	}
 	if p.oneCore(ctx) {
-		r.Warn("one_core", "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: set Tune, or GOMAXPROCS=2")
+		r.Warn(warn.OneCore, "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: %s", takt.Advice("set Tune, or GOMAXPROCS=2"))
 	}
 	assert.Judge(r, p.Assertions)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -220,7 +221,7 @@ func (l *Log) Describe(rep *takt.Report, lost bool) {
 		rep.Outages = append(rep.Outages, list[i].Outage)
 	}
 	if over := Shorten(rep); over > 0 || l.skipped > 0 {
-		rep.Warn("many_outages", "the report has the first %d outages; %d later ones, and %d of single connections, are left out", takt.MaxOutages, over, l.skipped)
+		rep.Warn(warn.ManyOutages, "the report has the first %d outages; %d later ones, and %d of single connections, are left out", takt.Number("shown", takt.MaxOutages), takt.Number("later", over), takt.Number("single", l.skipped))
 	}
 }
 

@@ -46,6 +46,7 @@ type Config struct {
 	Warmup time.Duration       // operations due before its end are not measured
 	Window time.Duration       // planned end of the schedule; negative: not known
 	OneWay bool                // as in takt.Driver
+	Words  takt.Words          `json:"-"` // of the warnings
 	Scrub  func(string) string `json:"-"` // removes secrets from samples and bodies; nil: no secrets
 	// Samples is the number of rows that each shard holds until TakeSamples, and of one spare
 	// set; 0: no rows are kept.
@@ -84,11 +85,14 @@ type Recorder struct {
 	notes   []takt.Warning
 }
 
-// Note adds a warning to the report for a fault of no single operation.
-func (r *Recorder) Note(code string, err error) {
+// Note adds a warning to the report that belongs to no single operation. format and args are those of
+// fmt.Sprintf.
+func (r *Recorder) Note(code takt.WarningCode, format string, args ...any) {
+	w := r.cfg.Words.Warning(code, format, args...)
+	w.Message = clip(r.cfg.Scrub(w.Message), maxSample)
 	r.notesMu.Lock()
 	defer r.notesMu.Unlock()
-	r.notes = append(r.notes, takt.Warning{Code: code, Message: clip(r.cfg.Scrub(err.Error()), maxSample)})
+	r.notes = append(r.notes, w)
 }
 
 type shard struct {

@@ -163,7 +163,7 @@ func TestVerdict(t *testing.T) {
 		name    string
 		fill    func(*Recorder)
 		verdict takt.Verdict
-		code    string
+		code    takt.WarningCode
 	}{
 		{"dropped though an unread answer may have freed a connection", dropped(0, false), takt.Invalid, "generator_held"},
 		{"dropped after a look at all connections", dropped(0, true), takt.Valid, "dropped"},

@@ -43,6 +43,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 		Errors:        r.Errors(),
 		Intervals:     intervals,
 		Warnings:      []takt.Warning{},
+		Words:         r.cfg.Words,
 		Labels:        map[string]string{},
 		Variables:     map[string]any{},
 		Extra:         map[string]any{},

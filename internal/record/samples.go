@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -95,6 +96,7 @@ func (r *Recorder) rowsReport(rep *takt.Report) {
 	n := r.skipped()
 	rep.Extra["samples_skipped"] = n
 	if n > 0 {
-		rep.Warn("samples_skipped", "%d of %d operations have no row in the outputs of one row per operation: they ended faster than the rows were written; all other figures hold them; write to a faster disk, or lower the rate", n, rep.Counts.Scheduled)
+		rep.Warn(warn.SamplesSkipped, "%d of %d operations have no row in the outputs of one row per operation: they ended faster than the rows were written; all other figures hold them; %s",
+			takt.Number("skipped", n), takt.Number("scheduled", rep.Counts.Scheduled), takt.Advice("write to a faster disk, or lower the rate"))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -263,7 +264,7 @@ func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, l
 
 // save stores the report, unless a warning in the report says that it is not comparable.
 func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report, log *log) error {
-	if r.Warned(apmserver.WarnIncomparable) {
+	if r.Warned(warn.NotComparable) {
 		fmt.Fprintln(log, "report not saved")
 		return nil
 	}

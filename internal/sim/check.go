@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -342,7 +343,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	codes := func() string {
 		var list []string
 		for _, w := range rep.Warnings {
-			list = append(list, w.Code+": "+w.Message)
+			list = append(list, string(w.Code)+": "+w.Message)
 		}
 		return strings.Join(list, "; ")
 	}
@@ -351,7 +352,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 		// Answers that wait unread keep connections busy: while a loop may sleep, while another
 		// loop sleeps, or until a client's thread wakes.
 		lazy := k.sc.Mode == modeAsync || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
-		if held := lazy && rep.Warned("generator_held"); !valid && !held {
+		if held := lazy && rep.Warned(warn.GeneratorHeld); !valid && !held {
 			k.fault("verdict", "nothing disturbed the generator, but the run is invalid: %s", codes())
 		}
 		for _, r := range k.rows {

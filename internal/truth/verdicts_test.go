@@ -141,7 +141,7 @@ func (c *verdictCase) burst(r *takt.Report, injected float64) (low, high float64
 func codes(r *takt.Report) string {
 	var all []string
 	for _, w := range r.Warnings {
-		all = append(all, w.Code)
+		all = append(all, string(w.Code))
 	}
 	return strings.Join(all, " ")
 }

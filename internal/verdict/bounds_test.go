@@ -128,7 +128,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 }
 
 // says reports whether a warning of that code has the words.
-func says(r *takt.Report, code, words string) bool {
+func says(r *takt.Report, code takt.WarningCode, words string) bool {
 	for _, w := range r.Warnings {
 		if w.Code == code && strings.Contains(w.Message, words) {
 			return true
@@ -141,7 +141,8 @@ func says(r *takt.Report, code, words string) bool {
 func TestOperationsSay(t *testing.T) {
 	for name, c := range map[string]struct {
 		change         func(o *Operations, r *takt.Report)
-		code, words    string
+		code           takt.WarningCode
+		words          string
 		warned, unjust bool // unjust: the run is invalid
 	}{
 		"one clamped":  {func(o *Operations, _ *takt.Report) { o.Clamped = 1 }, "clamped", "1 latencies were outside 1ns to 1h0m0s", true, false},
@@ -253,7 +254,7 @@ func TestSharesOfLittle(t *testing.T) {
 // The reason is the generator's as soon as one warning says so, whatever the shards did.
 func TestReason(t *testing.T) {
 	const generator, shards = "the generator, not the target, shaped these figures", "the shards did not put the whole load on the target at once"
-	for want, codes := range map[string][]string{
+	for want, codes := range map[string][]takt.WarningCode{
 		generator: {"shards_missing", "generator_late", "host_limit"},
 		shards:    {"clamped", "shards_apart", "closed_loop"},
 	} {
@@ -285,7 +286,7 @@ func TestByLateness(t *testing.T) {
 	} {
 		r := &takt.Report{Verdict: takt.Invalid}
 		for _, code := range strings.Fields(codes) {
-			r.Warn(code, "%s", code)
+			r.Warn(takt.WarningCode(code), "%s", code)
 		}
 		if got := ByLateness(r); got != want {
 			t.Errorf("%q: %v", codes, got)
@@ -355,5 +356,16 @@ func TestLateHandshakes(t *testing.T) {
 	lag.RecordN(time.Second, 10)
 	if l := latenessOf(Delays{OnTime: onTime, Lag: lag, Dial: dial}); l.Late != 10 {
 		t.Errorf("%d of 10 operations are late", l.Late)
+	}
+}
+
+// Shards are ranked by the part of the rate that is missing, not by the part that was achieved.
+func TestMissedRate(t *testing.T) {
+	intended := 100.0
+	r := &takt.Report{Rate: takt.Rate{Achieved: 40, Intended: &intended}}
+	(&Operations{Held: Held{1, 2}}).held(r)
+	w := r.Warnings[0]
+	if w.Code != "generator_held" || w.Fields[0] != (takt.Field{Name: "missed", Value: 60, Unit: takt.UnitPercent}) || !strings.Contains(w.Message, "40.0 % of the rate") {
+		t.Errorf("%+v", w)
 	}
 }

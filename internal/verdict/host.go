@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -48,36 +49,44 @@ func (h Host) Judge(r *takt.Report) {
 	h.disturbed(r)
 }
 
-// cause is what kept the generator from its CPU for the longest time, with the remedy; "": nothing did for
-// more than a tenth of the run.
-func (h Host) cause() string {
+// cause is what kept the generator from its CPU for the longest time, with the remedy, as a format and its
+// arguments; "": nothing did for more than a tenth of the run.
+func (h Host) cause() (format string, args []any) {
 	stolen := time.Duration(h.Stolen * float64(h.Wall))
 	most := max(h.Throttled, h.Waited, stolen)
 	switch {
 	case most.Seconds() <= throttledMost*h.Wall.Seconds():
-		return ""
+		return "", nil
 	case most == h.Throttled:
-		return h.throttled() + "; raise the quota"
+		return throttledFormat + "; %s", append(h.throttled(), takt.Advice("raise the quota"))
 	case most == h.Waited:
-		return h.waited() + "; free the CPU"
+		return waitedFormat + "; %s", append(h.waited(), takt.Advice("free the CPU"))
 	}
-	return fmt.Sprintf("the hypervisor took %.1f %% of the CPU time away; run takt on another machine", 100*h.Stolen)
+	return "the hypervisor took %.1f %% of the CPU time away; %s", []any{takt.Percent("stolen", 100*h.Stolen), takt.Advice("run takt on another machine")}
 }
 
-func (h Host) throttled() string {
-	return "the CPU quota of its cgroup held it back for " + figure.Duration(h.Throttled)
-}
+const throttledFormat = "the CPU quota of its cgroup held it back for %s"
 
-func (h Host) waited() string {
-	return fmt.Sprintf("its threads waited for a core for %s in all, and ran for %s", figure.Duration(h.Waited), figure.Duration(h.Ran))
+func (h Host) throttled() []any { return []any{figure.Time("throttled", h.Throttled)} }
+
+const waitedFormat = "its threads waited for a core for %s in all, and ran for %s"
+
+func (h Host) waited() []any {
+	return []any{figure.Time("waited", h.Waited), figure.Time("ran", h.Ran)}
 }
 
 // explain puts the cause in the place of the remedy, in each reason why r is invalid.
 func (h Host) explain(r *takt.Report) {
-	cause := h.cause()
-	for i, w := range r.Warnings {
-		if before, general := strings.CutSuffix(w.Message, "; "+remedy); cause != "" && general {
-			r.Warnings[i].Message = before + ": " + cause
+	format, args := h.cause()
+	if format == "" {
+		return
+	}
+	general := r.Words.Warning("", "%s", remedy).Advice
+	for i := range r.Warnings {
+		if w := &r.Warnings[i]; w.Advice == general {
+			cause := r.Words.Warning(w.Code, format, args...)
+			w.Message = strings.TrimSuffix(w.Message, "; "+w.Advice) + ": " + cause.Message
+			w.Fields, w.Advice = append(w.Fields, cause.Fields...), cause.Advice
 		}
 	}
 }
@@ -87,7 +96,8 @@ const loopsJudged = 200 * time.Millisecond
 
 func (h Host) loops(r *takt.Report) {
 	if h.Worked > busyMost && r.Counts.Scheduled > 0 && (h.Wall == 0 || h.Wall >= loopsJudged) {
-		warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+		warner(r, !h.Closed)(warn.GeneratorSaturated, "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; %s",
+			takt.Percent("worked", 100*h.Worked), takt.Advice(fmt.Sprintf("use more of them (--loops, %d now) on cores of their own, or ", h.Loops))+takt.SpreadLoad)
 	}
 }
 
@@ -100,40 +110,44 @@ func (h Host) cores(r *takt.Report) {
 	switch {
 	case h.Closed:
 		if h.CPU > busyMost {
-			r.Warn("generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
+			r.Warn(warn.GeneratorSaturated, "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", takt.Percent("cpu", 100*h.CPU))
 		}
 	case r.Rate.Intended == nil:
 	case r.Counts.Sent > 0 && r.Counts.OK == 0 && len(r.Status) == 0: // no answer came that could be read late
 	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
 	case h.CPU > busyMost, h.CPU > busySome && h.Idle < idleLeast:
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
-			100*h.CPU, 100*h.Idle, achieved(r))
+		Invalidate(r, warn.GeneratorSaturated, "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; %s",
+			takt.Percent("cpu", 100*h.CPU), takt.Percent("idle", 100*h.Idle), achieved(r), "lower the rate, give the target cores of its own, or "+takt.SpreadLoad)
 	case h.Told:
 	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: %s, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
-			h.throttled(), achieved(r))
+		h.starved(r, throttledFormat, h.throttled(), "raise the quota or lower the rate")
 	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: %s, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
-			h.waited(), achieved(r))
+		h.starved(r, waitedFormat, h.waited(), "free the CPU, or lower the rate")
 	}
+}
+
+// starved makes r invalid because the generator did not get its CPU.
+func (h Host) starved(r *takt.Report, format string, args []any, remedy takt.Advice) {
+	Invalidate(r, warn.GeneratorSaturated, "the generator was the bottleneck: "+format+", and %.1f %% of the rate were achieved; %s", append(args, achieved(r), remedy)...)
 }
 
 // disturbed warns of pauses that latencies include.
 func (h Host) disturbed(r *takt.Report) {
 	if h.Stolen > stolenSome {
-		r.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", 100*h.Stolen)
+		r.Warn(warn.Steal, "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", takt.Percent("stolen", 100*h.Stolen))
 	}
 	if h.Quota > quotaSome {
-		r.Warn("throttled", "the cgroup's CPU quota held processes back for %s: raise the quota or lower the rate", figure.Duration(h.Throttled))
+		r.Warn(warn.Throttled, "the cgroup's CPU quota held processes back for %s: %s", figure.Time("throttled", h.Throttled), takt.Advice("raise the quota or lower the rate"))
 	}
 	if sent := r.Counts.Sent; retransmitted(h.Resent, sent) {
 		whose := ". All processes of this network namespace count"
 		if h.Own {
 			whose = ""
 		}
-		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP%s", h.Resent, sent, whose)
+		r.Warn(warn.Retransmits, "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP%s",
+			takt.Number("segments", h.Resent), takt.Number("sent", sent), whose)
 	}
 	if h.GCPauseMax > pauseSome {
-		r.Warn("gc", "garbage collection stopped the generator for up to %s, in %d cycles", figure.Duration(h.GCPauseMax), h.GCCycles)
+		r.Warn(warn.GC, "garbage collection stopped the generator for up to %s, in %d cycles", figure.Time("pause_max", h.GCPauseMax), takt.Number("cycles", h.GCCycles))
 	}
 }

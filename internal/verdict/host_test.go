@@ -22,11 +22,14 @@ func TestHostExplains(t *testing.T) {
 		"it was stolen":    {Host{Wall: wall, Waited: 5 * s, Stolen: 0.5}, ": the hypervisor took 50.0 % of the CPU time away; run takt on another machine"},
 	} {
 		r := &takt.Report{}
-		Invalidate(r, "generator_bottleneck", "the generator was late; "+remedy)
+		Invalidate(r, "generator_bottleneck", "the generator was late by %v; %s", takt.Time("late", s), remedy)
 		r.Warn("gc", "it paused; lower the rate")
 		c.h.explain(r)
-		if got, want := r.Warnings[0].Message, "the generator was late"+c.want; got != want {
+		if got, want := r.Warnings[0].Message, "the generator was late by 1s"+c.want; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if w := r.Warnings[0]; !strings.HasSuffix(w.Message, "; "+w.Advice) || w.Fields[0].Name != "late" || (len(w.Fields) > 1) != strings.HasPrefix(c.want, ":") {
+			t.Errorf("%s: %+v", name, w)
 		}
 		if got := r.Warnings[1].Message; got != "it paused; lower the rate" {
 			t.Errorf("%s: another warning says %q", name, got)

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // remedy is the advice for a generator that is the bottleneck, unless its host says why: see Host.explain.
-const remedy = "lower the rate, free the CPU, or spread the run with --shard"
+const remedy takt.Advice = "lower the rate, free the CPU, or " + takt.SpreadLoad
 
 // Operations is what a run's operations show about their generator.
 type Operations struct {
@@ -28,14 +29,15 @@ func (o *Operations) Judge(r *takt.Report) {
 	r.Verdict = takt.Valid
 	n := r.Counts
 	if !adds(n) || !adds(r.WarmupCounts) {
-		Invalidate(r, "accounting", "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
-			n.Scheduled, n.OK, n.Failed, n.Dropped, n.Unfinished)
+		Invalidate(r, warn.Accounting, "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
+			takt.Number("scheduled", n.Scheduled), takt.Number("ok", n.OK), takt.Number("failed", n.Failed), takt.Number("dropped", n.Dropped), takt.Number("unfinished", n.Unfinished))
 	}
 	if r.WarmupS > 0 && r.DurationS == 0 && !o.ReceiveOnly {
-		Invalidate(r, "nothing_measured", "the run ended in its warm-up of %s, so nothing was measured; let it run for longer, or warm up for less time", figure.Duration(time.Duration(r.WarmupS*float64(time.Second))))
+		Invalidate(r, warn.NothingMeasured, "the run ended in its warm-up of %s, so nothing was measured; %s",
+			figure.Time("warmup", time.Duration(r.WarmupS*float64(time.Second))), takt.Advice("let it run for longer, or warm up for less time"))
 	}
 	if o.Closed {
-		r.Warn("closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")
+		r.Warn(warn.ClosedLoop, "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; %s", takt.GiveRate+" for what users feel")
 	} else if !o.ReceiveOnly {
 		o.late(r)
 		o.unsent(r)
@@ -44,7 +46,7 @@ func (o *Operations) Judge(r *takt.Report) {
 	limits(r)
 	dropped(r)
 	if o.Clamped > 0 {
-		r.Warn("clamped", "%d latencies were outside %v to %v and count as the nearer end", o.Clamped, hist.Lowest, hist.Highest)
+		r.Warn(warn.Clamped, "%d latencies were outside %v to %v and count as the nearer end", takt.Number("clamped", o.Clamped), takt.Time("lowest", hist.Lowest), takt.Time("highest", hist.Highest))
 	}
 }
 
@@ -55,19 +57,19 @@ func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.
 func (o *Operations) late(r *takt.Report) {
 	l, due := latenessOf(o.Delays), r.Counts.Scheduled
 	if l.Bottleneck() {
-		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; "+remedy,
-			l.Late, 100*l.Share, figure.Duration(l.Bound))
+		l.invalidate(r, "the generator was", remedy)
 	}
 	if n := o.Drops.Above(l.Bound); many(n, due) {
-		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %s after they were due, so the generator held them up, not the bound; "+remedy, n, due, figure.Duration(l.Bound))
+		Invalidate(r, warn.GeneratorBehind, "the generator fell behind: %d of %d operations were dropped more than %s after they were due, so the generator held them up, not the bound; %s",
+			takt.Number("late", n), takt.Number("due", due), figure.Time("bound", l.Bound), remedy)
 	}
 	// A few late operations, with a few behind them, are many together.
 	if n := o.Behind.Above(l.Bound); n > 0 && many(n+l.Late, due) {
-		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it was slow or froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; "+remedy,
-			n+l.Late, due, figure.Duration(l.Bound), n)
+		Invalidate(r, warn.GeneratorBacklog, "the generator was the bottleneck: it was slow or froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; %s",
+			takt.Number("late", n+l.Late), takt.Number("due", due), figure.Time("bound", l.Bound), takt.Number("behind", n), remedy)
 	}
 	if l.Doubtful() {
-		r.Warn("generator_late", "the generator was late: %s", l.words())
+		l.warn(r, "the generator was")
 	}
 }
 
@@ -75,7 +77,7 @@ func (o *Operations) late(r *takt.Report) {
 // free.
 func (o *Operations) unsent(r *takt.Report) {
 	if due := r.Counts.Scheduled; float64(o.Unsent) > LateShare*float64(due) {
-		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; "+remedy, o.Unsent, due)
+		Invalidate(r, warn.GeneratorBehind, "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; %s", takt.Number("unsent", o.Unsent), takt.Number("due", due), remedy)
 	}
 }
 
@@ -83,8 +85,8 @@ func (o *Operations) unsent(r *takt.Report) {
 // connections, the generator is the cause.
 func (o *Operations) held(r *takt.Report) {
 	if o.Held.Bottleneck(r.Rate.Achieved, *r.Rate.Intended) {
-		Invalidate(r, "generator_held", "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; "+remedy,
-			achieved(r), 100*o.Held.Share())
+		Invalidate(r, warn.GeneratorHeld, "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; %s",
+			achieved(r), takt.Percent("held", 100*o.Held.Share()), remedy)
 	}
 }
 
@@ -93,13 +95,13 @@ func (o *Operations) held(r *takt.Report) {
 func limits(r *takt.Report) {
 	l := limitsOf(r.Errors, r.Counts.Scheduled)
 	if l.Failed > 0 {
-		warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+		warner(r, l.Bottleneck())(warn.HostLimit, "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", takt.Number("failed", l.Failed), takt.Percent("failed_share", 100*l.Share), l.Sample)
 	}
 }
 
 func dropped(r *takt.Report) {
 	if n := r.Counts.Dropped; n > 0 {
-		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
+		r.Warn(warn.Dropped, "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", takt.Number("dropped", n))
 	}
 }
 
@@ -107,24 +109,34 @@ func dropped(r *takt.Report) {
 // an older takt may have had another rule.
 func Rejudge(r *takt.Report, d Delays) {
 	if l := latenessOf(d); l.Bottleneck() {
-		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been", l.Late, 100*l.Share, figure.Duration(l.Bound))
+		Invalidate(r, warn.Rejudged, "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been",
+			takt.Number("late", l.Late), takt.Percent("late_share", 100*l.Share), figure.Time("bound", l.Bound))
 	}
 }
 
-// achieved is the rate in per cent of the intended rate.
-func achieved(r *takt.Report) float64 { return 100 * r.Rate.Achieved / *r.Rate.Intended }
+// invalidate makes r invalid for late operations.
+func (l Lateness) invalidate(r *takt.Report, who string, remedy takt.Advice) {
+	Invalidate(r, warn.GeneratorBottleneck, "%s the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; %s",
+		who, takt.Number("late", l.Late), takt.Percent("late_share", 100*l.Share), figure.Time("bound", l.Bound), remedy)
+}
+
+// achieved is the rate in per cent of the intended rate, as the part of it that is missing.
+func achieved(r *takt.Report) takt.Figure {
+	p := 100 * r.Rate.Achieved / *r.Rate.Intended
+	return takt.Percent("missed", 100-p).As(p)
+}
 
 // Invalidate makes a report invalid, with a warning that says why. format and args are those
 // of fmt.Sprintf.
-func Invalidate(r *takt.Report, code, format string, args ...any) {
+func Invalidate(r *takt.Report, code takt.WarningCode, format string, args ...any) {
 	r.Verdict = takt.Invalid
 	r.Warn(code, format, args...)
 }
 
 // warner is r.Warn, or Invalidate for r if what it says is a reason.
-func warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
+func warner(r *takt.Report, reason bool) func(code takt.WarningCode, format string, args ...any) {
 	if !reason {
 		return r.Warn
 	}
-	return func(code, format string, args ...any) { Invalidate(r, code, format, args...) }
+	return func(code takt.WarningCode, format string, args ...any) { Invalidate(r, code, format, args...) }
 }

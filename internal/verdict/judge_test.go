@@ -51,7 +51,7 @@ func TestHost(t *testing.T) {
 
 // Just above each bound the host is named, and the run stays valid.
 func TestHostDisturbed(t *testing.T) {
-	for want, c := range map[string]struct{ at, above Host }{
+	for want, c := range map[takt.WarningCode]struct{ at, above Host }{
 		"steal":       {Host{Stolen: 0.02}, Host{Stolen: 0.021}},
 		"throttled":   {Host{Quota: 0.01}, Host{Quota: 0.011}},
 		"retransmits": {Host{Resent: 9}, Host{Resent: 10}},
@@ -78,7 +78,7 @@ func TestOperations(t *testing.T) {
 	many.Add(50*time.Millisecond, 20)
 	sum := takt.Counts{Scheduled: 1000, OK: 1000}
 	good := Operations{Delays: Delays{OnTime: response, Lag: punctual}, Behind: &none, Drops: &none}
-	for code, change := range map[string]func(o *Operations, r *takt.Report){
+	for code, change := range map[takt.WarningCode]func(o *Operations, r *takt.Report){
 		"":                     func(*Operations, *takt.Report) {},
 		"accounting":           func(_ *Operations, r *takt.Report) { r.Counts.OK-- },
 		"generator_bottleneck": func(o *Operations, _ *takt.Report) { o.Lag = late },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -41,9 +42,9 @@ func (s *Shards) generators(r *takt.Report) {
 	switch {
 	case len(limited) == 0:
 	case len(others) == 0:
-		r.Warn("shards_limited", "the generator was the bottleneck in all %d shards; lower the rate, or spread the run over more shards", len(limited))
+		r.Warn(warn.ShardsLimited, "the generator was the bottleneck in all %d shards; %s", takt.Number("limited", len(limited)), takt.Advice("lower the rate, or spread the run over more shards"))
 	default:
-		r.Warn("shards_limited", "the generator was the bottleneck in %d of %d shards (%s)%s", len(limited), len(s.Loads), Named(limited), s.left(others))
+		r.Warn(warn.ShardsLimited, "the generator was the bottleneck in %d of %d shards (%s)%s", takt.Number("limited", len(limited)), takt.Number("shards", len(s.Loads)), Named(limited), s.left(others))
 	}
 }
 

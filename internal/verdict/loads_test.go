@@ -37,7 +37,7 @@ func TestShardsLimited(t *testing.T) {
 		(&Shards{Loads: c.list}).Judge(whole)
 		var got []string
 		for _, w := range whole.Warnings {
-			got = append(got, w.Code+": "+w.Message)
+			got = append(got, string(w.Code)+": "+w.Message)
 		}
 		want := []string{"shards_limited: " + c.want}
 		if c.want == "" {
@@ -59,7 +59,7 @@ func TestNamed(t *testing.T) {
 
 // A generator that is late in a warning only, or shards that were cut short, are no bottleneck.
 func TestByGenerator(t *testing.T) {
-	for code, want := range map[string]bool{"generator_bottleneck": true, "generator_saturated": true, "host_limit": true, "generator_late": false, "shards_cut": false, "accounting": false} {
+	for code, want := range map[takt.WarningCode]bool{"generator_bottleneck": true, "generator_saturated": true, "host_limit": true, "generator_late": false, "shards_cut": false, "accounting": false} {
 		if got := ByGenerator([]takt.Warning{{Code: "gc"}, {Code: code}}); got != want {
 			t.Errorf("%s: %v", code, got)
 		}

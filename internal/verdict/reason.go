@@ -4,52 +4,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The reasons why a run is invalid.
-const (
-	generator = "the generator, not the target, shaped these figures"
-	shards    = "the shards did not put the whole load on the target at once"
-	nothing   = "nothing was measured"
-)
-
-// rule is a warning that can make a run invalid.
-type rule struct {
-	code, reason string // "": the warning decides nothing about the headline
-	always       bool   // a run with the warning is invalid; others may be closed loops, or within a bound
-	late         bool   // operations were sent late, which a duet judges for each pair of blocks by itself
-}
-
-func rules() []rule {
-	return []rule{
-		{code: "accounting", always: true},
-		{code: "nothing_measured", reason: nothing, always: true},
-		{code: "generator_bottleneck", reason: generator, always: true, late: true},
-		{code: "generator_behind", reason: generator, always: true},
-		{code: "generator_backlog", reason: generator, always: true, late: true},
-		{code: "generator_held", reason: generator},
-		{code: "generator_saturated", reason: generator},
-		{code: "host_limit", reason: generator},
-		{code: "rejudged", reason: generator, late: true},
-		{code: "shards_missing", reason: shards},
-		{code: "shards_cut", reason: shards},
-		{code: "shards_apart", reason: shards},
-	}
-}
-
 // broken are the rules that the warnings are about.
-func broken(warnings []takt.Warning) []rule {
-	return slices.DeleteFunc(rules(), func(r rule) bool {
-		return !slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == r.code })
+func broken(warnings []takt.Warning) []warn.Rule {
+	return slices.DeleteFunc(warn.Rules(), func(r warn.Rule) bool {
+		return !slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == r.Code })
 	})
 }
 
 // Refutes returns the codes of the warnings that no valid run has.
-func Refutes(warnings []takt.Warning) (codes []string) {
+func Refutes(warnings []takt.Warning) (codes []takt.WarningCode) {
 	for _, r := range broken(warnings) {
-		if r.always {
-			codes = append(codes, r.code)
+		if r.Always {
+			codes = append(codes, r.Code)
 		}
 	}
 	return codes
@@ -57,26 +27,26 @@ func Refutes(warnings []takt.Warning) (codes []string) {
 
 // ByGenerator reports whether a warning can make a run invalid because of its generator.
 func ByGenerator(warnings []takt.Warning) bool {
-	return slices.ContainsFunc(broken(warnings), func(r rule) bool { return r.reason == generator })
+	return slices.ContainsFunc(broken(warnings), func(r warn.Rule) bool { return r.Reason == warn.ByGenerator })
 }
 
 // lateAlone reports whether the warnings say nothing against a run but that operations were sent late, or
 // waited behind late ones.
 func lateAlone(warnings []takt.Warning) bool {
 	all := broken(warnings)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(r rule) bool { return !r.late })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(r warn.Rule) bool { return !r.Late })
 }
 
 // Reason says in a sentence why a run with these warnings is invalid. The warnings have the
 // figures.
 func Reason(warnings []takt.Warning) string {
-	reason := generator
+	reason := warn.ByGenerator
 	for _, r := range broken(warnings) {
-		switch r.reason {
-		case generator:
-			return generator
-		case shards, nothing:
-			reason = r.reason
+		switch r.Reason {
+		case warn.ByGenerator:
+			return r.Reason
+		case warn.ByShards, warn.ByNothing:
+			reason = r.Reason
 		}
 	}
 	return reason

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -43,12 +44,12 @@ type ShardEnd struct {
 func (s *Shards) Judge(r *takt.Report) {
 	r.Verdict, r.Warnings = takt.Valid, []takt.Warning{}
 	if s.Missing != "" {
-		Invalidate(r, "shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", s.Missing, s.There, s.All)
+		Invalidate(r, warn.ShardsMissing, "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", s.Missing, takt.Number("there", s.There), takt.Number("shards", s.All))
 	}
 	s.starts(r)
 	s.ends(r)
 	for _, what := range s.Differ {
-		r.Warn("shards_differ", "%s", what)
+		r.Warn(warn.ShardsDiffer, "%s", what)
 	}
 	if s.Invalid {
 		r.Verdict = takt.Invalid
@@ -68,7 +69,8 @@ func (s *Shards) starts(r *takt.Report) {
 	if s.Apart <= apartWarn {
 		return
 	}
-	warner(r, s.Apart.Seconds() > apartPart*r.DurationS)("shards_apart", "the shards started up to %s apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", figure.Duration(s.Apart))
+	warner(r, s.Apart.Seconds() > apartPart*r.DurationS)(warn.ShardsApart, "the shards started up to %s apart, so for that long the target did not bear the whole load; %s",
+		figure.Time("apart", s.Apart), takt.Advice("give all the same --start-at, on hosts whose clocks agree"))
 }
 
 // ends: the target gets the whole load only until the first shard ends. The bounds are those of
@@ -96,7 +98,8 @@ func (s *Shards) ends(r *takt.Report) {
 	if len(cut) > 1 {
 		subject = "shards " + Named(cut) + " were"
 	}
-	warner(r, some || apart > apartPart*r.DurationS)("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(r.DurationS))
+	warner(r, some || apart > apartPart*r.DurationS)(warn.ShardsCut, "%s cut short, after %v of %v: from then on the target did not bear the whole load; %s",
+		subject, takt.Time("after", inSeconds(shortest)), takt.Time("duration", inSeconds(r.DurationS)), takt.Advice("run all shards again"))
 }
 
 func inSeconds(s float64) time.Duration {
@@ -104,17 +107,17 @@ func inSeconds(s float64) time.Duration {
 }
 
 // said reports whether a shard has a warning with this code.
-func (s *Shards) said(code string) bool {
+func (s *Shards) said(code takt.WarningCode) bool {
 	return slices.ContainsFunc(s.Warnings, func(w takt.Warning) bool { return w.Code == code })
 }
 
 // limits checks failures at host limits again: few in each of many shards are many together.
 func (s *Shards) limits(r *takt.Report) {
 	l := limitsOf(r.Errors, r.Counts.Scheduled)
-	if !l.Bottleneck() || r.Verdict == takt.Invalid && s.said("host_limit") {
+	if !l.Bottleneck() || r.Verdict == takt.Invalid && s.said(warn.HostLimit) {
 		return
 	}
-	Invalidate(r, "host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+	Invalidate(r, warn.HostLimit, "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", takt.Number("failed", l.Failed), takt.Percent("failed_share", 100*l.Share), l.Sample)
 }
 
 func (s *Shards) late(r *takt.Report) {
@@ -123,10 +126,9 @@ func (s *Shards) late(r *takt.Report) {
 	}
 	l := latenessOf(s.Delays)
 	if l.Bottleneck() && r.Verdict == takt.Valid {
-		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
-			l.Late, 100*l.Share, figure.Duration(l.Bound))
+		l.invalidate(r, "the generators together were", "lower the rate, free the CPUs, or spread the run over more shards")
 	}
-	if l.Doubtful() && !s.said("generator_late") {
-		r.Warn("generator_late", "the generators were late: %s", l.words())
+	if l.Doubtful() && !s.said(warn.GeneratorLate) {
+		l.warn(r, "the generators were")
 	}
 }

@@ -3,10 +3,10 @@
 package verdict
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -129,8 +129,9 @@ func (l Lateness) Doubtful() bool {
 	return !l.Bottleneck() && (many(l.SomeLate, l.Sent) || l.SomeLate >= warnAtLeast && float64(l.SomeLate) > warnShare*float64(l.Sent))
 }
 
-// words describe operations that were a little late.
-func (l Lateness) words() string {
-	return fmt.Sprintf("%d of %d operations (%.1f %%) were sent more than %s after they could have been, beside a response p99 of %s without the generator's part; latencies include that delay",
-		l.SomeLate, l.Sent, 100*float64(l.SomeLate)/float64(max(1, l.Sent)), figure.Duration(l.Some), figure.Duration(l.OnTime))
+// warn warns of operations that were a little late.
+func (l Lateness) warn(r *takt.Report, who string) {
+	r.Warn(warn.GeneratorLate, "%s late: %d of %d operations (%.1f %%) were sent more than %s after they could have been, beside a response p99 of %s without the generator's part; %s",
+		who, takt.Number("late", l.SomeLate), takt.Number("operations", l.Sent), takt.Percent("late_share", 100*float64(l.SomeLate)/float64(max(1, l.Sent))),
+		figure.Time("bound", l.Some), figure.Time("response_p99", l.OnTime), takt.Advice("latencies include that delay"))
 }

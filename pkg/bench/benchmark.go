@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/load"
 	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // The defaults of the flags.
@@ -81,7 +82,7 @@ func (b Benchmark) run(ctx context.Context, abort <-chan struct{}) (*Result, err
 	}
 	p := load.Plan{
 		Driver: driver(b.Handler), Schedule: b.schedule(), Name: b.Name, Workers: b.Concurrency, Drain: b.Drain,
-		Abort: abort, Tune: b.Tune,
+		Abort: abort, Tune: b.Tune, Words: takt.Words{GiveRate: "give a throughput"},
 	}
 	report, err := load.Run(ctx, p)
 	if err != nil {

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"strings"
-
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -13,8 +11,5 @@ func (b Benchmark) complete(rep *takt.Report) {
 	delete(v, "connections")
 	delete(v, "max_in_flight")
 	v["concurrency"] = b.Concurrency
-	for i := range rep.Warnings {
-		rep.Warnings[i].Message = strings.ReplaceAll(rep.Warnings[i].Message, "give the load a rate", "give a throughput")
-	}
 	rep.ComparabilityKey = engine.ComparabilityKey(v, rep.Generator.HostClass)
 }

@@ -144,7 +144,7 @@ func (s *mainSettings) validate() error {
 
 // plan is the plan that the flags describe, without its driver.
 func (m *mainProgram) plan(s *mainSettings) (*inprocess.Plan, error) {
-	p := inprocess.Plan{Options: s.engine, Labels: map[string]string{}, Tune: true, Flags: true}
+	p := inprocess.Plan{Options: s.engine, Labels: map[string]string{}, Tune: true}
 	faults := []error{s.engine.StartAt.Passed()}
 	for _, text := range s.asserts {
 		list, bad := assert.ParseAssertions(text)

@@ -123,7 +123,7 @@ func judge(b reporter, r *takt.Report) {
 	if r.Verdict == takt.Invalid {
 		var why []string
 		for _, w := range r.Warnings {
-			why = append(why, w.Message+" ["+w.Code+"]")
+			why = append(why, w.Message+" ["+string(w.Code)+"]")
 		}
 		b.Logf("INVALID RUN: the generator, not the target, shaped these figures: %s", strings.Join(why, "; "))
 	}

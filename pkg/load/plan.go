@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/inprocess"
 	"github.com/taktload/takt/internal/judge/assert"
@@ -70,6 +71,8 @@ type Plan struct {
 	OnSamples func(phases []string, list []takt.Sample)
 	// Abort ends the run at once when it is closed, without a drain; nil: nothing does.
 	Abort <-chan struct{}
+	// Words are how warnings call the settings of this program; "": in the words of this package.
+	Words takt.Words
 	// Tune lets the run raise GOMAXPROCS by one, for the goroutine that keeps time, and restore
 	// it afterwards. Without Tune, Run leaves the process alone.
 	Tune bool
@@ -85,7 +88,7 @@ func (p *Plan) Validate() error {
 func (p *Plan) prepare() (*inprocess.Plan, error) {
 	k := inprocess.Plan{
 		Driver: p.Driver, Name: p.Name, Labels: p.Labels, Variables: p.Variables, Store: p.Store,
-		OnSecond: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Tune: p.Tune,
+		OnSecond: p.OnSecond, OnSamples: p.OnSamples, Abort: p.Abort, Tune: p.Tune, Words: embedded.Words(p.Words),
 	}
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {

@@ -2,7 +2,6 @@ package takt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +47,7 @@ type Report struct {
 	Attribution      Attribution        `json:"attribution,omitzero"`     // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
+	Words            Words              `json:"-"` // of the warnings
 	Verdict          Verdict            `json:"verdict"`
 	Assertions       []Assertion        `json:"assertions,omitempty"` // in the given order
 	Extra            map[string]any     `json:"extra"`                // the driver's own section
@@ -243,22 +243,6 @@ type Generator struct {
 	NoiseFloorUS   float64 `json:"noise_floor_us,omitempty"` // only when calibrated
 }
 
-// Warning is a possible problem with the figures: a stable code and a sentence with numbers.
-type Warning struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// Warn adds a warning. format and args are those of fmt.Sprintf.
-func (r *Report) Warn(code, format string, args ...any) {
-	r.Warnings = append(r.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
-// Warned reports whether r has a warning with this code.
-func (r *Report) Warned(code string) bool {
-	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
-}
-
 // Assertion is a condition for the report, and its result.
 type Assertion struct {
 	Expression string   `json:"expression"` // as given: p99<250ms
@@ -284,7 +268,7 @@ const (
 	Void Outcome = "void"
 )
 
-// Unit is the unit of an assertion's value.
+// Unit is the unit of the value of an assertion or of a field.
 type Unit string
 
 // The units.
@@ -293,4 +277,6 @@ const (
 	UnitMicroseconds Unit = "us"
 	UnitPercent      Unit = "percent"
 	UnitPerSecond    Unit = "per_s"
+	UnitSeconds      Unit = "s"
+	UnitBytes        Unit = "bytes"
 )

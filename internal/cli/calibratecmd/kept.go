@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -129,6 +130,6 @@ func (c *Calibration) NoteFloor(r *takt.Report) {
 	if floor == 0 || felt.Count == 0 || felt.P50 >= belowFloor*floor {
 		return
 	}
-	r.Warn("below_floor", "response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
-		figure.Micros(felt.P50), belowFloor, figure.Micros(floor), floorRate)
+	r.Warn(warn.BelowFloor, "response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
+		figure.Latency("response_p50", felt.P50), belowFloor, figure.Latency("noise_floor", floor), floorRate)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/trace/figures"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -142,9 +143,9 @@ func (l *loadLog) report() *takt.Report {
 
 // warn names what such a file cannot show.
 func (l *loadLog) warn(r *takt.Report) {
-	r.Warn("generator_unknown", "%s contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness", l.name)
+	r.Warn(warn.GeneratorUnknown, "%s contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness", l.name)
 	// The standard deviation of n Poisson arrivals is √n; a gap of 4√n is not chance.
 	if rows := float64(l.ok + l.failed); l.asked-rows > max(0.01*l.asked, 4*math.Sqrt(l.asked)) {
-		r.Warn("rows_missing", "%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)
+		r.Warn(warn.RowsMissing, "%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, takt.Number("rows", rows), takt.Number("offered", l.asked))
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/pkg/takt"
+	"github.com/taktload/takt/internal/warn"
 )
 
 // ramp writes the rows of 20, 40 … 180/s for 15 s each against the queue M/M/1 that
@@ -117,8 +117,8 @@ func TestRowsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, c, _ := atHome{t, t.TempDir()}.answer(core.ExitOK, "--slo", "p95<1s", "--from", path, "--no-store")
-	want := takt.Warning{Code: "rows_missing", Message: path + " has 60 rows, but 119 requests were offered: the others were not sent, or had no answer at the end"}
-	if len(r.Warnings) != 2 || r.Warnings[1] != want || math.Abs(c.Steps[0].Achieved-1) > 0.03 || c.Steps[0].Offered != 2 {
+	want := path + " has 60 rows, but 119 requests were offered: the others were not sent, or had no answer at the end"
+	if len(r.Warnings) != 2 || r.Warnings[1].Code != warn.RowsMissing || r.Warnings[1].Message != want || math.Abs(c.Steps[0].Achieved-1) > 0.03 || c.Steps[0].Offered != 2 {
 		t.Errorf("%+v %+v", r.Warnings, c.Steps)
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // A fleet has a token wherever users do not keep it apart from others.
@@ -33,5 +36,16 @@ func TestTokenFor(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c, err, c.want)
 		}
+	}
+}
+
+// The advice of a shard is that for a fleet.
+func TestShardsAdviseShards(t *testing.T) {
+	var p engine.Plan
+	new(side).Join(&p, core.Known{})
+	r := takt.Report{Words: p.Words}
+	r.Warn("a", "lower the rate, or %s", takt.SpreadLoad)
+	if r.Warnings[0].Message != "lower the rate, or spread the run over more shards" {
+		t.Errorf("%+v", r.Warnings)
 	}
 }

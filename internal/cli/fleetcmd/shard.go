@@ -24,6 +24,7 @@ import (
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -143,7 +144,7 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	_, _ = s.env.Stderr.Write(said.Bytes())
 	err := r.Deliver(part.report, early(ctx, part.report))
 	if err != nil && ended != nil {
-		part.report.Warn("broke_off", "the run ended before its time: %v", err)
+		part.report.Warn(warn.BrokeOff, "the run ended before its time: %v", err)
 	}
 	sent := part.report.Counts.Sent + part.report.WarmupCounts.Sent
 	if err != nil && sent > 0 && s.store.Keep(s.env, part.report) {
@@ -173,7 +174,7 @@ func early(ctx context.Context, r *takt.Report) string {
 		return "it was " + signal.Error()
 	}
 	for _, w := range r.Warnings {
-		if w.Code == "broke_off" || w.Code == "aborted" {
+		if w.Code == warn.BrokeOff || w.Code == warn.Aborted {
 			return w.Message
 		}
 	}
@@ -192,6 +193,7 @@ func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { r
 
 // Join lets the gatherer start the run.
 func (s *side) Join(p *engine.Plan, known core.Known) {
+	p.Words.SpreadLoad = "spread the run over more shards"
 	p.Meet = func(ctx context.Context) (time.Time, error) {
 		if err := s.run.Check(known.Settings); err != nil {
 			if other := (*fleet.OtherLoadError)(nil); errors.As(err, &other) {
@@ -237,13 +239,8 @@ func digest(name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// Over keeps the report. Its warnings advise what helps a fleet.
-func (s *side) Over(r *takt.Report) {
-	for i, w := range r.Warnings {
-		r.Warnings[i].Message = strings.ReplaceAll(w.Message, "spread the run with --shard", "spread the run over more shards")
-	}
-	s.report = r
-}
+// Over keeps the report.
+func (s *side) Over(r *takt.Report) { s.report = r }
 
 // tail keeps the last lines of what a command prints.
 type tail struct{ bytes.Buffer }

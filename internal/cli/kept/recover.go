@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/spool"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -164,13 +165,13 @@ func (l Left) report() (r *takt.Report, ran time.Duration, err error) {
 	if err != nil || ran == 0 {
 		return nil, ran, err
 	}
-	message := fmt.Sprintf("the process ended without a report, so takt recovered this one from the journal of the run: it is cut short after %v, and operations that ended later are missing", ran)
+	rest := ""
 	if n := l.Rest(); n > 0 {
-		message += fmt.Sprintf("; the last %d bytes of the journal are incomplete", n)
+		rest = fmt.Sprintf("; the last %d bytes of the journal are incomplete", n)
 	}
-	r.Warn("recovered", "%s", message)
+	r.Warn(warn.Recovered, "the process ended without a report, so takt recovered this one from the journal of the run: it is cut short after %v, and operations that ended later are missing%s", takt.Time("after", ran), rest)
 	if l.head.Run.Told {
-		r.Warn("shards_missing", "the gatherer ended before it had the reports of the shards, so it is unknown whether their generators kept up")
+		r.Warn(warn.ShardsMissing, "the gatherer ended before it had the reports of the shards, so it is unknown whether their generators kept up")
 		r.Verdict = takt.Invalid
 	}
 	return r, ran, audit.Check(r)

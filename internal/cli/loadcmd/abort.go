@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,14 +90,14 @@ func (l *load) guarded(ctx context.Context) live.Watcher {
 // counted.
 func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
-		r.Warn("aborted", "the run was %v; it ended there, so it is shorter than was asked for", e)
+		r.Warn(warn.Aborted, "the run was %v; it ended there, so it is shorter than was asked for", e)
 	}
 	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() && !l.lasted(r) {
 		by := signal.Error()
 		if l.quitByKey.Load() && signal.Number == int(syscall.SIGINT) {
 			by = "stopped by q"
 		}
-		r.Warn("cancelled", "the run was %s after %.1f s; it is shorter than was asked for, and is not compared with others", by, r.DurationS)
+		r.Warn(warn.Cancelled, "the run was %s after %.1f s; it is shorter than was asked for, and is not compared with others", by, takt.Seconds("after", r.DurationS))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/metrics/exporters"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -63,7 +64,7 @@ func (l *load) endExports(p *metrics.Pump, r *takt.Report) {
 		e := &r.Exports[i]
 		e.To, e.Error = l.hide(e.To), l.hide(e.Error)
 		if e.Lost > 0 {
-			r.Warn("export_lost", "%d of %d seconds of figures did not reach %s: %s; the run itself is complete", e.Lost, e.Sent+e.Lost, e.To, cmp.Or(e.Error, "there was no time left"))
+			r.Warn(warn.ExportLost, "%d of %d seconds of figures did not reach %s: %s; the run itself is complete", takt.Number("lost", e.Lost), takt.Number("seconds", e.Sent+e.Lost), e.To, cmp.Or(e.Error, "there was no time left"))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -225,9 +226,9 @@ func (l *load) noteFaults(r *takt.Report, list []takt.Fault) {
 		f.Command, f.Output = l.hide(f.Command), l.hide(f.Output)
 		switch {
 		case f.ExitCode == nil:
-			r.Warn("fault", "the command of --fault %q did not start: %s", f.Command, f.Output)
+			r.Warn(warn.Fault, "the command of --fault %q did not start: %s", f.Command, f.Output)
 		case *f.ExitCode > 0 && !f.Stopped:
-			r.Warn("fault", "the command of --fault %q ended with exit code %d, so what it was to cause may not have happened; its output: %q", f.Command, *f.ExitCode, f.Output)
+			r.Warn(warn.Fault, "the command of --fault %q ended with exit code %d, so what it was to cause may not have happened; its output: %q", f.Command, takt.Number("exit_code", *f.ExitCode), f.Output)
 		}
 	}
 	r.Faults = list

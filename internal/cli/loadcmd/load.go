@@ -27,6 +27,7 @@ import (
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -314,19 +315,19 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 		return
 	}
 	if feed.EndedEarly() {
-		r.Warn("list_ended", "the list of operations ended after %d operations, before the schedule did; the measurement ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)
+		r.Warn(warn.ListEnded, "the list of operations ended after %d operations, before the schedule did; the measurement ended there", takt.Number("operations", r.Counts.Scheduled+r.WarmupCounts.Scheduled))
 	}
 	var signal *core.SignalError
 	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
 		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", err))
-		r.Warn("broke_off", "%v", l.brokeOff)
+		r.Warn(warn.BrokeOff, "%v", l.brokeOff)
 	}
 }
 
 // driverFault sets brokeOff if the driver could not continue, which it reports by a warning.
 func (l *load) driverFault(r *takt.Report) {
 	for _, w := range r.Warnings {
-		if w.Code == "broke_off" && l.brokeOff == nil {
+		if w.Code == warn.BrokeOff && l.brokeOff == nil {
 			l.brokeOff = l.clean(errors.New(w.Message))
 		}
 	}
@@ -342,7 +343,7 @@ func (l *load) contrast(ctx context.Context, r *takt.Report) {
 		fmt.Fprintf(l.env.Stderr, "contrast: the same load from a closed loop, for %v\n", c.Contrasts())
 	}
 	if err := c.Contrast(ctx, r); err != nil {
-		r.Warn("contrast", "%v", l.clean(err))
+		r.Warn(warn.Contrast, "%v", l.clean(err))
 	}
 }
 
@@ -467,7 +468,7 @@ func (l *load) joinGroup(r *takt.Report, number int) {
 	r.Schedule.RunGroup = cmp.Or(name, l.group)
 	switch {
 	case shard && name == "" && at.IsZero():
-		r.Warn("no_run_group", "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at")
+		r.Warn(warn.NoRunGroup, "takt merge cannot tell which other shards belong to this one; %s", takt.Advice("give all of them the same --run-group or --start-at"))
 	case shard && name == "":
 		r.Schedule.RunGroup = "start-at " + at.UTC().Format(time.RFC3339Nano)
 	}

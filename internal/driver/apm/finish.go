@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -136,10 +137,10 @@ func (s *serviceTime) describe(m map[string]any) {
 
 func (p *plan) warn(r *takt.Report, s *tally) {
 	if p.largest > eventLimit {
-		r.Warn("event_size", "the largest event has %d bytes, and apm-server takes %d unless max_event_size says otherwise; give fewer --frames", p.largest, eventLimit)
+		r.Warn(warn.EventSize, "the largest event has %d bytes, and apm-server takes %d unless max_event_size says otherwise; %s", takt.Size("largest", p.largest), takt.Size("limit", eventLimit), takt.Advice("give fewer --frames"))
 	}
 	if sent, taken := s.events.Load(), s.accepted.Load(); taken < sent && s.refused.Load() == 0 && r.Counts.Failed == 0 {
-		r.Warn("events_missing", "the server counted %d events of the %d in requests that it answered with 202", taken, sent)
+		r.Warn(warn.EventsMissing, "the server counted %d events of the %d in requests that it answered with 202", takt.Number("missing", sent-taken).As(taken), takt.Number("sent", sent))
 	}
 }
 

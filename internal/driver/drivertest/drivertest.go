@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -29,7 +30,7 @@ type Open func(t *testing.T, target Target) *takt.Driver
 // real, and its other processes lose segments of TCP.
 func Doubts(r *takt.Report) []takt.Warning {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w takt.Warning) bool {
-		return slices.Contains([]string{"gc", "steal", "throttled", "retransmits"}, w.Code)
+		return slices.Contains([]takt.WarningCode{warn.GC, warn.Steal, warn.Throttled, warn.Retransmits}, w.Code)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -45,11 +46,11 @@ func (o *Options) reportCertificate(r *takt.Report) {
 	switch {
 	case !h.asked || !slices.ContainsFunc(r.Errors, refusesCertificate):
 	case h.misfit != nil:
-		r.Warn("client_certificate", "the server asks for a client certificate, and does not accept that of --cert: %v", h.misfit)
+		r.Warn(warn.ClientCertificate, "the server asks for a client certificate, and does not accept that of --cert: %v", h.misfit)
 	case o.Cert == "":
-		r.Warn("client_certificate", "the server demands a client certificate; give it with --cert FILE and its key with --key FILE")
+		r.Warn(warn.ClientCertificate, "the server demands a client certificate; %s", takt.Advice("give it with --cert FILE and its key with --key FILE"))
 	default:
-		r.Warn("client_certificate", "the server refused the client certificate of --cert; check its authority and its dates")
+		r.Warn(warn.ClientCertificate, "the server refused the client certificate of --cert; %s", takt.Advice("check its authority and its dates"))
 	}
 }
 

@@ -43,7 +43,7 @@ func secureServer(t *testing.T, conf *tls.Config) *httptest.Server {
 	return s
 }
 
-func warning(r *takt.Report, code string) string {
+func warning(r *takt.Report, code takt.WarningCode) string {
 	if i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code }); i >= 0 {
 		return r.Warnings[i].Message
 	}

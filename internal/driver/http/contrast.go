@@ -13,6 +13,7 @@ import (
 
 	"github.com/rakyll/hey/requester"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,7 +90,7 @@ type heyReport struct {
 func noteHey(r *takt.Report, found map[string]any) {
 	r.Extra["contrast"] = found
 	if n := found["errors"].(float64); n > 0 {
-		r.Warn("contrast", "%.0f of hey's %.0f requests failed; its latencies are those of the others, if any", n, found["requests"])
+		r.Warn(warn.Contrast, "%.0f of hey's %.0f requests failed; %s", takt.Number("failed", n), found["requests"], takt.Advice("its latencies are those of the others, if any"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -145,11 +146,12 @@ func (o *Options) reportH2(r *takt.Report) {
 	if n := o.muxes.allowed(); n > 0 && n < noStreamLimit {
 		r.Extra["h2_streams_allowed"] = n
 		if most := n * o.HTTP2Connections; n < o.streams && peak(r) >= most {
-			r.Warn("h2_streams", "the server allows %d requests at once on a connection, and all %d were used: others waited for one, which counts as response time, or were dropped; add connections with --h2-connections", n, most)
+			r.Warn(warn.H2Streams, "the server allows %d requests at once on a connection, and all %d were used: others waited for one, which counts as response time, or were dropped; %s",
+				takt.Number("streams", n), takt.Number("used", most), takt.Advice("add connections with --h2-connections"))
 		}
 	}
 	if n := o.muxes.early(); n > 0 {
-		r.Warn("early_answers", "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", n)
+		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -78,10 +79,10 @@ func (k *keyLog) report(r *takt.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lines > 0 {
-		r.Warn("tls_keylog", "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", k.lines, k.path)
+		r.Warn(warn.TLSKeylog, "%d secrets of TLS connections were written to %s: whoever can read that file can decrypt a capture of this run", takt.Number("secrets", k.lines), k.path)
 	}
 	if k.err != nil {
-		r.Warn("tls_keylog", "the key log is not complete: %v", k.err)
+		r.Warn(warn.TLSKeylog, "the key log is not complete: %v", k.err)
 	}
 }
 

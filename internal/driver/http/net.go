@@ -22,6 +22,7 @@ import (
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -238,7 +239,7 @@ func (c *netClient) offer(host string) *tls.Config {
 func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 	if n := c.retried.Load(); n > 0 {
 		r.Extra["net_retries"] = n
-		r.Warn("retries", "net/http sent %d requests again on another connection by itself; each counts as one operation (takt's own client repeats only what the server says that it has not taken)", n)
+		r.Warn(warn.Retries, "net/http sent %d requests again on another connection by itself; each counts as one operation (takt's own client repeats only what the server says that it has not taken)", takt.Number("retries", n))
 	}
 	return c.o.finish(ctx, r)
 }

@@ -3,9 +3,11 @@ package http
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,7 +49,7 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.keys.report(r)
 	o.reportH2(r)
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
-		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))
+		r.Warn(warn.GetBody, "each GET had a body of %d bytes; %s", takt.Size("body", len(f.msg.Body)), takt.Advice("-d is the body (-z the duration), and -m the method"))
 	}
 	var n uint64
 	for code, count := range r.Status {
@@ -56,7 +58,8 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 		}
 	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
-		r.Warn("redirects", "%d answers were redirects that were not followed; give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", n, o.Redirects+1)
+		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s",
+			takt.Number("redirects", n), takt.Advice(fmt.Sprintf("give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", o.Redirects+1)))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -62,7 +63,7 @@ func (s *Sessions) describe(r *takt.Report) {
 		if without > 0 {
 			text += fmt.Sprintf(": %d requests were sent without a header line of -H", without)
 		}
-		r.Warn("value_unknown", "%s; check --capture", text)
+		r.Warn(warn.ValueUnknown, "%s; %s", text, takt.Advice("check --capture"))
 	}
 }
 

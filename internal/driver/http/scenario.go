@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -288,9 +289,9 @@ func (s *scenario) finish(r *takt.Report) {
 		return
 	}
 	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped+early {
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "dropped" })
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Dropped })
 	}
-	r.Warn("steps_skipped", "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", skipped+early)
+	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
 }
 
 // longThinking is the share of a run for which rounds may go on after the last one has begun, before the
@@ -307,7 +308,7 @@ func (s *scenario) noteThinking(r *takt.Report) {
 	if s.closed != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
 		return
 	}
-	r.Warn("think_times", "a round lasts %v with its think times, so the run ends that much later than its schedule, with fewer and fewer steps: its rates are means over all that time, and lower than those of the schedule; make the run longer", think)
+	r.Warn(warn.ThinkTimes, "a round lasts %v with its think times, so the run ends that much later than its schedule, with fewer and fewer steps: its rates are means over all that time, and lower than those of the schedule; %s", takt.Time("round", think), takt.Advice("make the run longer"))
 }
 
 // scenarioCodec is the codec of a connection for the steps of a scenario.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -120,6 +121,6 @@ func (o *Options) reportTLS(r *takt.Report) {
 		r.Extra["tls_handshakes"], r.Extra["tls_resumed"] = h.all, h.resumed
 	}
 	if len(o.TLSCiphers.list) > 0 && h.newest > 0 {
-		r.Warn("tls_ciphers", "%d of %d handshakes agreed on TLS 1.3, whose cipher suites --tls-ciphers does not choose; add --tls-max 1.2", h.newest, h.all)
+		r.Warn(warn.TLSCiphers, "%d of %d handshakes agreed on TLS 1.3, whose cipher suites --tls-ciphers does not choose; %s", takt.Number("tls13", h.newest), takt.Number("handshakes", h.all), takt.Advice("add --tls-max 1.2"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -63,8 +64,8 @@ func describeUsers(r *takt.Report, s users.Seen, seats int) {
 		"waited_for_answer": s.Waited, "waited_for_connection": s.Crowded,
 	}
 	if s.Evicted+s.Crowded > 0 {
-		r.Warn("users_crowded", "more users at once than the %d connections that the run may have: %d idle connections were closed early, and %d users waited for a connection; raise --max-in-flight, or the limit of open files",
-			seats, s.Evicted, s.Crowded)
+		r.Warn(warn.UsersCrowded, "more users at once than the %d connections that the run may have: %d idle connections were closed early, and %d users waited for a connection; %s",
+			takt.Number("connections", seats), takt.Number("evicted", s.Evicted), takt.Number("waited", s.Crowded), takt.Advice("raise --max-in-flight, or the limit of open files"))
 	}
 }
 

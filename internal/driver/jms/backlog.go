@@ -3,6 +3,7 @@ package jms
 import (
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -43,8 +44,8 @@ func (r *run) uncommitted() (n uint64) {
 func (r *run) describeBacklog(rep *takt.Report) {
 	rep.Extra["backlog"] = r.backlog.messages
 	if r.backlog.work > mostWork {
-		rep.Warn("slow_consumer", "consumers fell behind: when the schedule ended %d messages waited for them, %.1f s of their work, and transfer times grow with the run; send fewer, or raise --consumers or --credit",
-			r.backlog.messages, r.backlog.work.Seconds())
+		rep.Warn(warn.SlowConsumer, "consumers fell behind: when the schedule ended %d messages waited for them, %.1f s of their work, and transfer times grow with the run; %s",
+			takt.Number("messages", r.backlog.messages), takt.Seconds("work", r.backlog.work.Seconds()), takt.Advice("send fewer, or raise --consumers or --credit"))
 	}
 }
 
@@ -56,6 +57,6 @@ func (r *run) describeOpen(rep *takt.Report) {
 	n := r.uncommitted()
 	rep.Extra["uncommitted"] = n
 	if n > 0 {
-		rep.Warn("uncommitted", "%d messages were received and not committed when the run ended: the broker has them again, perhaps; --ack batch commits more at once, and --drain waits longer", n)
+		rep.Warn(warn.Uncommitted, "%d messages were received and not committed when the run ended: the broker has them again, perhaps; %s", takt.Number("messages", n), takt.Advice("--ack batch commits more at once, and --drain waits longer"))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -17,8 +18,10 @@ func (r *run) describeBound(rep *takt.Report) {
 		return
 	}
 	intended := *rep.Rate.Intended
-	rep.Warn("pending_bound", "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: raise --max-pending or --producers, or lower the rate",
-		100*rep.Rate.Achieved/intended, r.o.boundWords(), 1e3*ack, float64(bound)/ack, intended, math.Ceil(intended*ack))
+	sent := 100 * rep.Rate.Achieved / intended
+	rep.Warn(warn.PendingBound, "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: %s",
+		takt.Percent("missed", 100-sent).As(sent), r.o.boundWords(), takt.Micros("acknowledgement_mean", 1e6*ack).As(1e3*ack), takt.PerSecond("allowed", float64(bound)/ack),
+		takt.PerSecond("intended", intended), takt.Number("pending", math.Ceil(intended*ack)), takt.Advice("raise --max-pending or --producers, or lower the rate"))
 }
 
 // waitedForRoom reports whether the rate was missed because messages waited until fewer were

@@ -53,7 +53,7 @@ func TestPendingBound(t *testing.T) {
 }
 
 // message is that of the first warning of a code; "": there is none.
-func message(r *takt.Report, code string) string {
+func message(r *takt.Report, code takt.WarningCode) string {
 	for _, w := range r.Warnings {
 		if w.Code == code {
 			return w.Message

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/taktload/takt/internal/driver/jms/manage"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -105,7 +106,7 @@ func (r *run) compareRestarted(after *manage.Reading, all map[destination]books,
 // still, so that their queues are there.
 func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
 	if r.slow && r.o.manager == nil {
-		rep.Warn("ledger_unknown", "there is no ledger, because the counters of the queues before the run are not known: %v within %v", r.unread, askTime)
+		rep.Warn(warn.LedgerUnknown, "there is no ledger, because the counters of the queues before the run are not known: %v within %v", r.unread, askTime)
 	}
 	if r.before == nil {
 		if r.unread != nil {
@@ -124,8 +125,8 @@ func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
 		l.Stored, l.Delivered, l.Surplus = nil, nil, 0
 	}
 	rep.Ledger = l
-	if err != nil {
-		rep.Warn("ledger_unknown", "how many of the %d acknowledged messages are in the queues is not known: %v", l.Acknowledged, err)
+	if acknowledged := takt.Number("acknowledged", l.Acknowledged); err != nil {
+		rep.Warn(warn.LedgerUnknown, "how many of the %d acknowledged messages are in the queues is not known: %v", acknowledged, err)
 		return
 	}
 	warnOfLedger(rep, l, restarted)
@@ -133,22 +134,23 @@ func (r *run) describeLedger(ctx context.Context, rep *takt.Report) {
 
 // warnOfLedger names the differences.
 func warnOfLedger(rep *takt.Report, l takt.Ledger, restarted bool) {
+	acknowledged := takt.Number("acknowledged", l.Acknowledged)
 	switch {
 	case l.Missing > 0 && restarted:
-		rep.Warn("ledger_missing", "the broker acknowledged %d messages and restarted: at least %d of them are neither in the queues nor were they received", l.Acknowledged, l.Missing)
+		rep.Warn(warn.LedgerMissing, "the broker acknowledged %d messages and restarted: at least %d of them are neither in the queues nor were they received", acknowledged, takt.Number("missing", l.Missing))
 	case l.Missing > 0:
-		rep.Warn("ledger_missing", "the broker acknowledged %d messages: at least %d of them never reached the queues", l.Acknowledged, l.Missing)
+		rep.Warn(warn.LedgerMissing, "the broker acknowledged %d messages: at least %d of them never reached the queues", acknowledged, takt.Number("missing", l.Missing))
 	case l.Surplus > 0:
-		rep.Warn("ledger_surplus", "the queues gained %d messages, and %d were acknowledged here: %d are there twice, or others send to the queues", *l.Stored, l.Acknowledged, l.Surplus)
+		rep.Warn(warn.LedgerSurplus, "the queues gained %d messages, and %d were acknowledged here: %d are there twice, or others send to the queues", takt.Number("gained", *l.Stored), acknowledged, takt.Number("surplus", l.Surplus))
 	}
 	if l.Expired > 0 {
-		rep.Warn("ledger_expired", "%d messages expired in the queues: they waited longer than --ttl or the broker's expiry-delay allows", l.Expired)
+		rep.Warn(warn.LedgerExpired, "%d messages expired in the queues: they waited longer than --ttl or the broker's expiry-delay allows", takt.Number("expired", l.Expired))
 	}
 	if l.Removed > 0 {
-		rep.Warn("ledger_removed", "%d messages left the queues and no consumer acknowledged them: they expired, were rejected or purged, or a queue was full", l.Removed)
+		rep.Warn(warn.LedgerRemoved, "%d messages left the queues and no consumer acknowledged them: they expired, were rejected or purged, or a queue was full", takt.Number("removed", l.Removed))
 	}
 	if l.Dead > 0 {
-		rep.Warn("ledger_dead", "the broker gave up %d messages, which go to the dead-letter address if there is one: no consumer accepted them in max-delivery-attempts", l.Dead)
+		rep.Warn(warn.LedgerDead, "the broker gave up %d messages, which go to the dead-letter address if there is one: no consumer accepted them in max-delivery-attempts", takt.Number("dead", l.Dead))
 	}
 }
 

@@ -57,7 +57,7 @@ func TestLedger(t *testing.T) {
 		change  func(*manage.Queue)
 		want    takt.Ledger
 		stored  uint64
-		warning string
+		warning takt.WarningCode
 	}{
 		"honest":  {func(*manage.Queue) {}, takt.Ledger{}, 203, ""},
 		"lost":    {func(c *manage.Queue) { c.Added -= 3 }, takt.Ledger{Missing: 3}, 200, "ledger_missing"},

@@ -77,7 +77,7 @@ func TestManagement(t *testing.T) {
 		before  int
 		want    takt.Ledger
 		stored  uint64
-		warning string
+		warning takt.WarningCode
 	}{
 		"honest":        {func(_, _, _ *int) {}, 0, takt.Ledger{}, 203, ""},
 		"not the first": {func(_, _, _ *int) {}, 50, takt.Ledger{}, 203, ""},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	people "github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -38,7 +39,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	r.describeOutages(rep)
 	r.describeLedger(ctx, rep)
 	for _, fault := range r.disconnect(ctx) {
-		rep.Warn("subscription", "%v; remove it by hand", fault)
+		rep.Warn(warn.Subscription, "%v; %s", fault, takt.Advice("remove it by hand"))
 	}
 	r.rest(rep)
 	rep.Extra["run"] = r.id.String()
@@ -52,11 +53,11 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 		r.describeReceipt(rep, c)
 	}
 	if names := r.ignored(); len(names) > 0 {
-		rep.Warn("url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
+		rep.Warn(warn.URLOptions, "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
 	}
 	if err := r.why(); err != nil {
 		if r.o.sends { // otherwise the engine warns
-			rep.Warn("broke_off", "the run ended before its time: %v", err)
+			rep.Warn(warn.BrokeOff, "the run ended before its time: %v", err)
 		}
 		r.o.follower.fail()
 	}
@@ -128,8 +129,8 @@ func (r *run) describeCredit(rep *takt.Report) {
 	}
 	rep.Extra["no_credit"] = map[string]any{"spells": r.credit.spells, "total_s": r.credit.total.Seconds()}
 	if r.credit.total > time.Second/10 {
-		rep.Warn("no_credit", "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
-			r.credit.spells, r.credit.total.Seconds())
+		rep.Warn(warn.NoCredit, "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
+			takt.Number("spells", r.credit.spells), takt.Seconds("total", r.credit.total.Seconds()))
 	}
 }
 
@@ -149,7 +150,7 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 		lost := expected - min(expected, arrived)
 		rep.Extra["lost"] = lost
 		if lost > 0 {
-			rep.Warn("lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())
+			rep.Warn(warn.Lost, "%d messages were acknowledged and not received by the end of the %s", takt.Number("lost", lost), r.lossEnd())
 		}
 		return
 	}
@@ -189,7 +190,7 @@ func (t *tally) describeSkew(rep *takt.Report) {
 	}
 	rep.Extra["clock_skew_max_us"] = hist.Micros(t.least)
 	if t.skewed > 0 {
-		rep.Warn("clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %s, and transfer times are too short by as much",
-			t.skewed, people.Duration(-t.least))
+		rep.Warn(warn.ClockSkew, "%d messages arrived before they were sent: this clock is behind the sender's by at least %s, and transfer times are too short by as much",
+			takt.Number("messages", t.skewed), people.Time("skew_least", -t.least))
 	}
 }

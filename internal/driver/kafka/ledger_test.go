@@ -51,7 +51,7 @@ func TestLedger(t *testing.T) {
 	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
 		for name, test := range map[string]struct {
 			broker  func(c *kfake.Cluster)
-			warning string
+			warning takt.WarningCode
 		}{
 			"honest": {func(*kfake.Cluster) {}, ""},
 			"every second request is acknowledged and forgotten": {func(c *kfake.Cluster) {

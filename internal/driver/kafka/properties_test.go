@@ -105,7 +105,7 @@ func text(t *testing.T, path string) string {
 }
 
 // warning is the message of the first warning with that code.
-func warning(r *takt.Report, code string) string {
+func warning(r *takt.Report, code takt.WarningCode) string {
 	for _, w := range r.Warnings {
 		if w.Code == code {
 			return w.Message

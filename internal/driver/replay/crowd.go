@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,12 +31,11 @@ func (o *Options) withUsers(d *takt.Driver, k *keyed) {
 			u["without_user"] = without
 		}
 		if without*2 > all {
-			r.Warn("users_unknown", "%d of %d requests have no %s in the log, so each of them was a user of its own; check --per", without, all, o.Per.what())
+			r.Warn(warn.UsersUnknown, "%d of %d requests have no %s in the log, so each of them was a user of its own; %s",
+				takt.Number("without_user", without), takt.Number("requests", all), o.Per.what(), takt.Advice("check --per"))
 		}
 		if thinker != nil {
-			if text := thinker.slowed(); text != "" {
-				r.Warn("users_slowed", "%s", text)
-			}
+			thinker.slowed(r)
 		}
 		return err
 	}
@@ -56,17 +56,17 @@ const (
 	mostSlowed  = time.Second
 )
 
-// slowed says how much later than recorded requests were due; empty: hardly.
-func (t *thinker) slowed() string {
+// slowed warns of requests that were due much later than recorded.
+func (t *thinker) slowed(r *takt.Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.behind <= max(leastSlowed, min(mostSlowed, t.recorded/100)) {
-		return ""
+		return
 	}
-	text := fmt.Sprintf("users waited for slow answers: %d requests were due later than recorded, by up to %v, and the last one %v later than the log's; the target had less load than the log",
-		t.late, t.behind.Round(time.Millisecond), max(0, t.latest-t.recorded).Round(time.Millisecond))
+	unknown := ""
 	if t.unknown > 0 {
-		text += fmt.Sprintf("; the log has no latency before %d requests, so their whole gap was think time", t.unknown)
+		unknown = fmt.Sprintf("; the log has no latency before %d requests, so their whole gap was think time", t.unknown)
 	}
-	return text
+	r.Warn(warn.UsersSlowed, "users waited for slow answers: %d requests were due later than recorded, by up to %v, and the last one %v later than the log's; the target had less load than the log%s",
+		takt.Number("late", t.late), takt.Time("late_most", t.behind.Round(time.Millisecond)), takt.Time("last", max(0, t.latest-t.recorded).Round(time.Millisecond)), unknown)
 }

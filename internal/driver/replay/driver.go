@@ -11,6 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -102,21 +103,24 @@ func (o *Options) finish(r *takt.Report) {
 
 // warn adds the warnings about the log and the replay.
 func (o *Options) warn(r *takt.Report, a *account) {
-	add := func(is bool, code, format string, args ...any) {
+	run := o.run.Load()
+	add := func(is bool, code takt.WarningCode, format string, args ...any) {
 		if is {
 			r.Warn(code, format, args...)
 		}
 	}
-	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
-	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
-	add(a.late.Count > 0, "log_disorder", "%d requests came more than --disorder after later ones in the log, by up to %v more: they were due at once", a.late.Count, a.late.Most)
-	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
-	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log were not sent: %s; add what the server needs with -H", a.lines.HeadersText())
-	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", a.hostless)
-	add(o.uneven(o.run.Load()) != "", "uneven_shards", "%s", o.uneven(o.run.Load()))
-	add(a.crowded > 0, "crowded", "%d requests were due at the end of their second, which had more than 131072 requests", a.crowded)
-	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures include them", o.run.Load().lost)
-	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, because standard error was too slow", o.run.Load().printer.lost.Load())
+	add(a.lines.Bad > 0, warn.BadLines, "%d of %d lines could not be read and are not in the replay: %s", takt.Number("bad", a.lines.Bad), takt.Number("lines", a.lines.Lines), places(a.lines.Faults))
+	add(a.refused > 0, warn.NotSendable, "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", takt.Number("refused", a.refused), maxBody>>20)
+	add(a.late.Count > 0, warn.LogDisorder, "%d requests came more than --disorder after later ones in the log, by up to %v more: they were due at once", takt.Number("late", a.late.Count), takt.Time("late_most", a.late.Most))
+	add(run.shortened() > 0, warn.GapsShortened, "%s", takt.Number("gaps", run.shortened()).As(run.gapsText()))
+	add(len(a.lines.Headers) > 0, warn.HeadersLeftOut, "headers of the log were not sent: %s; %s", a.lines.HeadersText(), takt.Advice("add what the server needs with -H"))
+	add(a.hostless > 0, warn.WithoutHost, "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", takt.Number("requests", a.hostless))
+	add(o.uneven(run), warn.UnevenShards, "this shard sent %.0f %% of the requests instead of %.0f %%, because all requests of a client go to one shard; %s",
+		takt.Percent("sent_share", 100*float64(run.sent)/float64(run.read)), takt.Percent("share", 100/float64(o.shards)),
+		takt.Advice("more clients, or fewer shards, spread them better, and --shard-by request spreads them evenly without their clients' order"))
+	add(a.crowded > 0, warn.Crowded, "%d requests were due at the end of their second, which had more than 131072 requests", takt.Number("requests", a.crowded))
+	add(run.lost > 0, warn.RowsLost, "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures include them", takt.Number("lost", run.lost))
+	add(run.printer.lost.Load() > 0, warn.NotShown, "%d exchanges were not shown, because standard error was too slow", takt.Number("lost", run.printer.lost.Load()))
 }
 
 // placesShown is how many bad lines a warning names.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // common are lines of the Common Log Format, at these times of 2026-11-24 in UTC, or at
@@ -86,7 +87,7 @@ func TestGapsAreShortened(t *testing.T) {
 	}
 }
 
-func has(r result, code string) bool {
+func has(r result, code takt.WarningCode) bool {
 	for _, w := range r.report.Warnings {
 		if w.Code == code {
 			return true

@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"fmt"
-
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -33,11 +31,7 @@ const (
 	unevenFactor   = 2
 )
 
-// uneven says that this machine had far more requests than its share; "": it had not.
-func (o *Options) uneven(r *run) string {
-	if !o.byClient() || r.read < enoughRequests || r.sent*o.shards < unevenFactor*r.read {
-		return ""
-	}
-	return fmt.Sprintf("this shard sent %.0f %% of the requests instead of %.0f %%, because all requests of a client go to one shard; more clients, or fewer shards, spread them better, and --shard-by request spreads them evenly without their clients' order",
-		100*float64(r.sent)/float64(r.read), 100/float64(o.shards))
+// uneven reports whether this machine had far more requests than its share.
+func (o *Options) uneven(r *run) bool {
+	return o.byClient() && r.read >= enoughRequests && r.sent*o.shards >= unevenFactor*r.read
 }

@@ -63,7 +63,7 @@ func runPage(r *takt.Report) (*document, error) {
 
 func warningsOf(r *takt.Report) (list []string) {
 	for _, w := range r.Warnings {
-		list = append(list, page.Clean(w.Message)+" ["+page.Clean(w.Code)+"]")
+		list = append(list, page.Clean(w.Message)+" ["+page.Clean(string(w.Code))+"]")
 	}
 	return list
 }

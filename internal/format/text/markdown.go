@@ -134,6 +134,6 @@ func MarkdownWarnings(b *strings.Builder, r *takt.Report) {
 		b.WriteString("\n**Warnings**\n\n")
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(b, "- %s (%s)\n", page.Escape(page.Clean(w.Message)), page.CodeSpan(w.Code))
+		fmt.Fprintf(b, "- %s (%s)\n", page.Escape(page.Clean(w.Message)), page.CodeSpan(string(w.Code)))
 	}
 }

@@ -128,7 +128,7 @@ func with(list []takt.Assertion, result takt.Outcome) (n int) {
 // ListWarnings adds the warnings, with their codes.
 func ListWarnings(p *page.Page, r *takt.Report) {
 	for _, w := range r.Warnings {
-		p.Bullet("- ", page.Clean(w.Message)+" ["+page.Clean(w.Code)+"]")
+		p.Bullet("- ", page.Clean(w.Message)+" ["+page.Clean(string(w.Code))+"]")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // late is a run of 100 operations whose p99 of 1 s is 10 ms without takt's own lateness.
-func late(verdict takt.Verdict, codes ...string) *takt.Report {
+func late(verdict takt.Verdict, codes ...takt.WarningCode) *takt.Report {
 	intended := 100.0
 	r := &takt.Report{
 		Counts: takt.Counts{Scheduled: 100, Sent: 100, OK: 100}, Verdict: verdict,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -142,7 +143,7 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 	s.Completed, _ = stored.Completed(r)
 	s.Errors, _ = stored.Share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
 	var err error
-	switch aborted := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "aborted" }); {
+	switch aborted := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Aborted }); {
 	case aborted >= 0:
 		s.Margin, s.Reason = worst, r.Warnings[aborted].Message
 	case r.Counts.Scheduled == 0:

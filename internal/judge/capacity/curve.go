@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -55,7 +56,7 @@ func stretches(r *takt.Report) (all []Stretch) {
 	before := 0.0
 	late := verdict.ByLateness(r)
 	// A second shows which operations were sent late, and not which ones waited behind them.
-	hidden := r.Warned("generator_backlog")
+	hidden := r.Warned(warn.GeneratorBacklog)
 	for _, iv := range r.Intervals {
 		s := Stretch{Interval: iv, Seconds: iv.T - before}
 		middle := before + s.Seconds/2 - r.WarmupS
@@ -102,7 +103,7 @@ func StepsOfStretches(all []Stretch, slo SLO, id string) (steps []Step, err erro
 		case group[0].Spoiled:
 			r.Verdict = takt.Invalid
 		case 2*late > len(group):
-			verdict.Invalidate(r, "generator_bottleneck", "the generator was late in %d of %d intervals", late, len(group))
+			verdict.Invalidate(r, warn.GeneratorBottleneck, "the generator was late in %d of %d intervals", takt.Number("late", late), takt.Number("intervals", len(group)))
 		}
 		step, err := StepOf(r, rate, slo)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -78,17 +79,18 @@ func noteInvalid(r *takt.Report, c Answer) {
 			invalid++
 		}
 	}
+	steps := takt.Number("steps", len(c.Steps))
 	if invalid > 0 {
-		r.Warn("invalid_steps", "%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))
+		r.Warn(warn.InvalidSteps, "%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", takt.Number("invalid", invalid), steps)
 	}
 	if late > 0 {
-		r.Warn("late_steps", "in %d of %d steps the generator was late, which cannot be why they met the SLO, or broke it: they count where no valid step has their rate, but give no interval", late, len(c.Steps))
+		r.Warn(warn.LateSteps, "in %d of %d steps the generator was late, which cannot be why they met the SLO, or broke it: they count where no valid step has their rate, but give no interval", takt.Number("late", late), steps)
 	}
 	if warming > 0 {
-		r.Warn("warming_steps", "%d of %d steps broke the SLO, and later it was met at the same rate: the target warmed up, so they do not count; warm it up before the search, or raise --warmup", warming, len(c.Steps))
+		r.Warn(warn.WarmingSteps, "%d of %d steps broke the SLO, and later it was met at the same rate: the target warmed up, so they do not count; %s", takt.Number("warming", warming), steps, takt.Advice("warm it up before the search, or raise --warmup"))
 	}
 	if c.Ended == EndInvalid {
-		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")
+		verdict.Invalidate(r, warn.GeneratorBottleneck, "the generator was the bottleneck before the target was; %s", takt.Advice("free the CPU, or load from a larger machine"))
 	}
 }
 
@@ -107,11 +109,10 @@ func noteStolen(r *takt.Report, c Answer) {
 	if disturbed == 0 {
 		return
 	}
-	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
-	if count == 0 {
-		text += "; undisturbed runs exist at their rates, so these steps do not count"
-	} else {
-		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
+	how := takt.Advice("undisturbed runs exist at their rates, so these steps do not count")
+	if count > 0 {
+		how = takt.Advice(fmt.Sprintf("%d of them count, for there is no better run at their rates: the limit may be higher", count))
 	}
-	r.Warn("steal", "%s", text)
+	r.Warn(warn.Steal, "in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%; %s",
+		takt.Number("disturbed", disturbed), takt.Number("steps", len(c.Steps)), mostStolen, takt.Percent("stolen_max", most), how)
 }

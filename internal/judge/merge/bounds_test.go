@@ -43,7 +43,7 @@ func TestToldFaults(t *testing.T) {
 
 // What a shard's warning says of its end.
 func TestEndedEarly(t *testing.T) {
-	for code, want := range map[string]bool{"cancelled": true, "aborted": true, "broke_off": true, "recovered": true, "list_ended": false} {
+	for code, want := range map[takt.WarningCode]bool{"cancelled": true, "aborted": true, "broke_off": true, "recovered": true, "list_ended": false} {
 		s := shard{Report: &takt.Report{}}
 		if s.Warn(code, "ended"); s.endedEarly() != want {
 			t.Errorf("%s: %v", code, !want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -36,13 +37,13 @@ func (s shard) load() verdict.ShardLoad {
 	return verdict.ShardLoad{
 		Shard: s.Schedule.Shard, Host: s.host, Limited: s.Verdict == takt.Invalid && verdict.ByGenerator(s.Warnings),
 		CPU: s.Generator.CPUS, Time: s.WarmupS + s.DurationS, Cores: s.mayUse(), HostCores: s.Generator.Cores,
-		Disturbed: s.Generator.WaitedS > 0.01*(s.WarmupS+s.DurationS) || s.Generator.ThrottledS > 0 || s.Warned("generator_late") || s.Warned("steal"),
+		Disturbed: s.Generator.WaitedS > 0.01*(s.WarmupS+s.DurationS) || s.Generator.ThrottledS > 0 || s.Warned(warn.GeneratorLate) || s.Warned(warn.Steal),
 	}
 }
 
 // endedEarly reports whether a warning of the shard says that it did not run to its end.
 func (s shard) endedEarly() bool {
-	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off") || s.Warned("recovered")
+	return s.Warned(warn.Cancelled) || s.Warned(warn.Aborted) || s.Warned(warn.BrokeOff) || s.Warned(warn.Recovered)
 }
 
 // differences between shards that affect no merged figure: versions of takt, engines, and labels that only

@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -116,8 +117,8 @@ func copied(t *testing.T, reports []*takt.Report) (list []*takt.Report) {
 
 func warningCodes(r *takt.Report) (list []string) {
 	for _, w := range r.Warnings {
-		if !slices.Contains(list, w.Code) {
-			list = append(list, w.Code)
+		if code := string(w.Code); !slices.Contains(list, code) {
+			list = append(list, code)
 		}
 	}
 	slices.Sort(list)
@@ -308,7 +309,7 @@ func TestMergeDescribesTheWhole(t *testing.T) {
 		{"warnings", got.Warnings, []takt.Warning{
 			{Code: "shards_differ", Message: "the shards are of several versions, which may count in different ways: takt 0.1.0 (1/3, 3/3), takt 0.2.0 (2/3)"},
 			{Code: "shards_differ", Message: "the whole has labels that only some of the shards have: branch (1/3, 2/3), rack (2/3)"},
-			{Code: "dropped", Message: "6 operations were dropped at the in-flight bound and are in no percentile: the tail is truncated"},
+			{Code: "dropped", Message: "6 operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", Fields: []takt.Field{{Name: "dropped", Value: 6, Unit: takt.UnitCount}}},
 			{Code: "closed_loop", Message: "closed"},
 			{Code: "gc", Message: "each of the shards 1/3, 2/3, 3/3: in 3 cycles"},
 			{Code: "redirects", Message: "each of the shards 1/3, 3/3: 3xx"},
@@ -410,7 +411,7 @@ func TestMergeMissing(t *testing.T) {
 		}
 		got := mustMerge(t, some, merge.Options{AllowMissing: true})
 		want := fmt.Sprintf("%s: these are the figures of %d of 5 parts of the load, and are not compared with others", c.is, len(c.have))
-		if len(got.Warnings) == 0 || got.Warnings[0] != (takt.Warning{Code: "shards_missing", Message: want}) || got.Counts.Scheduled != scheduled {
+		if len(got.Warnings) == 0 || bare(got.Warnings[0]) != bare(takt.Warning{Code: warn.ShardsMissing, Message: want}) || got.Counts.Scheduled != scheduled {
 			t.Errorf("%+v with %+v, want %s", got.Warnings, got.Counts, want)
 		}
 		if unfit := stored.RunOf(got).Unfit; unfit != "the run is invalid: the shards did not put the whole load on the target at once; "+want {
@@ -496,7 +497,7 @@ func TestMergeRefuses(t *testing.T) {
 
 func TestMergeVerdict(t *testing.T) {
 	// cut ends the window of shard i at that second, for a reason that its warning has.
-	cut := func(i int, at float64, why string) func([]*takt.Report) {
+	cut := func(i int, at float64, why takt.WarningCode) func([]*takt.Report) {
 		return func(p []*takt.Report) {
 			p[i].Rate.Achieved *= (at - p[i].WarmupS) / p[i].DurationS
 			p[i].DurationS = at - p[i].WarmupS
@@ -542,17 +543,20 @@ func TestMergeVerdict(t *testing.T) {
 		parts := copied(t, quiet)
 		c.change(parts)
 		got := mustMerge(t, parts, merge.Options{})
-		var first takt.Warning
+		first := ""
 		for _, w := range got.Warnings {
-			if w.Code != "dropped" && w.Code != "shards_limited" && first == (takt.Warning{}) {
-				first = w
+			if w.Code != warn.Dropped && w.Code != warn.ShardsLimited && first == "" {
+				first = bare(w)
 			}
 		}
-		if got.Verdict != c.verdict || first != (takt.Warning{Code: c.code, Message: c.message}) {
-			t.Errorf("%s: %s %+v, want %s %s %s", c.name, got.Verdict, first, c.verdict, c.code, c.message)
+		if got.Verdict != c.verdict || first != "" && first != c.code+": "+c.message || (first == "") != (c.code == "") {
+			t.Errorf("%s: %s %s, want %s %s %s", c.name, got.Verdict, first, c.verdict, c.code, c.message)
 		}
 	}
 }
+
+// bare is a warning without its fields and advice.
+func bare(w takt.Warning) string { return string(w.Code) + ": " + w.Message }
 
 // Nine late operations of 100 are too few to judge a shard by. In three shards they
 // are 27 of 300.
@@ -574,8 +578,8 @@ func TestMergeJudgesLagOfAll(t *testing.T) {
 		}
 	}
 	got := mustMerge(t, parts, merge.Options{})
-	want := takt.Warning{Code: "generator_bottleneck", Message: "the generators together were the bottleneck: 27 operations (9.0 %) were sent more than 1ms after they could have been; lower the rate, free the CPUs, or spread the run over more shards"}
-	if got.Verdict != takt.Invalid || !slices.Contains(got.Warnings, want) {
+	want := "generator_bottleneck: the generators together were the bottleneck: 27 operations (9.0 %) were sent more than 1ms after they could have been; lower the rate, free the CPUs, or spread the run over more shards"
+	if got.Verdict != takt.Invalid || !slices.ContainsFunc(got.Warnings, func(w takt.Warning) bool { return bare(w) == want }) {
 		t.Errorf("%s %+v, want %+v", got.Verdict, got.Warnings, want)
 	}
 	if whole := recordRun(list, 0, 1, 3, false); whole.Verdict != takt.Invalid {
@@ -602,8 +606,8 @@ func TestMergeWarnsOfLagOfAll(t *testing.T) {
 		t.Fatalf("%d warnings of shards", n)
 	}
 	got := mustMerge(t, parts, merge.Options{})
-	want := []takt.Warning{{Code: "generator_late", Message: "the generators were late: 100 of 200 operations (50.0 %) were sent more than 200µs after they could have been, beside a response p99 of 100µs without the generator's part; latencies include that delay"}}
-	if got.Verdict != takt.Valid || !slices.Equal(got.Warnings, want) {
+	want := "generator_late: the generators were late: 100 of 200 operations (50.0 %) were sent more than 200µs after they could have been, beside a response p99 of 100µs without the generator's part; latencies include that delay"
+	if got.Verdict != takt.Valid || len(got.Warnings) != 1 || bare(got.Warnings[0]) != want {
 		t.Errorf("%s %+v, want %+v", got.Verdict, got.Warnings, want)
 	}
 }

@@ -3,13 +3,11 @@ package merge
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,11 +45,15 @@ func unitedWarnings(list []shard) (all []takt.Warning) {
 
 // byCode are the warnings by code, in the order in which the codes first appear.
 func byCode(list []shard) (codes [][]said) {
-	at := map[string]int{}
-	index := map[takt.Warning]int{} // in its code
+	type sentence struct {
+		code takt.WarningCode
+		text string
+	}
+	at := map[takt.WarningCode]int{}
+	index := map[sentence]int{} // in its code
 	for _, s := range list {
 		for _, w := range s.Warnings {
-			if w.Code == "dropped" {
+			if w.Code == warn.Dropped {
 				continue
 			}
 			i, known := at[w.Code]
@@ -59,10 +61,11 @@ func byCode(list []shard) (codes [][]said) {
 				i = len(codes)
 				at[w.Code], codes = i, append(codes, nil)
 			}
-			j, known := index[w]
+			key := sentence{w.Code, w.Message}
+			j, known := index[key]
 			if !known {
 				j = len(codes[i])
-				index[w], codes[i] = j, append(codes[i], said{Warning: w})
+				index[key], codes[i] = j, append(codes[i], said{Warning: w})
 			}
 			if to := &codes[i][j]; len(to.shards) == 0 || to.shards[len(to.shards)-1] != s.Schedule.Shard {
 				to.shards = append(to.shards, s.Schedule.Shard)
@@ -87,18 +90,10 @@ func (w said) united(all int) takt.Warning {
 
 // collapsed is one warning for those of n of all shards: how many, and the worst few.
 func collapsed(same []said, n, all int) takt.Warning {
-	list := slices.Clone(same)
+	list, alike := ranked(same)
 	which := "the first"
-	if sizes, ok := sizesOf(same); ok {
+	if alike {
 		which = "the worst"
-		order := make([]int, len(same))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
-		for to, from := range order {
-			list[to] = same[from]
-		}
 	}
 	list = list[:min(few, len(list))]
 	advice := adviceOf(list)
@@ -108,43 +103,37 @@ func collapsed(same []said, n, all int) takt.Warning {
 		if more := len(w.shards) - 1; more > 0 {
 			name += fmt.Sprintf(" and %d more", more)
 		}
-		told = append(told, name+": "+strings.TrimSuffix(w.Message, advice))
+		told = append(told, name+": "+strings.TrimSuffix(w.Message, "; "+advice))
 	}
-	return takt.Warning{Code: same[0].Code, Message: fmt.Sprintf("%d of %d shards, %s: %s", n, all, which, strings.Join(told, "; ")+advice)}
+	format, args := "%d of %d shards, %s: %s", []any{takt.Number("shards", n), takt.Number("all", all), which, strings.Join(told, "; ")}
+	if advice != "" {
+		format, args = format+"; %s", append(args, takt.Advice(advice))
+	}
+	w := takt.Words{}.Warning(same[0].Code, format, args...)
+	if alike {
+		w.Fields = append(w.Fields, list[0].Fields...)
+	}
+	return w
 }
 
-// adviceOf is what follows the first semicolon of all the warnings, which usually says what to do. It is
-// told once.
+// adviceOf is the advice at the end of all the warnings, which is told once; "": they have not the same.
 func adviceOf(list []said) string {
-	_, advice, _ := strings.Cut(list[0].Message, "; ")
-	if advice == "" || slices.ContainsFunc(list, func(w said) bool { return !strings.HasSuffix(w.Message, "; "+advice) }) {
+	advice := list[0].Advice
+	if slices.ContainsFunc(list, func(w said) bool { return w.Advice != advice || !strings.HasSuffix(w.Message, "; "+advice) }) {
 		return ""
 	}
-	return "; " + advice
+	return advice
 }
 
-// size is the first figure of a warning, with what is before it, its unit, and the next word, which may be
-// the unit.
-var size = regexp.MustCompile(`^([^0-9]*)([0-9][0-9.]*)(\S*)( \S*)?`)
-
-// sizesOf returns the first figure of each warning, if the sentences are alike up to its unit, so that the
-// largest is the worst. A sentence whose first figure is a duration may have any unit of time.
-func sizesOf(same []said) (sizes []float64, alike bool) {
-	var before, unit, next string
-	for i, w := range same {
-		m := size.FindStringSubmatch(w.Message)
-		if m == nil {
-			return nil, false
+// ranked sorts the warnings by their first field, the largest first. Without the same field in all it reports
+// false.
+func ranked(same []said) (list []said, alike bool) {
+	for _, w := range same {
+		if len(w.Fields) == 0 || w.Fields[0].Name != same[0].Fields[0].Name || w.Fields[0].Unit != same[0].Fields[0].Unit {
+			return same, false
 		}
-		v, err := strconv.ParseFloat(m[2], 64)
-		if d, bad := time.ParseDuration(m[2] + strings.TrimRight(m[3], ",;:)")); bad == nil && m[3] != "" {
-			v, err, m[3], m[4] = d.Seconds(), nil, "s", ""
-		}
-		if err != nil || i > 0 && (m[1] != before || m[3] != unit || m[4] != next) {
-			return nil, false
-		}
-		before, unit, next = m[1], m[3], m[4]
-		sizes = append(sizes, v)
 	}
-	return sizes, true
+	list = slices.Clone(same)
+	slices.SortStableFunc(list, func(a, b said) int { return cmp.Compare(b.Fields[0].Value, a.Fields[0].Value) })
+	return list, true
 }

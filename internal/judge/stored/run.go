@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -105,7 +106,7 @@ func unfit(r *takt.Report) string {
 func CutShort(r *takt.Report) string {
 	for _, w := range r.Warnings {
 		switch w.Code {
-		case "cancelled", "aborted", "broke_off", "recovered", "shards_missing", "not_comparable":
+		case warn.Cancelled, warn.Aborted, warn.BrokeOff, warn.Recovered, warn.ShardsMissing, warn.NotComparable:
 			return w.Message
 		}
 	}

@@ -364,7 +364,7 @@ func TestDuetRunOf(t *testing.T) {
 	for codes, unfit := range map[string]bool{"": true, "generator_bottleneck": false, "generator_bottleneck host_limit": true, "generator_held": true} {
 		r := &takt.Report{Verdict: takt.Invalid, Counts: takt.Counts{Scheduled: 9, Sent: 9, OK: 9}}
 		for _, code := range strings.Fields(codes) {
-			r.Warn(code, "why")
+			r.Warn(takt.WarningCode(code), "why")
 		}
 		if got := DuetRunOf(r).Unfit; (got != "") != unfit || r.Verdict != takt.Invalid {
 			t.Errorf("%q: %q, %s", codes, got, r.Verdict)

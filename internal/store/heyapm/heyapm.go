@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -47,9 +48,9 @@ func Parse(text []byte) (*takt.Report, error) {
 		Verdict:       takt.Valid,
 		Extra:         d.extra(),
 	}
-	r.Warn("closed_loop", "the run is one of hey-apm: a closed loop, without response times")
+	r.Warn(warn.ClosedLoop, "the run is one of hey-apm: a closed loop, without response times")
 	if d.Cancelled {
-		r.Warn("cancelled", "the run was cancelled before its end")
+		r.Warn(warn.Cancelled, "the run was cancelled before its end")
 	}
 	r.ComparabilityKey = "hey-apm:" + stored.NewSettings(r.Variables, d.Host).Hash
 	r.Rate.Achieved = float64(r.Counts.OK+r.Counts.Failed) / r.DurationS

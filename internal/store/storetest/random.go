@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -146,7 +147,10 @@ func (r random) report() *takt.Report {
 	rep.Errors = []takt.ErrorClass{{Class: r.word(), Count: r.Uint64(), Sample: r.word(), Body: r.word()}}
 	rep.Intervals = []takt.Interval{{T: r.float(), Scheduled: r.Uint64(), HDR: r.text(40)}, {Warmup: true}}
 	rep.Generator = takt.Generator{Engine: "loop", CPUS: r.float(), HostClass: r.text(3)}
-	rep.Warnings = []takt.Warning{{Code: []string{"closed_loop", "cancelled"}[r.IntN(2)], Message: r.word()}}
+	rep.Warnings = []takt.Warning{{
+		Code: []takt.WarningCode{warn.ClosedLoop, warn.Cancelled}[r.IntN(2)], Message: r.word(), Advice: r.word(),
+		Fields: []takt.Field{{Name: r.word(), Value: r.float(), Unit: takt.UnitCount}},
+	}}
 	rep.Extra = r.object(3)
 	rep.Extra["throughput"] = r.IntN(1000) // an int, of which JSON makes a float64
 	return rep

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/kafka/properties"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -16,13 +17,7 @@ type Properties struct {
 
 	flags  *pflag.FlagSet // flags of the command, which the file sets
 	faults []error
-	notes  []note
-}
-
-// note is a warning about the file.
-type note struct {
-	code, format string
-	args         []any
+	notes  []takt.Warning // about the file
 }
 
 // PropertiesAliases are the names that Kafka's own tools have for --properties.
@@ -64,15 +59,16 @@ func (c *Cluster) ReadProperties() {
 	}
 	c.TLS.pem = r.PEM
 	if n := len(r.Ignored); n > 0 {
-		p.note("properties", "properties of %s without effect here, %d: %s; see https://github.com/taktload/takt/blob/main/docs/kafka.md#properties-of-javas-clients", p.File, n, few(r.Ignored))
+		p.note(warn.Properties, "properties of %s without effect here, %d: %s; %s",
+			p.File, takt.Number("ignored", n), few(r.Ignored), takt.Advice("see https://github.com/taktload/takt/blob/main/docs/kafka.md#properties-of-javas-clients"))
 	}
 	if r.Open {
-		p.note("secret_readable", "every user of this machine can read %s, which has a password or a key; run chmod 600 %s", p.File, p.File)
+		p.note(warn.SecretReadable, "every user of this machine can read %s, which has a password or a key; %s", p.File, takt.Advice("run chmod 600 "+p.File))
 	}
 }
 
-func (p *Properties) note(code, format string, args ...any) {
-	p.notes = append(p.notes, note{code, format, args})
+func (p *Properties) note(code takt.WarningCode, format string, args ...any) {
+	p.notes = append(p.notes, takt.Words{}.Warning(code, format, args...))
 }
 
 // mostNamed is the largest number of properties that the warning names.
@@ -88,7 +84,5 @@ func few(names []string) string {
 
 // Describe adds the warnings about the file to a report.
 func (p *Properties) Describe(rep *takt.Report) {
-	for _, n := range p.notes {
-		rep.Warn(n.code, n.format, n.args...)
-	}
+	rep.Warnings = append(rep.Warnings, p.notes...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -106,7 +107,7 @@ func (w *Traffic) DescribeTopic(rep *takt.Report) {
 		return
 	}
 	rep.Extra["partitions_added"] = n
-	rep.Warn("partitions_added", "%d partitions were added to the topic during the run; takt finds them within about %v, and records that others wrote to them before were received that much later", n, WatchEvery)
+	rep.Warn(warn.PartitionsAdded, "%d partitions were added to the topic during the run; takt finds them within about %v, and records that others wrote to them before were received that much later", takt.Number("partitions", n), WatchEvery)
 }
 
 // goneError is the error of a run whose topic is gone.

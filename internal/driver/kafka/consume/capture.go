@@ -9,6 +9,7 @@ import (
 	"github.com/taktload/takt/internal/driver/kafka/capture"
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -64,11 +65,11 @@ func (o *Options) describeCapture(rep *takt.Report) {
 	rep.Extra["captured"] = records
 	switch {
 	case errors.Is(err, capture.ErrFull):
-		rep.Warn("capture", "%s has %d records, and no room for more: the run ended before its time; raise --capture-size %d", o.Capture, records, o.CaptureSize)
+		rep.Warn(warn.Capture, "%s has %d records, and no room for more: the run ended before its time; %s", o.Capture, takt.Number("records", records), takt.Advice(fmt.Sprintf("raise --capture-size %d", o.CaptureSize)))
 	case err != nil:
-		rep.Warn("capture", "the file of --capture is not complete: %v", err)
+		rep.Warn(warn.Capture, "the file of --capture is not complete: %v", err)
 	}
 	if early > 0 {
-		rep.Warn("capture", "%d records are in %s before older ones of other partitions, perhaps, because one partition was not read for long", early, o.Capture)
+		rep.Warn(warn.Capture, "%d records are in %s before older ones of other partitions, perhaps, because one partition was not read for long", takt.Number("early", early), o.Capture)
 	}
 }

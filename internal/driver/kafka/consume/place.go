@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -128,11 +129,11 @@ func (o *Options) FindLag(ctx context.Context, r *Receiver, rep *takt.Report) {
 	}
 	ends, err := o.offsetsOf(ctx, r.read(), cluster.OffsetLatest)
 	if err != nil {
-		rep.Warn("lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
+		rep.Warn(warn.Lag, "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
 		return
 	}
 	r.setEnds(ends)
 	if n := r.notBegun(); n > 0 {
-		rep.Warn("lag", "the reading of %d assigned partitions had not begun when the run ended, so lag leaves them out", n)
+		rep.Warn(warn.Lag, "the reading of %d assigned partitions had not begun when the run ended, so lag leaves them out", takt.Number("partitions", n))
 	}
 }

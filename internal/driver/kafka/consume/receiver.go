@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/internal/outage"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,7 +90,7 @@ func (t *troubles) describe(rep *takt.Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.count > 0 {
-		rep.Warn("fetch_errors", "the consumer met %d errors and went on; the last one: %v", t.count, t.last)
+		rep.Warn(warn.FetchErrors, "the consumer met %d errors and went on; the last one: %v", takt.Number("errors", t.count), t.last)
 	}
 }
 
@@ -468,6 +469,6 @@ func (r *Receiver) Describe(rep *takt.Report) {
 	r.ledger.Describe(rep.Extra)
 	r.troubles.describe(rep)
 	if r.skewed > 0 {
-		rep.Warn("clock_skew", "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", r.skewed)
+		rep.Warn(warn.ClockSkew, "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", takt.Number("records", r.skewed))
 	}
 }

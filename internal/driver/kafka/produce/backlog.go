@@ -1,6 +1,9 @@
 package produce
 
-import "github.com/taktload/takt/pkg/takt"
+import (
+	"github.com/taktload/takt/internal/warn"
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // waiting is the number of records that wait for a writer.
 func (p *Run) waiting() (n int) {
@@ -42,11 +45,13 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*records) || waited <= mostWaiting*due {
 		return
 	}
+	unit, flag, size := "records", "--message-batch-size", p.batchSize
+	writersFlag, linger := "--writers-per-worker", ", use --linger 5ms for the batches of Java's producer"
 	if p.filling {
-		rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d bytes are in flight (--workers %d, --max-open-requests for each partition or --writers-per-worker %d, --batch-bytes %d): raise one of these, or lower the rate",
-			waited, due, 100*waited/due, writers, p.batchBytes, len(p.workers), p.writers, p.batchBytes)
-		return
+		unit, flag, size = "bytes", "--batch-bytes", p.batchBytes
+		writersFlag, linger = "--max-open-requests for each partition or --writers-per-worker", ""
 	}
-	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are in flight (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, use --linger 5ms for the batches of Java's producer, or lower the rate",
-		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
+	rep.Warn(warn.WritersBound, "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d %s are in flight (--workers %d, %s %d, %s %d): %s",
+		takt.Number("waited", waited), takt.Number("due", due), takt.Percent("waited_share", 100*waited/due), takt.Number("batches", writers), size, unit,
+		len(p.workers), writersFlag, p.writers, flag, size, takt.Advice("raise one of these"+linger+", or lower the rate"))
 }

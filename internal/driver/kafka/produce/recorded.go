@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -198,7 +199,8 @@ func (r *recorded) describe(rep *takt.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.full > 0 {
-		rep.Warn("recorded_bound", "%d times %d bytes of recorded records were due and not written: later ones had to wait, as the brokers are slower than the recorded times; lower --speed, or raise --writers-per-worker", r.full, r.most)
+		rep.Warn(warn.RecordedBound, "%d times %d bytes of recorded records were due and not written: later ones had to wait, as the brokers are slower than the recorded times; %s",
+			takt.Number("times", r.full), takt.Size("most", r.most), takt.Advice("lower --speed, or raise --writers-per-worker"))
 	}
 }
 

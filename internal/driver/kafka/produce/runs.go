@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -243,7 +244,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 	}
 	for _, p := range r.list {
 		if gone := p.gone.Load(); gone != nil {
-			rep.Warn("broke_off", "the run ended before its time: %v", *gone)
+			rep.Warn(warn.BrokeOff, "the run ended before its time: %v", *gone)
 			break
 		}
 	}
@@ -255,6 +256,6 @@ func (r *Runs) Describe(rep *takt.Report) {
 	r.describeStored(rep)
 	r.traffic.DescribeTopic(rep)
 	if g := r.graphite; g != nil && g.lost.Load() > 0 {
-		rep.Warn("graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
+		rep.Warn(warn.Graphite, "the figures of %d intervals did not reach Graphite: %v", takt.Number("lost", g.lost.Load()), g.failure.Load())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -73,11 +74,12 @@ func (r *Runs) describeStored(rep *takt.Report) {
 	case p.oneWay:
 		p.describeOneWay(rep, l)
 	case p.stored.err != nil:
-		rep.Warn("ledger_unknown", "how many of the %d acknowledged records are in the topic is not known: the ends of its partitions cannot be found: %v", l.Acknowledged, p.stored.err)
+		rep.Warn(warn.LedgerUnknown, "how many of the %d acknowledged records are in the topic is not known: the ends of its partitions cannot be found: %v", takt.Number("acknowledged", l.Acknowledged), p.stored.err)
 	case l.Missing > 0:
-		rep.Warn("ledger_missing", "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", l.Acknowledged, p.stored.gained, l.Missing)
+		rep.Warn(warn.LedgerMissing, "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", takt.Number("acknowledged", l.Acknowledged), takt.Number("gained", p.stored.gained), takt.Number("missing", l.Missing))
 	case l.Surplus > 0:
-		rep.Warn("ledger_surplus", "the topic gained %d records, and %d were acknowledged here%s: %d are there twice, or others write to the topic", p.stored.gained, l.Acknowledged, unsure(l.Uncertain), l.Surplus)
+		rep.Warn(warn.LedgerSurplus, "the topic gained %d records, and %d were acknowledged here%s: %d are there twice, or others write to the topic",
+			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus))
 	}
 }
 
@@ -133,15 +135,15 @@ func unsure(n uint64) string {
 // describeOneWay describes records without acknowledgement.
 func (p *Run) describeOneWay(rep *takt.Report, l takt.Ledger) {
 	if p.stored.err != nil {
-		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", l.Uncertain, p.stored.err)
+		rep.Warn(warn.Stored, "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", takt.Number("written", l.Uncertain), p.stored.err)
 	} else {
 		rep.Extra["stored"] = p.stored.gained
 	}
 	if closed := p.traffic.Closed.Load(); closed > 0 {
-		rep.Warn("connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
+		rep.Warn(warn.ConnectionsClosed, "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; %s", takt.Number("connections", closed).As(connections(closed)), takt.Advice("use --required-acks local to see why"))
 	}
 	if l.Surplus > 0 {
-		rep.Warn("stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", p.stored.gained, l.Uncertain)
+		rep.Warn(warn.Stored, "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", takt.Number("gained", p.stored.gained), takt.Number("written", l.Uncertain))
 	}
 }
 
