@@ -452,6 +452,11 @@ func TestEndless(t *testing.T) {
 				var seen []takt.Interval
 				l := load(&seen)
 				l.End = c.end
+				defer time.AfterFunc(10*time.Minute, func() { // a gatherer that waits for ever ends here
+					for _, f := range all {
+						f.Close()
+					}
+				}).Stop()
 				whole, err := w.g.Run(ctx, l)
 				lost := (*LostError)(nil)
 				if took := time.Since(began); !errors.As(err, &lost) || took > time.Minute {
