@@ -30,6 +30,8 @@ func (l *Lobby) Enter(address string, end func()) *Guest {
 	g := &Guest{address: address, end: end}
 	l.all = append(l.all, g)
 	switch {
+	case len(l.all) > l.Most && l.of(refused) > 0:
+		l.evict(refused)
 	case l.of(address) > l.MostOf:
 		l.evict(address)
 	case len(l.all) > l.Most:
@@ -85,6 +87,16 @@ func (l *Lobby) Welcome(g *Guest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g.welcome = true
+}
+
+// refused is the address of all guests that are refused.
+const refused = "refused"
+
+// Refuse notes that a guest only waits for the reason why it is refused. It is evicted before others.
+func (l *Lobby) Refuse(g *Guest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g.address = refused
 }
 
 // Evicted reports whether a connection was evicted.

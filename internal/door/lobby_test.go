@@ -79,6 +79,23 @@ func TestLobbyWelcome(t *testing.T) {
 	}
 }
 
+// Those that are refused go before others of their address.
+func TestLobbyRefuses(t *testing.T) {
+	var ended []string
+	l := &Lobby{Most: 4, MostOf: 4}
+	enter := func(name string) *Guest {
+		return l.Enter("192.0.2.1", func() { ended = append(ended, name) })
+	}
+	for _, name := range []string{"first", "bad", "worse", "last", "new", "newer"} {
+		if g := enter(name); name == "bad" || name == "worse" {
+			l.Refuse(g)
+		}
+	}
+	if !slices.Equal(ended, []string{"bad", "worse"}) {
+		t.Errorf("%v ended", ended)
+	}
+}
+
 // net/http answers nothing by itself that the handler would refuse, and a visitor that was welcome
 // keeps its place.
 func TestServeHTTP(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -102,6 +103,9 @@ func peerIn(conn net.Conn, find finder, where func(inode string) space) Peer {
 	if conn.LocalAddr().Network() == "unix" {
 		return PeerSelf // the socket has the mode 0600
 	}
+	if isClosed(conn) { // as when a lobby evicted it: neither end is in a table, and looking there costs milliseconds
+		return PeerStranger
+	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
 		return PeerUnknown
@@ -121,6 +125,16 @@ func peerIn(conn net.Conn, find finder, where func(inode string) space) Peer {
 		return PeerSelf
 	}
 	return PeerStranger
+}
+
+// isClosed reports whether this process has closed the connection.
+func isClosed(conn net.Conn) bool {
+	known, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := known.SyscallConn()
+	return err != nil || raw.Control(func(uintptr) {}) != nil
 }
 
 // inTables finds a socket in the tables of proc, the folder /proc/self.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"syscall"
@@ -171,4 +172,26 @@ func as(uid int, do func()) {
 		do()
 	}()
 	<-done
+}
+
+// Nobody looks through tables for the other end of a connection that this process has closed.
+func TestPeerOfClosed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	find := func(from, to netip.AddrPort) (socket, bool, error) { asked++; return socket{}, false, nil }
+	if got := peerIn(conn, find, nil); got != peerNobody || asked != 1 {
+		t.Errorf("open: %s, asked %d times", got, asked)
+	}
+	conn.Close()
+	if got := peerIn(conn, find, nil); got != PeerStranger || asked != 1 {
+		t.Errorf("closed: %s, asked %d times", got, asked)
+	}
 }

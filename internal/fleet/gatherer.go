@@ -115,7 +115,7 @@ func (g *Gatherer) welcome(raw net.Conn, guest *door.Guest, config *tls.Config) 
 	_ = raw.SetDeadline(time.Now().Add(greet))
 	if config == nil {
 		if why := mistrust(g.Peer(raw)); why != "" {
-			g.refuse(raw, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
+			g.refuse(raw, guest, raw, Hello{}, refusal{http.StatusForbidden, errors.New(why)})
 			return nil
 		}
 	}
@@ -129,7 +129,7 @@ func (g *Gatherer) welcome(raw net.Conn, guest *door.Guest, config *tls.Config) 
 		raw.Close()
 		return nil
 	case config == nil && secure:
-		g.refuse(raw, raw, Hello{}, errors.New("it has a token, and this gatherer has none; give both the same"))
+		g.refuse(raw, guest, raw, Hello{}, errors.New("it has a token, and this gatherer has none; give both the same"))
 		return nil
 	case config != nil && secure:
 		conn = tls.Server(conn, config)
@@ -142,7 +142,7 @@ func (g *Gatherer) welcome(raw net.Conn, guest *door.Guest, config *tls.Config) 
 		if secure {
 			err = errors.New("it has another token, or is no shard")
 		}
-		g.refuse(raw, raw, Hello{}, err)
+		g.refuse(raw, guest, raw, Hello{}, err)
 		return nil
 	}
 	h, err := helloOf(request, secure, g.Token, g.Version)
@@ -156,7 +156,7 @@ func (g *Gatherer) welcome(raw net.Conn, guest *door.Guest, config *tls.Config) 
 			return p
 		}
 	}
-	g.refuse(raw, conn, h, err)
+	g.refuse(raw, guest, conn, h, err)
 	return nil
 }
 
@@ -170,7 +170,8 @@ type peeked struct {
 func (p *peeked) Read(b []byte) (int, error) { return p.lines.Read(b) }
 
 // refuse answers with the reason, and says it to the user.
-func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
+func (g *Gatherer) refuse(raw net.Conn, guest *door.Guest, answer io.Writer, h Hello, err error) {
+	g.lobby.Refuse(guest)
 	no := refusal{http.StatusConflict, err}
 	errors.As(err, &no)
 	g.mu.Lock()

@@ -452,6 +452,11 @@ func TestEndless(t *testing.T) {
 				var seen []takt.Interval
 				l := load(&seen)
 				l.End = c.end
+				defer time.AfterFunc(10*time.Minute, func() { // a gatherer that waits for ever ends here
+					for _, f := range all {
+						f.Close()
+					}
+				}).Stop()
 				whole, err := w.g.Run(ctx, l)
 				lost := (*LostError)(nil)
 				if took := time.Since(began); !errors.As(err, &lost) || took > time.Minute {
@@ -606,16 +611,24 @@ func TestRefusedCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Shards: 1})
 		before := runtime.NumGoroutine()
+		slow, its := net.Pipe()
+		w.l.next <- its
+		if _, err := io.WriteString(slow, "POST /fleet"); err != nil {
+			t.Fatal(err)
+		}
 		for range 8 * maxGuests {
 			mine, its := net.Pipe()
 			w.l.next <- its
 			if _, err := io.WriteString(mine, "no HTTP\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait()
 		}
-		synctest.Wait()
 		if n := runtime.NumGoroutine() - before; n > 4*maxGuests {
 			t.Errorf("%d goroutines", n)
+		}
+		if _, err := io.WriteString(slow, " HTTP/1.1\r\n"); err != nil {
+			t.Errorf("one that was not refused was evicted: %v", err)
 		}
 		began := time.Now()
 		m, _, err := w.join(Join{})
