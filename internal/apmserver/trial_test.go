@@ -461,3 +461,23 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// A server that redirects does not lead takt to another machine: the owner of a takt server has allowed this
+// one alone.
+func TestRemoteRedirects(t *testing.T) {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `{"version":"8.0.0"}`)
+	}))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer server.Close()
+	remote, err := NewRemote(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "answers 302 Found") || asked.Load() > 0 {
+		t.Errorf("%d requests to another machine, %v", asked.Load(), err)
+	}
+}

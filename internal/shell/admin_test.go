@@ -77,7 +77,8 @@ func TestReload(t *testing.T) {
 	}
 	write(tokens, "ann correct-horse\neve battery-staple admin\n")
 	write(team, "target = shop=http://127.0.0.1:1/\n")
-	w, server := serveWeb(t, home, held(nil), "--token-file", tokens, "--team", team)
+	log := filepath.Join(home, "audit")
+	w, server := serveWeb(t, home, held(nil), "--token-file", tokens, "--team", team, "--audit-log", log)
 	eve := w.as("battery-staple")
 	ann := authorized(t, server.addr, "correct-horse")
 	write(team, "target = stage=http://127.0.0.1:2/\nnonsense = 1\n")
@@ -105,6 +106,9 @@ func TestReload(t *testing.T) {
 	ann.send("status")
 	if text := ann.until(closed); !strings.Contains(text, "your token is not valid any more") {
 		t.Errorf("%s", text)
+	}
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"outcome":"refused: your token is not valid any more`) {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 

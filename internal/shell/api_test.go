@@ -626,3 +626,30 @@ func TestAPIAnswer(t *testing.T) {
 	}
 	w.awaitJob(1, "done")
 }
+
+// Each request that takt refuses has a line in the audit log that says why.
+func TestRefusedRequests(t *testing.T) {
+	home := t.TempDir()
+	log := filepath.Join(home, "audit")
+	w, _ := serveWeb(t, home, held(nil), "--token-file", tokenFile(t), "--audit-log", log)
+	ann := w.as("correct-horse")
+	for _, c := range []struct{ method, path, body, want string }{
+		{"GET", "/v1/etc/passwd", "", `"event":"session","outcome":"refused: there is nothing at this path`},
+		{"PUT", "/v1/jobs", "", `"event":"session","outcome":"refused: this path does not accept the method`},
+		{"POST", "/v1/lines", lineOf("status") + " {}", `"user":"ann","role":"run","from":"127.0.0.1:`},
+		{"POST", "/v1/lines", "{}", `"event":"command","outcome":"refused: not understood"`},
+		{"POST", "/v1/jobs", lineOf("status"), `"command":"status","outcome":"refused: no command of the line is a job`},
+		{"POST", "/v1/lines", lineOf("http http://127.0.0.1:1"), `"command":"http","outcome":"refused: a command of the line is a job`},
+		{"GET", "/v1/jobs/999/events", "", `"command":"attach 999","outcome":"failed"`},
+		{"DELETE", "/v1/jobs/999", "", `"command":"cancel 999","outcome":"failed"`},
+	} {
+		before, _ := os.ReadFile(log) // the server has made it
+		if a := ann.raw(c.method, c.path, c.body, nil); a.status < 400 {
+			t.Errorf("%s %s: %d", c.method, c.path, a.status)
+		}
+		text, err := os.ReadFile(log)
+		if err != nil || !strings.Contains(string(text[len(before):]), c.want) {
+			t.Errorf("%s %s: no %s in %s", c.method, c.path, c.want, text[len(before):])
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (c *session) allow(a action) error {
 // refuse logs a line that does not run. A line that takt did not understand may contain a
 // secret, so the log gets only the names of its commands.
 func (c *session) refuse(names []string, err error) {
-	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, "not understood")) // may fail: the line does not run
+	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, "refused: not understood")) // may fail: the line does not run
 }
 
 // outcomeOf is how a command ended with an error: refused, or otherwise.

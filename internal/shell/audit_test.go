@@ -93,8 +93,8 @@ func TestAudit(t *testing.T) {
 			head + `"job","job":1,"command":"http -n 1 URL","outcome":"job 1 ended after 0s with exit code 7"}` + "\n" +
 			head + `"command","command":"elasticsearch use http://127.0.0.1:1","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"elasticsearch use http://127.0.0.1:1","outcome":"failed"}` + "\n" +
-			head + `"command","command":"?","outcome":"not understood"}` + "\n" +
-			head + `"command","command":"test","outcome":"not understood"}` + "\n",
+			head + `"command","command":"?","outcome":"refused: not understood"}` + "\n" +
+			head + `"command","command":"test","outcome":"refused: not understood"}` + "\n",
 		path: head + `"command","command":"define x status","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"queue rm 9","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"queue rm 9","outcome":"failed"}` + "\n" +

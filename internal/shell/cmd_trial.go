@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/apmserver"
 	"github.com/taktload/takt/internal/driver/apm"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
@@ -321,6 +322,9 @@ func (c *session) dump(name string, n [3]int) {
 
 // writeBelow writes a file below a folder, and follows no link out of the folder.
 func writeBelow(dir, name string, content []byte) error {
+	if err := files.Check(name); err != nil { // the server is confined to this folder
+		return err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

@@ -194,8 +194,11 @@ func audited(t *testing.T, path string, all map[string][]string) {
 		if err := json.Unmarshal(line, &r); err != nil || r.User != "ann" || r.Role != "run" || !strings.HasPrefix(r.From, "127.0.0.1:") {
 			t.Errorf("%v: %s", err, line)
 		}
-		if r.Event == "command" && r.Outcome != "allowed" { // failed is the one that a link led out of
+		if r.Event == "command" && r.Outcome != "allowed" {
 			refused++
+			if !strings.HasPrefix(r.Outcome, "refused: ") {
+				t.Errorf("%s", line)
+			}
 		}
 	}
 	if refused != want {

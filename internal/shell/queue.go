@@ -264,6 +264,9 @@ func (q *queue) remove(by *session, id int) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.current != nil && q.current.id == id {
+		if err := by.mayEnd(q.current); err != nil {
+			return "", err
+		}
 		return "", fmt.Errorf("job %d runs already; cancel it", id)
 	}
 	return q.drop(by, id)

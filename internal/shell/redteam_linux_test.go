@@ -615,7 +615,7 @@ func (r *redTeam) refusals() map[string]int {
 		if err := json.Unmarshal(line, &l); err != nil {
 			r.t.Errorf("%v: %s", err, line)
 		}
-		if (l.Event == "command" || l.User == "") && (strings.HasPrefix(l.Outcome, "refused") || l.Outcome == "failed" || l.Outcome == "not understood") {
+		if (l.Event == "command" || l.User == "") && strings.HasPrefix(l.Outcome, "refused: ") {
 			all[l.Role]++
 			for _, m := range more.FindAllStringSubmatch(l.Outcome, -1) {
 				n, _ := strconv.Atoi(m[1]) // digits

@@ -48,6 +48,36 @@ func TestExpectBody(t *testing.T) {
 	})
 }
 
+// A server that redirects to another one, also to another port of its host, does not give it the credentials.
+func TestRedirectsKeepCredentials(t *testing.T) {
+	other := startEcho(t, nil)
+	first := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		switch r.URL.Path {
+		case "/":
+			nethttp.Redirect(w, r, "/again", nethttp.StatusFound)
+		case "/again":
+			nethttp.Redirect(w, r, other.URL+"/other", nethttp.StatusFound)
+		}
+	})
+	o := options("auto")
+	o.Redirects = 2
+	for _, h := range []string{"Cookie: sid=1", "X-Mine: x"} {
+		if err := o.Header.Set(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(t, o, 1, strings.Replace(first.URL, "http://", "http://ann:secret@", 1))
+	requests := append(first.requests(), other.requests()...)
+	if len(requests) != 3 {
+		t.Fatalf("%+v", requests)
+	}
+	for i, want := range []string{"Basic YW5uOnNlY3JldA==sid=1x", "Basic YW5uOnNlY3JldA==sid=1x", "x"} {
+		if h := requests[i].Header; h.Get("Authorization")+h.Get("Cookie")+h.Get("X-Mine") != want {
+			t.Errorf("request %d: %q", i, h)
+		}
+	}
+}
+
 // Redirects are followed as often as was asked, and else are the answer.
 func TestRedirects(t *testing.T) {
 	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {

@@ -104,10 +104,15 @@ func (c *netClient) proxy(r *http.Request) (*url.URL, error) {
 	return c.o.Proxy.url, nil
 }
 
-// checkRedirect lets a redirect that must not be followed be the answer.
+// checkRedirect lets a redirect that must not be followed be the answer. Credentials stay with the server that
+// they are for, as with curl.
 func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > c.o.Redirects {
 		return http.ErrUseLastResponse
+	}
+	if first := via[0].URL; req.URL.Scheme != first.Scheme || hostPort(req.URL) != hostPort(first) { // net/http looks at the host alone
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
 	}
 	if t, ok := req.Context().Value(traceKey{}).(*trace); ok { // else it is hey's
 		t.hop()
