@@ -32,6 +32,7 @@ func TestFirstMistakes(t *testing.T) {
 		"http -qps 100 -c 4 -t 1s URL":             "unknown flag -qps; the rate is -q N",
 		"http -qps=100 URL":                        "unknown flag -qps; the rate is -q N",
 		"http -R 100 -c 10 URL":                    "unknown flag -R; wrk2's rate is --rate N/s, of all connections together",
+		"http -t2 -c100 -R2000 URL":                "unknown flag -R; wrk2's rate is --rate N/s, of all connections together",
 		"http --rps 100 URL":                       "unknown flag --rps; the rate is -q N",
 		"http --latency -c 2 URL":                  "unknown flag --latency; takt always shows latencies",
 		"http -k -n 5 URL":                         "unknown flag -k; takt keeps connections alive, as ab -k does",

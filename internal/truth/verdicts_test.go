@@ -27,8 +27,9 @@ type verdictCase struct {
 	name    string
 	bound   bool          // the generator is the bottleneck; else the target
 	service time.Duration // the target's service time
-	calm    time.Duration // the mean service time of a broker, or with a handshake, that nothing disturbs
+	calm    time.Duration // the mean service time of a broker that nothing disturbs
 	waiting int           // handshakes that come at once after a stop
+	shake   time.Duration // what the side that was not stopped needs for a handshake
 	broker  string        // kafka or artemis as scripts/servers starts them; else takt target serves
 	target  []string      // flags of takt target
 	args    []string      // flags of takt http, or of the broker's command
@@ -64,6 +65,10 @@ func TestVerdicts(t *testing.T) {
 			calm.bound, calm.stop, calm.quota, calm.hogs = false, 0, 0, 0
 			r, _ = calm.run(t)
 			c.calm = time.Duration(r.Latency[takt.LatencyService].Mean * 1e3)
+			c.shake = time.Duration(r.Latency["client_dial"].P50 * 1e3)
+			if c.bound { // the target's part of connecting
+				c.shake = time.Duration((r.Latency["connect"].P50+r.Latency["tls"].P50)*1e3) - c.shake
+			}
 		}
 		for range 3 {
 			if r, noise = c.run(t); noise == "" {
@@ -130,8 +135,7 @@ func (c *verdictCase) computed(r *takt.Report) float64 {
 // and those that a frozen generator held wait for the target. Each waits for half of the others at most.
 func (c *verdictCase) burst(r *takt.Report, injected float64) (low, high float64) {
 	all := r.Latency[takt.LatencyResponse]
-	each := max(0, c.calm-2*time.Millisecond).Seconds() // both sides' part of a handshake
-	part := float64(c.waiting*c.waiting) / 2 * each / max(1e-12, all.Mean*float64(all.Count)/1e6)
+	part := float64(c.waiting*c.waiting) / 2 * c.shake.Seconds() / max(1e-12, all.Mean*float64(all.Count)/1e6)
 	if c.bound {
 		return max(0, injected-part), injected
 	}

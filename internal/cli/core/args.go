@@ -235,6 +235,8 @@ func (p *FlagParser) short(arg string) {
 	case len(name) > 1 && p.flags.Lookup(name) != nil:
 		p.fault("flag -%s is written --%s", name, name)
 		p.long(arg, "-") // consume the value, which may be wrong too
+	case f == nil && len(arg) > 1 && !isLetter(arg[1]) && p.explains(arg[:1]):
+		p.unknown("-", arg[:1]+"="+strings.TrimPrefix(arg[1:], "=")) // -R100
 	case f == nil:
 		p.unknown("-", arg)
 	case f.NoOptDefVal != "":

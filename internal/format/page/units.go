@@ -70,6 +70,9 @@ func Rate(perS float64) string {
 	for limit := 1000.0; n > 0 && perS >= limit; limit *= 10 {
 		n--
 	}
+	for limit := 0.1; perS > 0 && perS < limit && n < 9; limit /= 10 { // 1/h is not 0/s
+		n++
+	}
 	return TrimZeros(strconv.FormatFloat(perS, 'f', n, 64)) + "/s"
 }
 

@@ -15,7 +15,7 @@ func TestAlignedPointsStandBelowEachOther(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	for v, want := range map[float64]string{0: "0/s", 0.5: "0.5/s", 33.33333: "33.333/s", 999.8: "999.8/s", 1000: "1000/s", 152345.6: "152346/s", 2e6: "2000000/s"} {
+	for v, want := range map[float64]string{1.0 / 3600: "0.000278/s", 0.0123: "0.0123/s", 0.05: "0.05/s", 0: "0/s", 0.5: "0.5/s", 33.33333: "33.333/s", 999.8: "999.8/s", 1000: "1000/s", 152345.6: "152346/s", 2e6: "2000000/s"} {
 		if got := Rate(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,8 +63,9 @@ func warming(steps []Step) []Step {
 			break
 		}
 	}
-	if first < 0 || least == 0 || steps[first].Offered < least {
-		return steps
+	again := func(s Step) bool { return s.counting() && !s.Met && s.Offered <= least }
+	if first < 0 || least == 0 || steps[first].Offered < least || slices.ContainsFunc(steps[first:], again) {
+		return steps // a target that is warm does not break the SLO at that rate again
 	}
 	marked := append([]Step(nil), steps...)
 	for i := range marked[:first] {

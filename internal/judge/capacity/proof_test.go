@@ -165,6 +165,20 @@ func TestSearchOfAWarmingTarget(t *testing.T) {
 	}
 }
 
+// A target that meets the SLO once by chance, and breaks it again at that rate, did not warm up.
+func TestSearchOfALuckyTarget(t *testing.T) {
+	all, ended := searched(t, DefaultSearch(), func(rate float64, i int) Step {
+		s := until(0.1, math.Inf(1))(rate, i)
+		if i == 5 { // the lowest rate, repeated
+			s.Margin, s.Met = -1, true
+		}
+		return s
+	})
+	if a := Conclude(all, nil, ended, 0); a.Ended != EndNone || slices.ContainsFunc(a.Steps, func(s Step) bool { return s.Warming }) {
+		t.Errorf("%s after %v: %+v", a.Ended, offered(all), a.Steps)
+	}
+}
+
 // What a search says it will do is what it does.
 func TestOutlook(t *testing.T) {
 	capped := DefaultSearch()
