@@ -170,12 +170,13 @@ func checkCode(ts *testscript.TestScript, want string, err error) {
 }
 
 // patience limits the wait for something that happens soon even on the slowest machine.
-const patience = 10 * time.Second
+const patience = 2 * time.Minute
 
 // cmdDuring is "during ACTIONS CODE takt…": run takt, do ACTIONS after the target's first request,
 // and demand this exit code. ACTIONS are INT, TERM, HUP, QUIT, KILL (exit code -1), down (end the
-// target) and freeze (stop takt for 0.3 s). Before each further action the test waits for a second
-// without requests, so that takt has seen the signal before: pending signals have no order.
+// target), freeze (stop takt for 0.3 s) and more (wait for 100 more requests). Before each further action
+// but more the test waits for a second without requests, so that takt has seen the signal before: pending
+// signals have no order.
 func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	actions, code := strings.Split(args[0], ","), args[1]
 	cmd := exec.Command(args[2], args[3:]...)
@@ -194,7 +195,13 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(time.Millisecond)
 	}
 	for i, action := range actions {
-		for seen := before; i > 0 && requests() != seen; time.Sleep(time.Second) {
+		if action == "more" {
+			for enough, start := requests()+100, time.Now(); requests() < enough && time.Since(start) < patience; {
+				time.Sleep(time.Millisecond)
+			}
+			continue
+		}
+		for seen := before; i > 0 && actions[i-1] != "more" && requests() != seen; time.Sleep(time.Second) {
 			seen = requests()
 		}
 		ts.Check(act(targetOf(ts), cmd.Process, action))

@@ -103,7 +103,7 @@ func (p *pty) press(keys string) {
 // waitFor waits until the program has written text.
 func (p *pty) waitFor(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.text(), text); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(p.text(), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("the terminal never showed %q; it showed %q", text, p.text())
 		}

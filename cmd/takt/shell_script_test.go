@@ -10,11 +10,11 @@ import (
 )
 
 // cmdType is "type SOCKET FILE": send the file to a shell at a unix socket, end the input, and print
-// the whole answer. It waits up to 20 s for a server that is just starting.
+// the whole answer. It waits for a server that is just starting.
 func cmdType(ts *testscript.TestScript, _ bool, args []string) {
 	var conn net.Conn
 	var err error
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(patience); ; {
 		if conn, err = net.Dial("unix", ts.MkAbs(args[0])); err == nil || time.Now().After(end) {
 			break
 		}

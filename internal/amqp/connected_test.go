@@ -23,7 +23,7 @@ func connected(t *testing.T, s amqptest.Script, o Options) (*amqptest.Broker, *C
 
 // hangUp closes a connection if the test has not; t.Context has ended by then.
 func hangUp(t *testing.T, c *Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Error(err)

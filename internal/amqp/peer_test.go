@@ -143,7 +143,7 @@ func TestDeliveryOfPeer(t *testing.T) {
 func TestPeerSpeaksWithBroker(t *testing.T) {
 	for _, user := range []goamqp.SASLType{goamqp.SASLTypeAnonymous(), goamqp.SASLTypePlain("takt", "secret")} {
 		b := amqptest.New(t, amqptest.Script{Idle: time.Minute, Credit: 3, MaxFrame: 600})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		c, err := goamqp.Dial(ctx, "amqp://"+b.Serve(), &goamqp.ConnOptions{SASLType: user, MaxFrameSize: 700})
 		if err != nil {

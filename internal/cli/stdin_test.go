@@ -39,10 +39,9 @@ func TestSignalEndsStdin(t *testing.T) {
 				cancel(&core.SignalError{Number: 2})
 			}()
 			var out, errs bytes.Buffer
-			began := time.Now()
 			code := Main(core.Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)
-			if took := time.Since(began); code != 130 || took > 10*time.Second {
-				t.Errorf("exit code %d after %v: %s", code, took, &errs)
+			if code != 130 {
+				t.Errorf("exit code %d: %s", code, &errs)
 			}
 			if c.first != "" && !strings.Contains(out.String(), "1 ok + 0 failed") && !strings.Contains(out.String(), "\nrequests    1\n") {
 				t.Errorf("%s", &out)

@@ -222,12 +222,11 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 	return err == nil
 }
 
-// look is looker.look. Below TLS the bytes may be TLS's own, such as session tickets: look
-// reads these.
+// look is looker.look. TLS may have received more than the last answer, such as a record behind
+// it, so the look asks TLS. It also reads what is TLS's own, such as session tickets.
 func (c *conn) look() ([]byte, error) {
-	in, err := c.looker.look()
-	if err != ErrUnsolicited || c.below == nil {
-		return in, err
+	if c.below == nil {
+		return c.looker.look()
 	}
 	c.below.hurried = true
 	n, err := c.net.Read(c.in)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -73,44 +74,75 @@ func warned(r *takt.Report, code takt.WarningCode) string {
 	return ""
 }
 
+// unread reports whether a request waits in the socket of a server.
+func unread(c net.Conn) (waits bool) {
+	if over, ok := c.(*tls.Conn); ok {
+		c = over.NetConn()
+	}
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) { // a closed connection has no request
+		n, _ := sock.Peek(int(fd), make([]byte, 1))
+		waits = n > 0
+	})
+	return waits
+}
+
+// atLast makes runs until one is good. A server cannot know that no request comes while it speaks or
+// closes: a machine may take its core away just then.
+func atLast(t *testing.T, run func() (bad string)) {
+	t.Helper()
+	bad := ""
+	for range 5 {
+		if bad = run(); bad == "" {
+			return
+		}
+	}
+	t.Error(bad)
+}
+
 // A server that closes each connection after its answer, and does not say so, fails nothing:
-// the end lies in the socket before the next request is written. Of the first connection it
+// the end is in the socket before the next request is written. Of the first connection it
 // comes while operations wait for it.
 func TestSilentClose(t *testing.T) {
 	answer := func(c net.Conn) {
-		if request(c) {
-			io.WriteString(c, ok)
+		for request(c) {
+			if io.WriteString(c, ok); !unread(c) {
+				return
+			}
 		}
 	}
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("500"), 250, 20 })
-		// What is closed between the look and the write still fails, or the end is late on a
-		// busy machine.
-		if r.Counts.OK < 240 {
-			t.Errorf("%+v; %+v", r.Counts, r.Errors)
-		}
+		atLast(t, func() string {
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("500"), 250, 20 })
+			if r.Counts.OK < 240 {
+				return fmt.Sprintf("%+v; %+v", r.Counts, r.Errors)
+			}
+			return ""
+		})
 	})
 }
 
-// What a server sends to an idle connection is the answer to nothing. On a busy machine its
-// bytes may come 49 ms late, just when the next request is written: then the run is made again.
+// What a server sends to an idle connection is the answer to nothing.
 func TestSpeaksWhenIdle(t *testing.T) {
 	answer := func(c net.Conn) {
 		for request(c) {
 			io.WriteString(c, ok)
-			time.Sleep(time.Millisecond)
-			io.WriteString(c, timedOut)
+			if time.Sleep(time.Millisecond); !unread(c) {
+				io.WriteString(c, timedOut)
+			}
 		}
 	}
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-		var r *takt.Report
-		for range 5 {
-			r = load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("20"), 10, 1 })
+		atLast(t, func() string {
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("20"), 10, 1 })
 			if r.Counts.OK == 10 && len(r.Status) == 1 && strings.Contains(warned(r, "unsolicited"), "408 Request Timeout") {
-				return
+				return ""
 			}
-		}
-		t.Errorf("%+v, %v; %+v; %+v", r.Counts, r.Status, r.Errors, r.Warnings)
+			return fmt.Sprintf("%+v, %v; %+v; %+v", r.Counts, r.Status, r.Errors, r.Warnings)
+		})
 	})
 }
 

@@ -44,7 +44,7 @@ func pair(t *testing.T, p *Poller) (fd int, other net.Conn) {
 func wait(t *testing.T, p *Poller) Event {
 	t.Helper()
 	var events [4]Event
-	for began := time.Now(); time.Since(began) < 10*time.Second; {
+	for began := time.Now(); time.Since(began) < time.Minute; {
 		if n := p.Wait(time.Second, events[:]); n > 0 {
 			return events[0]
 		}
@@ -121,7 +121,7 @@ func TestStamps(t *testing.T) {
 		}
 		var r Receiver
 		start := time.Now()
-		for time.Since(start) < 10*time.Second {
+		for time.Since(start) < time.Minute {
 			before := time.Since(start)
 			if _, err := other.Write([]byte("pong")); err != nil {
 				t.Fatal(err)
@@ -147,24 +147,28 @@ func TestStamps(t *testing.T) {
 	})
 }
 
-// A wait ends at its time, or when somebody wakes it.
+// A wait ends at its time, or when somebody wakes it: one of ten on the busiest machine, and none if it
+// lasts for as long as a wait can.
 func TestWait(t *testing.T) {
+	once := func(wait func()) bool {
+		for range 10 {
+			began := time.Now()
+			for time.Since(began) < 5*time.Millisecond { // a signal may interrupt it
+				wait()
+			}
+			if time.Since(began) < MaxWait {
+				return true
+			}
+		}
+		return false
+	}
 	pollers(t, func(t *testing.T, p *Poller) {
 		var events [1]Event
-		began := time.Now()
-		for time.Since(began) < 5*time.Millisecond { // a signal may interrupt it
-			p.Wait(5*time.Millisecond-time.Since(began), events[:])
+		if !once(func() { p.Wait(5*time.Millisecond, events[:]) }) {
+			t.Error("no wait of 5 ms ended")
 		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("5 ms took %v", took)
-		}
-		time.AfterFunc(10*time.Millisecond, p.Wake)
-		began = time.Now()
-		for n := 0; time.Since(began) < 10*time.Millisecond; n++ {
-			p.Wait(MaxWait, events[:])
-		}
-		if took := time.Since(began); took > 900*time.Millisecond {
-			t.Errorf("it was woken after %v", took)
+		if !once(func() { time.AfterFunc(5*time.Millisecond, p.Wake); p.Wait(MaxWait, events[:]) }) {
+			t.Error("no wait was woken")
 		}
 	})
 }

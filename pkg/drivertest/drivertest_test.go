@@ -3,7 +3,6 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -161,7 +160,7 @@ func TestGoodDriverWithARelay(t *testing.T) {
 // faults checks a driver that has one fault.
 func faults(t *testing.T, target Target, driver func(addr string) *takt.Driver, want string) {
 	t.Helper()
-	var h heard
+	var h findings
 	e := Expect{Server: serve(t, Good), Timeout: shortTime}
 	if target == Good {
 		check(&h, e, target, driver(e.Server), nil)
@@ -169,8 +168,8 @@ func faults(t *testing.T, target Target, driver func(addr string) *takt.Driver, 
 		r := relayTo(t, e.Server, target, e.lateness())
 		check(&h, e, target, driver(r.addr()), r)
 	}
-	if len(h.list) != 1 || !strings.Contains(h.list[0], want) {
-		t.Errorf("want %s\ngot %.2000s", want, strings.Join(h.list, "\n"))
+	if len(h.all()) != 1 || !strings.Contains(h.all()[0], want) {
+		t.Errorf("want %s\ngot %.2000s", want, strings.Join(h.all(), "\n"))
 	}
 }
 
@@ -195,7 +194,7 @@ func TestConnectionsAreLeft(t *testing.T) {
 		faults(t, Good, func(addr string) *takt.Driver {
 			return load.Workers(func(int) (load.Func, func() error, error) {
 				c, err := net.Dial("tcp", addr)
-				k := &conn{c, shortTime, true}
+				k := &conn{c, longest, true}
 				return func(ctx context.Context, _ *takt.Op, r *takt.Result) error { return k.ask(ctx, r) }, nil, err
 			})
 		}, want)
@@ -212,7 +211,7 @@ func TestConnectionsAreLeft(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				k := &conn{c, shortTime, true}
+				k := &conn{c, longest, true}
 				return k, k.ask(t.Context(), &takt.Result{}) // the relay has dialed before it answers
 			}}
 		}, want)
@@ -232,7 +231,7 @@ func (l *lazy) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 			r.Class, r.Err = load.ClassOf(err), err
 			return
 		}
-		l.conn = conn{c, shortTime, true}
+		l.conn = conn{c, longest, true}
 	}
 	l.conn.Do(ctx, op, r)
 }
@@ -250,25 +249,47 @@ func TestTimesOfFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var h heard
+			var h findings
 			if c.target == Hanging {
 				check(&h, Expect{}, c.target, load.Handler(c.do), nil)
 			} else {
 				concurrent(&h, load.Handler(c.do))
 			}
-			if !strings.Contains(strings.Join(h.list, "\n"), c.want) {
-				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.list, "\n"))
+			if !strings.Contains(strings.Join(h.all(), "\n"), c.want) {
+				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.all(), "\n"))
 			}
 		})
 	}
 }
 
-// heard collects failures.
-type heard struct{ list []string }
+// all are the faults on a quiet machine.
+func (f *findings) all() []string {
+	list, _ := f.of(0, 0)
+	return list
+}
 
-func (h *heard) Helper() {}
-func (h *heard) Errorf(format string, args ...any) {
-	h.list = append(h.list, fmt.Sprintf(format, args...))
+// Operations that fail on a busy machine are not a fault of the driver. What no machine excuses is.
+func TestBusyMachine(t *testing.T) {
+	f := findings{sure: []string{"twice"}, doubts: []string{"late"}}
+	if faults, busy := f.of(time.Second, time.Second/2); !busy || len(faults) != 1 {
+		t.Errorf("busy: %v, %q", busy, faults)
+	}
+	if faults, busy := f.of(time.Second/2, time.Second/2); busy || len(faults) != 2 {
+		t.Errorf("quiet: %v, %q", busy, faults)
+	}
+	checks, skipped := 0, false
+	t.Run("never quiet", func(t *testing.T) {
+		t.Cleanup(func() { skipped = t.Skipped() })
+		judged(t, -time.Hour, func(f failer) { checks++; f.Doubtf("it failed") })
+	})
+	if checks != attempts || !skipped {
+		t.Errorf("%d checks, skipped: %v", checks, skipped)
+	}
+	checks = 0
+	judged(t, -time.Hour, func(failer) { checks++ })
+	if checks != 1 {
+		t.Errorf("%d checks without a doubt", checks)
+	}
 }
 
 // Each fault of a driver is found, and the failure says what to do.
@@ -315,10 +336,10 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var h heard
+			var h findings
 			check(&h, Expect{Bytes: true, Classes: []string{"refused"}}, c.target, c.driver(), nil)
-			if !strings.Contains(strings.Join(h.list, "\n"), c.want) {
-				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.list, "\n"))
+			if !strings.Contains(strings.Join(h.all(), "\n"), c.want) {
+				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.all(), "\n"))
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/taktload/takt/internal/process"
 )
@@ -44,7 +43,7 @@ func leak(t failer, left func() string) {
 	if until(func() bool { return left() == "" }) {
 		return
 	}
-	t.Errorf("goroutines that the driver started run after it was closed; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are (number of goroutines @ where):\n%s", left())
+	t.Doubtf("goroutines that the driver started run after it was closed; end what the driver started in Worker.Close, AsyncClient.Close or Driver.Close. They are (number of goroutines @ where):\n%s", left())
 }
 
 // connections are what this process opened, by their numbers.
@@ -118,21 +117,8 @@ func (w *watched) sockets(t failer) {
 	until(func() bool { left = w.routes.left(); return len(left) == 0 })
 	runtime.KeepAlive(w.kept)
 	for to, n := range left {
-		t.Errorf("%d connections to %v are open %v after the run; close them in the function done that load.Workers got, in Worker.Close, AsyncClient.Close or Driver.Close", n, to, leakTime)
+		t.Doubtf("%d connections to %v are open %v after the run; close them in the function done that load.Workers got, in Worker.Close, AsyncClient.Close or Driver.Close", n, to, leakTime)
 	}
-}
-
-// leakTime is how long goroutines and connections may take to end.
-const leakTime = 3 * time.Second
-
-// until waits for a condition, and reports whether it came true in time.
-func until(done func() bool) bool {
-	for end := time.Now().Add(leakTime); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if done() {
-			return true
-		}
-	}
-	return done()
 }
 
 // within calls f, which must return in time.
@@ -143,9 +129,7 @@ func within(t failer, what string, f func()) {
 		defer close(done)
 		f()
 	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		t.Errorf("%s did not return within %v; set a deadline for what it waits for", what, patience)
+	if pass(patience, done) {
+		t.Doubtf("%s did not return within %v; set a deadline for what it waits for", what, patience)
 	}
 }

@@ -16,8 +16,10 @@ const (
 	operations = 100
 	few        = 10
 	inFlight   = 50
-	drain      = 500 * time.Millisecond
+	drain      = 2 * time.Second  // cuts off what a server leaves hanging, and nothing that only waits for a core
 	patience   = 20 * time.Second // for what takes no time on a quiet machine
+	leakTime   = 3 * time.Second  // for goroutines and connections to end
+	longest    = time.Minute      // of what ends by a condition
 )
 
 // The check of a server that restarts. Its workers are all busy at checkRate, so each of them meets the
@@ -25,7 +27,7 @@ const (
 const (
 	restartWorkers = 4
 	restartPause   = 20 * time.Millisecond
-	restartTime    = 10 * time.Second // by then a client that waits between tries has tried again
+	restartTime    = 10 * time.Second // of the pulse; by then a client that waits between tries has tried again
 	recovered      = 40               // operations one after the other that succeed
 )
 
@@ -35,7 +37,7 @@ func (e *Expect) plan(target Target) load.Plan {
 	p.Schedule.Limit = few
 	switch target {
 	case Good:
-		p.Schedule.Limit = operations
+		p.Schedule.Limit, p.Drain = operations, longest // the drain ends with the last operation
 	case Hanging:
 		p.Workers, p.MaxInFlight = few, 0 // they are open when the relay begins to hang
 	case Late:
@@ -43,7 +45,7 @@ func (e *Expect) plan(target Target) load.Plan {
 		p.Schedule.Limit = uint64(2*e.lateness()/e.timeout() + 2)
 		p.Drain += time.Duration(p.Schedule.Limit) * e.timeout()
 	case Restarting:
-		p.Schedule, p.Workers, p.MaxInFlight = schedule.Constant(checkRate, restartTime), restartWorkers, 0
+		p.Schedule, p.Workers, p.MaxInFlight = schedule.Constant(checkRate, longest), restartWorkers, 0
 	}
 	return p
 }
@@ -56,8 +58,11 @@ func (e *Expect) timeout() time.Duration {
 	return time.Second
 }
 
-// lateness is how late the relay answers: in the middle of the timeout of a later operation, and so much
-// after the timeout that a busy machine does not end the operation later than that.
+// mostLate is how late a sleep of the pulse may end where operations are judged.
+func (e *Expect) mostLate() time.Duration { return e.timeout() / 4 }
+
+// lateness is how late the relay answers where it does not know when operations end: in the middle of the
+// timeout of a later operation.
 func (e *Expect) lateness() time.Duration {
 	return e.timeout() + max(e.timeout()/2, 300*time.Millisecond)
 }
@@ -97,8 +102,8 @@ func (r *recovery) judge(t failer, report *takt.Report) {
 	case report == nil, r.streak >= recovered:
 	case r.over == nil && r.failed == 0: // the client tries again, or the server did not restart
 	case report.Counts.OK == 0:
-		t.Errorf("no operation succeeded (%s); the server works before it restarts", failures(report))
+		t.Doubtf("no operation succeeded (%s); the server works before it restarts", failures(report))
 	default:
-		t.Errorf("after the restart of the server only %d operations one after the other succeeded in %v (%s); open the connection again after an error: load.Workers does it after errors of the network, and after load.Lost(err)", r.streak, restartTime, failures(report))
+		t.Doubtf("after the restart of the server only %d operations one after the other succeeded in %v (%s); open the connection again after an error: load.Workers does it after errors of the network, and after load.Lost(err)", r.streak, restartTime, failures(report))
 	}
 }

@@ -15,10 +15,12 @@ import (
 type relay struct {
 	target Target
 	server string
-	late   time.Duration // how long an answer waits in it
+	late   time.Duration // how long an answer waits in it, without operations
 	l      net.Listener
 	ctx    context.Context
 	end    context.CancelFunc
+
+	operations func() (starts, ends int64) // how many have begun and ended; nil: nobody knows
 
 	once  sync.Once
 	bad   atomic.Bool // the first operation has begun
@@ -164,36 +166,55 @@ func (r *relay) serve(client net.Conn) {
 	r.reached(server)
 	r.add(server)
 	r.all.Go(func() {
-		r.copy(server, client, func() time.Duration { return 0 })
+		r.copy(server, client, func() func() bool { return r.now })
 		server.Close() // the client has ended
 	})
 	r.copy(client, server, r.wait)
 }
 
-// wait is how long an answer waits; negative: forever.
-func (r *relay) wait() time.Duration {
+// wait returns what an answer that came now waits for.
+func (r *relay) wait() func() bool {
 	switch {
 	case r.bad.Load() && r.target == Hanging:
-		return -1
+		return func() bool { return false }
+	case r.bad.Load() && r.target == Late && r.operations == nil:
+		at := time.Now().Add(r.late)
+		return func() bool { return r.sleep(time.Until(at)) }
 	case r.bad.Load() && r.target == Late:
-		return r.late
+		return r.another()
 	}
-	return 0
+	return r.now
+}
+
+// now is the wait of an answer that does not wait.
+func (r *relay) now() bool { return true }
+
+// another waits until all operations that have begun are over, by their timeout, and then another has begun.
+func (r *relay) another() func() bool {
+	asked, _ := r.operations()
+	return func() bool {
+		for r.sleep(tick) {
+			if starts, ends := r.operations(); ends >= asked && starts > asked {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // piece is what came at once.
 type piece struct {
-	at   time.Time // when to pass it on
 	text []byte
+	wait func() bool // reports whether to pass it on
 }
 
 // copy passes on what comes, in order, until one side ends. Reading goes on while pieces wait.
-func (r *relay) copy(to, from net.Conn, wait func() time.Duration) {
+func (r *relay) copy(to, from net.Conn, wait func() func() bool) {
 	pieces := make(chan piece, 1000)
 	var writes sync.WaitGroup
 	writes.Go(func() {
 		for p := range pieces {
-			if r.sleep(time.Until(p.at)) {
+			if p.wait() {
 				_, _ = to.Write(p.text) // a broken connection ends the other direction
 			}
 		}
@@ -203,9 +224,9 @@ func (r *relay) copy(to, from net.Conn, wait func() time.Duration) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		if d := wait(); n > 0 && d >= 0 {
+		if n > 0 {
 			select {
-			case pieces <- piece{time.Now().Add(d), append([]byte(nil), buffer[:n]...)}:
+			case pieces <- piece{append([]byte(nil), buffer[:n]...), wait()}:
 			case <-r.ctx.Done():
 			}
 		}

@@ -20,6 +20,7 @@ type watched struct {
 	twice, unknown, nobody atomic.Int64 // completions of a token that is done; that was never given; after Close
 	unnamed                atomic.Int64 // failures with an error, and without a class
 	driverClosed           atomic.Int64
+	starts, ends           atomic.Int64 // of operations
 
 	begun func()        // called before the first operation
 	pause time.Duration // after each operation of a worker, so that all workers are busy
@@ -74,15 +75,20 @@ func (k *watchedWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 func (w *watched) begins() {
 	w.routes.enter(&w.routes.first)
 	w.begun()
+	w.starts.Add(1)
 }
 
 // ended notes the result of an operation.
 func (w *watched) ended(r *takt.Result) {
 	w.routes.leave(&w.routes.first)
+	w.ends.Add(1)
 	if r.Err != nil && r.Class == "" {
 		w.unnamed.Add(1)
 	}
 }
+
+// counts are how many operations have begun and ended.
+func (w *watched) counts() (starts, ends int64) { return w.starts.Load(), w.ends.Load() }
 
 // keep counts a worker that was opened.
 func (w *watched) keep(inner takt.Worker) {
@@ -185,7 +191,7 @@ func (w *watched) judge(t failer) {
 	t.Helper()
 	until(func() bool { return w.opened.Load() == w.closed.Load() })
 	if o, c := w.opened.Load(), w.closed.Load(); o != c {
-		t.Errorf("%d workers or clients were opened, and %d were closed within %v of the end; an operation does not return after its context has ended: pass ctx on, or set deadlines", o, c, leakTime)
+		t.Doubtf("%d workers or clients were opened, and %d were closed within %v of the end; an operation does not return after its context has ended: pass ctx on, or set deadlines", o, c, leakTime)
 	}
 	if n := w.driverClosed.Load(); n != 1 {
 		t.Errorf("takt closed the driver %d times", n)
@@ -212,7 +218,7 @@ func judgeClass(t failer, e Expect, c takt.ErrorClass) {
 	case c.Class == "other" && c.Count > 1:
 		t.Errorf("%d failures are in the class \"other\", because there are more than 64 classes; leave out what differs from one failure to the next", c.Count)
 	case e.Classes != nil && c.Class != takt.ClassUnfinished && !slices.Contains(e.Classes, c.Class):
-		t.Errorf("the class %q (%s) is not among Expect.Classes; add it there, or use one of %s", c.Class, c.Sample, strings.Join(e.Classes, ", "))
+		t.Doubtf("the class %q (%s) is not among Expect.Classes; add it there, or use one of %s", c.Class, c.Sample, strings.Join(e.Classes, ", "))
 	}
 }
 
@@ -227,7 +233,7 @@ func concurrent(t failer, d *takt.Driver) {
 	defer cancel()
 	r, err := load.Run(ctx, load.Plan{Driver: w.driver, Schedule: s, Workers: workers, Drain: drain})
 	if err != nil {
-		t.Errorf("a closed loop of %d workers could not start: %v", workers, err)
+		t.Doubtf("a closed loop of %d workers could not start: %v", workers, err)
 		return
 	}
 	if r.Counts.OK < workers*each {
@@ -235,7 +241,7 @@ func concurrent(t failer, d *takt.Driver) {
 		if ctx.Err() != nil {
 			inTime = fmt.Sprintf(" within %v", patience)
 		}
-		t.Errorf("of %d operations of %d workers %d succeeded%s (%s); workers call the driver at the same time, so give each its own connection, or guard what they share, and try go test -race", workers*each, workers, r.Counts.OK, inTime, failures(r))
+		t.Doubtf("of %d operations of %d workers %d succeeded%s (%s); workers call the driver at the same time, so give each its own connection, or guard what they share, and try go test -race", workers*each, workers, r.Counts.OK, inTime, failures(r))
 	}
 	w.judge(t)
 }

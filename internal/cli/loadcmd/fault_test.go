@@ -49,7 +49,7 @@ func injected(t *testing.T, list []fault, over func()) []takt.Fault {
 // await waits until a command has written the file.
 func await(t *testing.T, path string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}

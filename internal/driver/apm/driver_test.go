@@ -374,10 +374,9 @@ func TestStreamLasts(t *testing.T) {
 func TestStreamRefused(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.status, s.body = 401, `{"error":"authentication failed"}` })
 	o := New()
-	o.Events, o.Spans, o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, 0, 1, true, time.Millisecond, 20*time.Second
-	began := time.Now()
+	o.Events, o.Spans, o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, 0, 1, true, time.Millisecond, time.Hour
 	r := load(t, o, 1, nil, s.URL)
-	if r.Counts.Failed != 1 || r.Errors[0].Class != "401" || time.Since(began) > 15*time.Second {
+	if r.Counts.Failed != 1 || r.Errors[0].Class != "401" {
 		t.Errorf("%+v %+v", r.Counts, r.Errors)
 	}
 }

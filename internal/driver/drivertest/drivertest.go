@@ -22,6 +22,12 @@ const (
 	Down           // nobody is there
 )
 
+// Drains. The drain ends with the last operation, so the long one is for operations that end.
+const (
+	short   = 500 * time.Millisecond
+	longest = time.Minute
+)
+
 // Open makes a driver for a server that behaves like that. It belongs to the
 // test, which ends both.
 type Open func(t *testing.T, target Target) *takt.Driver
@@ -41,42 +47,38 @@ func Run(t *testing.T, mode string, open Open) { RunList(t, mode, open, nil) }
 // RunList is Run for a driver whose operations come from a list: with makes their
 // source of that of the schedule.
 func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.Source) {
-	run := func(t *testing.T, mode string, d *takt.Driver, n uint64) *takt.Report {
-		return run(t, plan(t, mode, d, n, with), mode, n)
+	run := func(t *testing.T, mode string, d *takt.Driver, n uint64, drain time.Duration) *takt.Report {
+		return run(t, plan(t, mode, d, n, drain, with), mode, n)
 	}
 	t.Run("good", func(t *testing.T) {
-		r := run(t, mode, open(t, Good), 100)
+		r := run(t, mode, open(t, Good), 100, longest)
 		if r.Counts.OK != 100 || r.Bytes.Sent == 0 || r.Bytes.Received == 0 {
 			t.Errorf("counts %+v, bytes %+v, errors %+v", r.Counts, r.Bytes, r.Errors)
 		}
 	})
 	t.Run("failing", func(t *testing.T) {
-		r := run(t, mode, open(t, Failing), 10)
+		r := run(t, mode, open(t, Failing), 10, longest)
 		if r.Counts.Failed != 10 || len(r.Errors) == 0 || r.Errors[0].Class == "" {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
 	})
 	t.Run("hanging", func(t *testing.T) {
-		began := time.Now()
-		r := run(t, mode, open(t, Hanging), 10)
+		r := run(t, mode, open(t, Hanging), 10, short)
 		if r.Counts.OK > 0 || r.Counts.Failed+r.Counts.Unfinished != 10 {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("the end of the drain did not end it: %v", took)
-		}
 	})
 	t.Run("down", func(t *testing.T) {
-		if _, err := engine.Run(context.Background(), plan(t, mode, open(t, Down), 1, with)); err == nil {
+		if _, err := engine.Run(context.Background(), plan(t, mode, open(t, Down), 1, short, with)); err == nil {
 			t.Error("a run without a server was made")
 		}
 	})
 }
 
-func plan(t *testing.T, mode string, d *takt.Driver, n uint64, with func(takt.Source) takt.Source) engine.Plan {
+func plan(t *testing.T, mode string, d *takt.Driver, n uint64, drain time.Duration, with func(takt.Source) takt.Source) engine.Plan {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Requests, o.Drain, o.Engine = engine.MustRate("200/s"), n, engine.DrainOf(500*time.Millisecond), mode
+	o.Rate, o.Requests, o.Drain, o.Engine = engine.MustRate("200/s"), n, engine.DrainOf(drain), mode
 	src, err := o.Source()
 	if err != nil {
 		t.Fatal(err)

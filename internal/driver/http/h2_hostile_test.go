@@ -241,7 +241,7 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 			t.Errorf("counts do not add up to %d: %+v", p.Requests, c)
 		}
 		return m.report
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("the run has not ended; the server has %+v", s.Seen())
 		return nil
 	}

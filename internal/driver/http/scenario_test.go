@@ -250,13 +250,8 @@ func TestCookieOfAPathWithAValue(t *testing.T) {
 
 // Steps that the end of the run cuts are unfinished in the report, and neither failed nor skipped.
 func TestCutSteps(t *testing.T) {
-	hang := make(chan struct{})
-	defer close(hang)
-	r := scenarioRun(t, "--rate 100/s -n 10 --drain 200ms", "GET /a\n\nGET /b\n", func(http.ResponseWriter, *http.Request) {
-		select {
-		case <-hang:
-		case <-time.After(time.Second):
-		}
+	r := scenarioRun(t, "--rate 100/s -n 10 --drain 200ms", "GET /a\n\nGET /b\n", func(_ http.ResponseWriter, q *http.Request) {
+		<-q.Context().Done() // when takt hangs up
 	})
 	if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
 		t.Errorf("%+v, steps %s", r.Counts, got)

@@ -111,13 +111,9 @@ func TestHostileBroker(t *testing.T) {
 			if c.change != nil {
 				c.change(o)
 			}
-			began := time.Now()
 			r := makeRun(t, o, func(e *engine.Options) {
 				e.Rate, e.Duration, e.Drain = engine.MustRate("100/s"), time.Second, engine.DrainOf(500*time.Millisecond)
 			})
-			if took := time.Since(began); took > 40*time.Second {
-				t.Errorf("the run took %v", took)
-			}
 			if sum(r.Counts) != r.Counts.Scheduled || !c.check(r, f) {
 				t.Errorf("counts %+v, errors %v, outages %+v, warnings %v, extra %v", r.Counts, r.Errors, r.Outages, r.Warnings, r.Extra)
 			}

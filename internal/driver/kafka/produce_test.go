@@ -59,7 +59,7 @@ func read(t *testing.T, c *kfake.Cluster, n uint64, opts ...kgo.Opt) map[int32][
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	all := map[int32][]*kgo.Record{}
 	for got := uint64(0); got < n; {

@@ -1,12 +1,14 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
-package filelock
+package outfile_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/taktload/takt/internal/filelock"
 )
 
 // Those who share a lock keep out who wants it alone, until the last of them closes the file.
@@ -21,22 +23,22 @@ func TestLocks(t *testing.T) {
 		return f
 	}
 	a, b, c := open(), open(), open()
-	if err := errors.Join(TryShared(a), TryShared(b)); err != nil {
+	if err := errors.Join(filelock.TryShared(a), filelock.TryShared(b)); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []*os.File{a, b} {
-		if err := TryExclusive(c); !errors.Is(err, ErrHeld) {
+		if err := filelock.TryExclusive(c); !errors.Is(err, filelock.ErrHeld) {
 			t.Errorf("beside others: %v", err)
 		}
 		f.Close()
 	}
-	if err := TryExclusive(c); err != nil {
+	if err := filelock.TryExclusive(c); err != nil {
 		t.Error(err)
 	}
-	if err := TryShared(open()); !errors.Is(err, ErrHeld) {
+	if err := filelock.TryShared(open()); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("beside one who wants it alone: %v", err)
 	}
-	if err := TryShared(a); err == nil || errors.Is(err, ErrHeld) {
+	if err := filelock.TryShared(a); err == nil || errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("a closed file: %v", err)
 	}
 }

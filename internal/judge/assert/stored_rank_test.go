@@ -1,4 +1,4 @@
-package stored_test
+package assert_test
 
 import (
 	"strings"

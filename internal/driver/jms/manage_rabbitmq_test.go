@@ -1,4 +1,4 @@
-package manage
+package jms_test
 
 import (
 	"fmt"
@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/driver/jms/manage"
 )
 
 // What the management says of a queue, in all its forms.
 func TestRabbitMQ(t *testing.T) {
-	for answer, want := range map[string]Queue{
+	for answer, want := range map[string]manage.Queue{
 		`{"type":"classic"}`:                {ID: "a/b q"},
 		`{"messages":0,"message_stats":[]}`: {ID: "a/b q"},
 		`{"messages":3,"consumers":2,"message_stats":{"publish":9,"ack":4,"deliver_no_ack":1,"get_no_ack":1,"redeliver":7,"publish_details":{"rate":0.0}}}`: {ID: "a/b q", Depth: 3, Consumers: 2, Added: 9, Delivered: 6},
@@ -38,7 +40,7 @@ func TestRabbitMQ(t *testing.T) {
 				t.Errorf("asked for %s", r.URL.EscapedPath())
 			}
 		}))
-		m, err := NewRabbitMQ(s.URL+"/base/?vhost=v%2Fh", "u", "p", nil)
+		m, err := manage.NewRabbitMQ(s.URL+"/base/?vhost=v%2Fh", "u", "p", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,9 @@
-package stored
+package assert_test
 
 import (
 	"testing"
 
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,7 +22,7 @@ func TestCompleted(t *testing.T) {
 		{1, 3, nil, -1},
 		{1, 3, list[:1], -1},
 	} {
-		got, ok := Completed(&takt.Report{WarmupS: c.warmup, DurationS: c.duration, Intervals: c.list})
+		got, ok := stored.Completed(&takt.Report{WarmupS: c.warmup, DurationS: c.duration, Intervals: c.list})
 		if ok != (c.want >= 0) || ok && (got < c.want*0.999999 || got > c.want*1.000001) {
 			t.Errorf("%v s after %v s, %d intervals: %v %v, want %v", c.duration, c.warmup, len(c.list), got, ok, c.want)
 		}

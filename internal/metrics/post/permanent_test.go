@@ -1,4 +1,4 @@
-package permanent
+package post_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/taktload/takt/internal/permanent"
 )
 
 // dial is the error of a connection, which nobody accepts.
@@ -117,9 +119,9 @@ func TestIs(t *testing.T) {
 		"no certificate of a client": handshake(t, at, &tls.Config{RootCAs: trusted, ServerName: "example.com"}),
 		"no permission":              &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EACCES)},
 		"no IPv6":                    &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EAFNOSUPPORT)},
-		"marked":                     fmt.Errorf("wrapped: %w", Mark(io.EOF)),
+		"marked":                     fmt.Errorf("wrapped: %w", permanent.Mark(io.EOF)),
 	} {
-		if err == nil || !Is(err) || !Is(fmt.Errorf("wrapped: %w", err)) {
+		if err == nil || !permanent.Is(err) || !permanent.Is(fmt.Errorf("wrapped: %w", err)) {
 			t.Errorf("%s: %v (%T) passes", name, err, err)
 		}
 	}
@@ -143,7 +145,7 @@ func TestIs(t *testing.T) {
 		"a server without keys yet":   &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")},
 		"others":                      errors.New("other"),
 	} {
-		if (err == nil) != (name == "nothing") || Is(err) {
+		if (err == nil) != (name == "nothing") || permanent.Is(err) {
 			t.Errorf("%s: %v (%T) is permanent", name, err, err)
 		}
 	}
@@ -151,15 +153,15 @@ func TestIs(t *testing.T) {
 
 // Errors with a mark are the same as before, as sentinels must be.
 func TestMark(t *testing.T) {
-	err := Mark(os.ErrClosed)
-	if !errors.Is(fmt.Errorf("wrapped: %w", err), err) || !errors.Is(err, os.ErrClosed) || err.Error() != os.ErrClosed.Error() || errors.Is(err, Mark(os.ErrClosed)) {
+	err := permanent.Mark(os.ErrClosed)
+	if !errors.Is(fmt.Errorf("wrapped: %w", err), err) || !errors.Is(err, os.ErrClosed) || err.Error() != os.ErrClosed.Error() || errors.Is(err, permanent.Mark(os.ErrClosed)) {
 		t.Error(err)
 	}
 }
 
 func TestStatus(t *testing.T) {
 	for code, want := range map[int]bool{200: false, 302: true, 400: true, 401: true, 403: true, 404: true, 408: false, 425: false, 429: false, 500: false, 502: false, 503: false} {
-		if Status(code) != want {
+		if permanent.Status(code) != want {
 			t.Errorf("%d: %v", code, !want)
 		}
 	}

@@ -1,4 +1,4 @@
-package historycmd_test
+package cli_test
 
 import (
 	"encoding/json"
@@ -60,7 +60,7 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 // The exit code is 4 for a change for the worse, until somebody accepts it.
-func TestExitCodes(t *testing.T) {
+func TestHistoryExitCodes(t *testing.T) {
 	worse, same := filled(t, 1.24, ""), filled(t, 1, "")
 	for _, c := range []struct {
 		args []string
@@ -88,7 +88,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 // The text names the size, the revision and the neighbours, in 80 columns.
-func TestText(t *testing.T) {
+func TestHistoryText(t *testing.T) {
 	_, out, _ := run(t, "--store", filled(t, 1.24, ""))
 	flat := strings.Join(strings.Fields(out), " ")
 	if !strings.Contains(flat, "p99 rose by 2") || !strings.Contains(flat, "at "+revision(20, "")+" (2026-09-21), the revision after "+revision(19, "")+": worse, open") {
@@ -105,7 +105,7 @@ func TestText(t *testing.T) {
 }
 
 // Labels are anybody's text: they leave no control characters, elements or links.
-func TestHostileLabels(t *testing.T) {
+func TestHistoryHostileLabels(t *testing.T) {
 	const mischief = "<script>alert(1)</script>\x1b[31m\"' | @everyone $(reboot) ]]>\n"
 	path := filled(t, 1.24, mischief)
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestHostileLabels(t *testing.T) {
 }
 
 // The history of 10,000 runs takes at most twice as long as to collate them.
-func TestScale(t *testing.T) {
+func TestScaleOfHistory(t *testing.T) {
 	clocktest.Asked(t)
 	path := filepath.Join(t.TempDir(), "runs.db")
 	st, err := store.Open(t.Context(), path, store.Options{})

@@ -1,4 +1,4 @@
-package httpfault
+package post_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/httpfault"
 )
 
 func TestCause(t *testing.T) {
@@ -21,12 +23,12 @@ func TestCause(t *testing.T) {
 		t.Fatalf("net/http says %v, so Cause has nothing to do", err)
 	}
 	for _, e := range []error{err, fmt.Errorf("wrapped: %w", err)} {
-		if got := Cause(e); got != context.Canceled {
+		if got := httpfault.Cause(e); got != context.Canceled {
 			t.Errorf("%v", got)
 		}
 	}
 	other := errors.New("other")
-	if Cause(other) != other || Cause(nil) != nil {
+	if httpfault.Cause(other) != other || httpfault.Cause(nil) != nil {
 		t.Error("other errors stay as they are")
 	}
 }

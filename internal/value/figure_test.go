@@ -1,8 +1,10 @@
-package figure
+package value_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/figure"
 )
 
 func TestDuration(t *testing.T) {
@@ -13,7 +15,7 @@ func TestDuration(t *testing.T) {
 		60 * time.Microsecond: "60µs", 99_950 * time.Microsecond: "100ms", 31260 * time.Millisecond: "31.3s",
 		4321987 * time.Millisecond: "4320s",
 	} {
-		if got := Duration(d); got != want {
+		if got := figure.Duration(d); got != want {
 			t.Errorf("%d ns: %s, want %s", d, got, want)
 		}
 	}
@@ -35,7 +37,7 @@ func TestNear(t *testing.T) {
 		{1_200_000, 90e6, "1.2s"},
 		{0.4, 0, "400ns"},
 	} {
-		if got := MicrosNear(c.us, c.bound); got != c.want {
+		if got := figure.MicrosNear(c.us, c.bound); got != c.want {
 			t.Errorf("%v beside %v: %s, want %s", c.us, c.bound, got, c.want)
 		}
 	}
@@ -46,7 +48,7 @@ func TestNear(t *testing.T) {
 		{2.020202, 1, "2.02"}, {0.99999, 1, "0.99999"}, {98.996, 99, "98.996"}, {98.5, 99, "98.5"}, {1234, 1235, "1234"},
 		{0, 1, "0"}, {12345.678, 990, "12300"}, {123456789, 5, "123456789"}, {99.996, 99, "100"},
 	} {
-		if got := Near(c.v, c.bound); got != c.want {
+		if got := figure.Near(c.v, c.bound); got != c.want {
 			t.Errorf("%v beside %v: %s, want %s", c.v, c.bound, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package document
+package store_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,12 +21,12 @@ import (
 // of the report however often it goes through.
 func TestPackUnpack(t *testing.T) {
 	reports := storetest.Reports(1, 200)
-	all, err := Pack(reports...)
+	all, err := document.Pack(reports...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range all {
-		again, err := Unpack(p.Gzip, "here")
+		again, err := document.Unpack(p.Gzip, "here")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestNumbers(t *testing.T) {
 		"18446744073709551615": json.Number("18446744073709551615"), "-9007199254740993": json.Number("-9007199254740993"),
 		"1e999": json.Number("1e999"),
 	} {
-		v, err := Variables([]byte(`{"a":[{"b":` + text + `}]}`))
+		v, err := document.Variables([]byte(`{"a":[{"b":` + text + `}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestPackRefuses(t *testing.T) {
 		"no schema_version": {ID: "a"},
 		"and id":            {SchemaVersion: 1},
 	} {
-		if _, err := Pack(&takt.Report{SchemaVersion: 1, ID: "good"}, r); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := document.Pack(&takt.Report{SchemaVersion: 1, ID: "good"}, r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -74,11 +75,11 @@ func TestPackRefuses(t *testing.T) {
 // A figure that JSON cannot hold does not cost the run.
 func TestPackNotFinite(t *testing.T) {
 	r := &takt.Report{SchemaVersion: 1, ID: "a", DurationS: math.NaN(), Extra: map[string]any{"ratio": math.Inf(1), "n": 2}}
-	all, err := Pack(r)
+	all, err := document.Pack(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Unpack(all[0].Gzip, "here")
+	again, err := document.Unpack(all[0].Gzip, "here")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,19 +92,19 @@ func TestPackNotFinite(t *testing.T) {
 }
 
 func TestUnpackDamaged(t *testing.T) {
-	all, err := Pack(&takt.Report{SchemaVersion: 1, ID: "a"})
+	all, err := document.Pack(&takt.Report{SchemaVersion: 1, ID: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range len(all[0].Gzip) {
-		if _, err := Unpack(all[0].Gzip[:n], "here"); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "here") {
+		if _, err := document.Unpack(all[0].Gzip[:n], "here"); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "here") {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
 }
 
 func TestParseTooNew(t *testing.T) {
-	if _, err := Parse([]byte(`{"schema_version":2,"id":"a"}`)); !errors.Is(err, fault.ErrTooNew) || !strings.Contains(err.Error(), "newer takt") {
+	if _, err := document.Parse([]byte(`{"schema_version":2,"id":"a"}`)); !errors.Is(err, fault.ErrTooNew) || !strings.Contains(err.Error(), "newer takt") {
 		t.Error(err)
 	}
 }
@@ -117,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := Parse(text)
+		r, err := document.Parse(text)
 		if err != nil {
 			return
 		}
@@ -125,7 +126,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Parse(once)
+		again, err := document.Parse(once)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,9 +144,9 @@ func TestStamp(t *testing.T) {
 	}
 	var stamps []string
 	for _, at := range instants {
-		s := Stamp(at)
+		s := document.Stamp(at)
 		stamps = append(stamps, s)
-		if back, err := Time(s); err != nil || !back.Equal(at) {
+		if back, err := document.Time(s); err != nil || !back.Equal(at) {
 			t.Errorf("%s is %v, %v; want %v", s, back, err, at)
 		}
 	}

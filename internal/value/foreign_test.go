@@ -1,9 +1,11 @@
-package foreign
+package value_test
 
 import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/taktload/takt/internal/foreign"
 )
 
 func TestText(t *testing.T) {
@@ -18,14 +20,14 @@ func TestText(t *testing.T) {
 		{"\x00\x08\x0b", "·· ", "··", "···"},
 		{"", "", "", ""},
 	} {
-		if text, line, lines := Text(c.in), Line(c.in), Lines(c.in); text != c.text || line != c.line || lines != c.lines {
+		if text, line, lines := foreign.Text(c.in), foreign.Line(c.in), foreign.Lines(c.in); text != c.text || line != c.line || lines != c.lines {
 			t.Errorf("%q: %q, %q, %q", c.in, text, line, lines)
 		}
 	}
-	if got := Cut("a\x1bb  cdefg", 6); got != "a·b c…" {
+	if got := foreign.Cut("a\x1bb  cdefg", 6); got != "a·b c…" {
 		t.Errorf("cut to %q", got)
 	}
-	if got := Cut(strings.Repeat("漢", 6), 6); got != strings.Repeat("漢", 6) {
+	if got := foreign.Cut(strings.Repeat("漢", 6), 6); got != strings.Repeat("漢", 6) {
 		t.Errorf("cut to %q", got)
 	}
 }
@@ -34,7 +36,7 @@ func TestText(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add("\x1b[2J\u202e\u009b\r\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, r := range Text(s) + Line(s) + Cut(s, 10) + strings.NewReplacer("\n", "", "\t", "").Replace(Lines(s)) {
+		for _, r := range foreign.Text(s) + foreign.Line(s) + foreign.Cut(s, 10) + strings.NewReplacer("\n", "", "\t", "").Replace(foreign.Lines(s)) {
 			if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
 				t.Fatalf("%q keeps %U", s, r)
 			}

@@ -1,4 +1,4 @@
-package fieldmap
+package trace_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/fieldmap"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/tracetest"
 )
@@ -13,7 +14,7 @@ import (
 // Of a field with several names the first in the map is used, wherever it stands in
 // the line, and one that means something else does no harm.
 func TestFieldMapRanks(t *testing.T) {
-	m, err := New("uri=a|b.c|d,start=t|u,latency=l:ms,status=s|r")
+	m, err := fieldmap.New("uri=a|b.c|d,start=t|u,latency=l:ms,status=s|r")
 	if err != nil {
 		t.Fatal(err)
 	}

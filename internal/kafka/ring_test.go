@@ -1,14 +1,16 @@
-package ring
+package kafka_test
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/taktload/takt/internal/ring"
 )
 
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	var q Queue[uint64]
+	var q ring.Queue[uint64]
 	var want []uint64
 	for i := range uint64(20_000) {
 		if random.IntN(5) < 3 {

@@ -1,4 +1,4 @@
-package stalls
+package assert_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -40,16 +41,16 @@ func frozen() *takt.Report {
 // A freeze is a stall with its length and what it held up, in the report and in a sentence.
 func TestFind(t *testing.T) {
 	r := frozen()
-	list, err := Find(r)
+	list, err := stalls.Find(r)
 	if err != nil || len(list) != 1 || list[0].FromS != 2 || list[0].ToS < 2.99 || list[0].ToS > 3.01 || list[0].LongestUS < 999e3 || list[0].LongestUS > 1001e3 || list[0].Held < 98 || list[0].Held > 100 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if got, want := Sentence(r), "The target stalled once, for up to 1s; 99 operations had to wait for it."; got != want {
+	if got, want := stalls.Sentence(r), "The target stalled once, for up to 1s; 99 operations had to wait for it."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.Intervals[1].HDR = "AAAA"
-	if _, err := Find(r); err == nil || Sentence(r) != "" {
-		t.Errorf("%v, %q of intervals that cannot be read", err, Sentence(r))
+	if _, err := stalls.Find(r); err == nil || stalls.Sentence(r) != "" {
+		t.Errorf("%v, %q of intervals that cannot be read", err, stalls.Sentence(r))
 	}
 }
 
@@ -57,9 +58,9 @@ func TestFind(t *testing.T) {
 // were none. Both survive JSON.
 func TestOf(t *testing.T) {
 	r := frozen()
-	old := len(Of(r))
+	old := len(stalls.Of(r))
 	r.Stalls = []takt.Stall{}
-	none := len(Of(r))
+	none := len(stalls.Of(r))
 	if old != 1 || none != 0 {
 		t.Errorf("%d stalls of an old report, %d of one without", old, none)
 	}

@@ -1,15 +1,17 @@
-package steps
+package value_test
 
 import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/steps"
 )
 
 // stored is Report.Extra with steps after a round through JSON.
-func stored(t *testing.T, list []Figures) map[string]any {
+func stored(t *testing.T, list []steps.Figures) map[string]any {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{Key: Rows(list)})
+	text, err := json.Marshal(map[string]any{steps.Key: steps.Rows(list)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,27 +24,27 @@ func stored(t *testing.T, list []Figures) map[string]any {
 
 // A merge of shards is the whole: counts add up, and percentiles are those of all operations.
 func TestMerge(t *testing.T) {
-	login, cart := New("login"), New("cart")
-	whole := New("login")
+	login, cart := steps.New("login"), steps.New("cart")
+	whole := steps.New("login")
 	for i := range 100 {
 		d := time.Duration(i+1) * time.Millisecond
 		login.Response.Record(d)
 		whole.Response.Record(d)
 	}
 	login.OK, login.Failed, cart.Skipped = 99, 1, 3
-	other := New("login")
+	other := steps.New("login")
 	for i := range 100 {
 		d := time.Duration(i+1) * time.Second
 		other.Response.Record(d)
 		whole.Response.Record(d)
 	}
 	other.OK, whole.OK, whole.Failed = 100, 199, 1
-	first, second := stored(t, []Figures{login, cart}), stored(t, []Figures{other, New("cart")})
-	rows, ok := Merge([]map[string]any{first, second})
+	first, second := stored(t, []steps.Figures{login, cart}), stored(t, []steps.Figures{other, steps.New("cart")})
+	rows, ok := steps.Merge([]map[string]any{first, second})
 	if !ok || len(rows) != 2 {
 		t.Fatalf("%v %v", rows, ok)
 	}
-	got, want := rows[0].(map[string]any), Rows([]Figures{whole})[0].(map[string]any)
+	got, want := rows[0].(map[string]any), steps.Rows([]steps.Figures{whole})[0].(map[string]any)
 	for name, v := range want {
 		if got[name] != v {
 			t.Errorf("%s is %v, want %v", name, got[name], v)
@@ -55,29 +57,29 @@ func TestMerge(t *testing.T) {
 
 // What does not belong together is not merged.
 func TestMergeRefuses(t *testing.T) {
-	a := New("a")
+	a := steps.New("a")
 	a.Response.Record(time.Second)
-	whole := stored(t, []Figures{a})
+	whole := stored(t, []steps.Figures{a})
 	damaged := func(change func(row map[string]any)) map[string]any {
-		extra := stored(t, []Figures{a})
-		change(extra[Key].([]any)[0].(map[string]any))
+		extra := stored(t, []steps.Figures{a})
+		change(extra[steps.Key].([]any)[0].(map[string]any))
 		return extra
 	}
 	for name, other := range map[string]map[string]any{
 		"no steps":     {},
-		"another step": stored(t, []Figures{New("b")}),
-		"more steps":   stored(t, []Figures{a, New("b")}),
+		"another step": stored(t, []steps.Figures{steps.New("b")}),
+		"more steps":   stored(t, []steps.Figures{a, steps.New("b")}),
 		"no histogram": damaged(func(row map[string]any) { delete(row, "response_hdr") }),
 		"garbage":      damaged(func(row map[string]any) { row["response_hdr"] = "garbage" }),
 		"no count":     damaged(func(row map[string]any) { row["ok"] = "many" }),
 		"half a step":  damaged(func(row map[string]any) { row["ok"] = 0.5 }),
-		"not a row":    {Key: []any{"x"}},
+		"not a row":    {steps.Key: []any{"x"}},
 	} {
-		if rows, ok := Merge([]map[string]any{whole, other}); ok {
+		if rows, ok := steps.Merge([]map[string]any{whole, other}); ok {
 			t.Errorf("%s: %v", name, rows)
 		}
 	}
-	if _, ok := Merge(nil); ok {
+	if _, ok := steps.Merge(nil); ok {
 		t.Error("nothing was merged")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build real
 
-package uicmd_test
+package cli_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package uicmd_test
+package cli_test
 
 import (
 	"bufio"
@@ -108,7 +108,7 @@ func shows(t *testing.T, url string, status int, texts ...string) {
 }
 
 // Before the first run the page says how to make one, and creates no store.
-func TestNoStore(t *testing.T) {
+func TestUINoStore(t *testing.T) {
 	p := &place{t: t, home: t.TempDir()}
 	p.url = serve(t, p)
 	for _, path := range []string{"", "run?id=@-1", "history", "compare?run=a&run=b"} {
@@ -122,7 +122,7 @@ func TestNoStore(t *testing.T) {
 
 // A store that was named and is not there, is damaged or belongs to another program is said with its
 // cause.
-func TestBadStore(t *testing.T) {
+func TestUIBadStore(t *testing.T) {
 	p := &place{t: t, home: t.TempDir()}
 	damaged := filepath.Join(p.home, "damaged.db")
 	if err := os.WriteFile(damaged, bytes.Repeat([]byte("nonsense"), 1000), 0o600); err != nil {
@@ -138,7 +138,7 @@ func TestBadStore(t *testing.T) {
 }
 
 // The pages of a store, and what is wrong with an address.
-func TestPages(t *testing.T) {
+func TestUIPages(t *testing.T) {
 	p := &place{t: t, home: t.TempDir()}
 	st, err := store.Open(t.Context(), filepath.Join(p.home, "runs.db"), store.Options{})
 	if err != nil {
@@ -205,7 +205,7 @@ func TestPages(t *testing.T) {
 
 // A run that goes on is shown by what its journal has, and leads to its report in the end. The run does
 // not notice it: its lock and its file stay.
-func TestLive(t *testing.T) {
+func TestUILive(t *testing.T) {
 	p := &place{t: t, home: t.TempDir()}
 	server := targettest.Serve(t, slow())
 	p.url = serve(t, p)

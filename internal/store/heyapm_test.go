@@ -1,4 +1,4 @@
-package heyapm
+package store_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/store/heyapm"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,7 +31,7 @@ func document1(t *testing.T, name string) []byte {
 func TestFormulas(t *testing.T) {
 	for _, name := range []string{"2018-04", "2018-07", "2018-09"} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Parse(document1(t, name))
+			r, err := heyapm.Parse(document1(t, name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +55,7 @@ func TestFormulas(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	r, err := Parse(document1(t, "2018-04"))
+	r, err := heyapm.Parse(document1(t, "2018-04"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestOldAndNewNamesAreOneSetting(t *testing.T) {
 	hash := map[string]bool{}
 	var keys []string
 	for _, name := range []string{"2018-04", "2018-07"} {
-		r, err := Parse(document1(t, name))
+		r, err := heyapm.Parse(document1(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestOldAndNewNamesAreOneSetting(t *testing.T) {
 // Of the protocol v2 hey-apm knew no answers: what needs them is missing, and its
 // efficiency is another figure.
 func TestV2(t *testing.T) {
-	r, err := Parse(document1(t, "v2"))
+	r, err := heyapm.Parse(document1(t, "v2"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func extra(t *testing.T, document map[string]any) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Parse(text)
+	r, err := heyapm.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func extra(t *testing.T, document map[string]any) map[string]any {
 }
 
 func TestCancelled(t *testing.T) {
-	r, err := Parse([]byte(`{"report_id":"x","@timestamp":"2018-10-01T12:00:00Z","elapsed":1,"cancelled":true,"total_res":1,"total_res202":1}`))
+	r, err := heyapm.Parse([]byte(`{"report_id":"x","@timestamp":"2018-10-01T12:00:00Z","elapsed":1,"cancelled":true,"total_res":1,"total_res202":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestFaults(t *testing.T) {
 		`{"report_id":"x"}`:  {"elapsed", "date"},
 		`{"report_id":"x","elapsed":1,"report_date":"yesterday"}`: {"date"},
 	} {
-		_, err := Parse([]byte(text))
+		_, err := heyapm.Parse([]byte(text))
 		for _, w := range want {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %v, want %q in it", text, err, w)
@@ -202,13 +203,13 @@ func TestIs(t *testing.T) {
 		`{"report_id":"x"}`: true, `{"report_id":""}`: false, `{"schema_version":1,"id":"x"}`: false,
 		`{"schema_version":1,"id":"x","report_id":"y"}`: false, `[]`: false, `{`: false, `null`: false,
 	} {
-		if Is([]byte(text)) != want {
+		if heyapm.Is([]byte(text)) != want {
 			t.Errorf("%s: %v", text, !want)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzHeyapmParse(f *testing.F) {
 	for _, name := range []string{"2018-04", "2018-07", "2018-09", "v2"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 		if err != nil {
@@ -217,7 +218,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := Parse(text)
+		r, err := heyapm.Parse(text)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package exporters
+package metrics_test
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/metrics/exporters"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -46,7 +47,7 @@ func BenchmarkSecond(b *testing.B) {
 		}
 	})
 	for _, text := range []string{"openmetrics=" + b.TempDir() + "/takt.prom", "influx=" + b.TempDir() + "/takt.lp", "graphite=" + l.Addr().String()} {
-		d, err := Parse(text)
+		d, err := exporters.Parse(text)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package loadfile_test
+package trace_test
 
 import (
 	"io"
@@ -36,7 +36,7 @@ func rows(t *testing.T, text string) string {
 
 // The predecessor's own output, read and written: rows get the rate that they lack.
 func TestRoundTripOfResults(t *testing.T) {
-	text, err := os.ReadFile("../testdata/load-results.csv")
+	text, err := os.ReadFile("testdata/load-results.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

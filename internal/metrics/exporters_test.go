@@ -1,4 +1,4 @@
-package exporters
+package metrics_test
 
 import (
 	"slices"
@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/metrics"
+	"github.com/taktload/takt/internal/metrics/exporters"
 )
 
 func TestFlag(t *testing.T) {
 	var list []metrics.Destination
-	f := Flag(&list)
+	f := exporters.Flag(&list)
 	for _, text := range []string{"openmetrics=a.prom", "influx=http://h/?bucket=b&token=secret"} {
 		if err := f.Set(text); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package convert
+package trace_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/trace/loadfile"
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
@@ -20,7 +21,7 @@ import (
 
 func sample(t *testing.T, file string) *reader.Reader {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", file))
+	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestToLoad(t *testing.T) {
 		"paths.txt": "- - 0 0 0 0 index.html 0 GET\n",
 	} {
 		var b bytes.Buffer
-		c, err := ToLoad(&b, order.Section(sample(t, file), 0, 1))
+		c, err := convert.ToLoad(&b, order.Section(sample(t, file), 0, 1))
 		got := strings.TrimPrefix(b.String(), loadfile.InputHead)
 		if err != nil || got != want || c.Written != 1 {
 			t.Errorf("%s: %s %+v %v", file, got, c, err)
@@ -50,19 +51,19 @@ func TestToLoad(t *testing.T) {
 	}
 	var b bytes.Buffer
 	two := []trace.Record{{Method: []byte("POST"), URI: []byte("/"), Body: []byte("a\nb"), File: "f", Line: 3}, {Method: []byte("GET"), URI: []byte("/")}}
-	c, err := ToLoad(&b, &tracetest.List{Records: two})
+	c, err := convert.ToLoad(&b, &tracetest.List{Records: two})
 	if err != nil || c.Written != 1 || c.Refused != 1 || !strings.HasPrefix(c.First.Error(), "f:3: the body has line ends") {
 		t.Errorf("%+v %v", c, err)
 	}
 	b.Reset()
 	header := []trace.Record{{Method: []byte("GET"), URI: []byte("/"), Header: []byte("Accept: a\r\n")}}
-	if c, err = ToLoad(&b, &tracetest.List{Records: header}); err != nil || c.Written != 1 || c.Bare != 1 {
+	if c, err = convert.ToLoad(&b, &tracetest.List{Records: header}); err != nil || c.Written != 1 || c.Bare != 1 {
 		t.Errorf("%+v %v", c, err)
 	}
-	if _, err := ToLoad(tracetest.Full{}, &tracetest.List{Records: two}); err == nil || err.Error() != "disk full" {
+	if _, err := convert.ToLoad(tracetest.Full{}, &tracetest.List{Records: two}); err == nil || err.Error() != "disk full" {
 		t.Error(err)
 	}
-	if _, err := ToLoad(io.Discard, &tracetest.List{Err: io.ErrNoProgress}); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := convert.ToLoad(io.Discard, &tracetest.List{Err: io.ErrNoProgress}); !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
 }
@@ -70,7 +71,7 @@ func TestToLoad(t *testing.T) {
 // What was converted is read as it was, but for what the load format does not have.
 func TestConversionIsFaithful(t *testing.T) {
 	var b bytes.Buffer
-	if _, err := ToLoad(&b, sample(t, "nginx-timed.log")); err != nil {
+	if _, err := convert.ToLoad(&b, sample(t, "nginx-timed.log")); err != nil {
 		t.Fatal(err)
 	}
 	r, err := reader.New("load", &b, reader.Options{Zone: time.UTC})
@@ -113,7 +114,7 @@ func TestToVegeta(t *testing.T) {
 `},
 	} {
 		var b bytes.Buffer
-		got, err := ToVegeta(&b, sample(t, "paths.txt"), c.base)
+		got, err := convert.ToVegeta(&b, sample(t, "paths.txt"), c.base)
 		if err != nil || b.String() != c.want || int(got.Written) != strings.Count(c.want, "\n") || got.Written+got.Refused != 6 {
 			t.Errorf("%s %+v %v", &b, got, err)
 		}
@@ -122,7 +123,7 @@ func TestToVegeta(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if _, err := ToVegeta(&b, &tracetest.List{Records: []trace.Record{{Method: []byte("POST"), URI: []byte("/?a=1&b"), Host: []byte("h"), Body: []byte("x\ny"), Header: []byte("A: 1\r\nB: \r\nA: 2\r\n")}}}, nil); err != nil || b.String() != `{"method":"POST","url":"http://h/?a=1&b","body":"eAp5","header":{"A":["1","2"],"B":[""]}}`+"\n" {
+	if _, err := convert.ToVegeta(&b, &tracetest.List{Records: []trace.Record{{Method: []byte("POST"), URI: []byte("/?a=1&b"), Host: []byte("h"), Body: []byte("x\ny"), Header: []byte("A: 1\r\nB: \r\nA: 2\r\n")}}}, nil); err != nil || b.String() != `{"method":"POST","url":"http://h/?a=1&b","body":"eAp5","header":{"A":["1","2"],"B":[""]}}`+"\n" {
 		t.Errorf("%s %v", &b, err)
 	}
 }
@@ -155,8 +156,8 @@ func TestFiles(t *testing.T) {
 	}
 	defer root.Close()
 	var rows bytes.Buffer
-	made, err := Files(root, &tracetest.List{Records: records}, Making{}, &rows)
-	if want := (Made{Files: 7, Bytes: 70_108, Present: 1, Skipped: 4, Impossible: 3}); err != nil || made != want {
+	made, err := convert.Files(root, &tracetest.List{Records: records}, convert.Making{}, &rows)
+	if want := (convert.Made{Files: 7, Bytes: 70_108, Present: 1, Skipped: 4, Impossible: 3}); err != nil || made != want {
 		t.Errorf("%+v %v", made, err)
 	}
 	for name, size := range map[string]int64{"a/b.txt": 70_000, "index.html": 5, "dir/index.html": 0, "with blank": 0, "etc/passwd": 3, "gone": 0} {
@@ -172,19 +173,19 @@ func TestFiles(t *testing.T) {
 	}
 
 	// The same again makes nothing; a limit stops before the disk is full.
-	made, err = Files(root, &tracetest.List{Records: records}, Making{}, io.Discard)
+	made, err = convert.Files(root, &tracetest.List{Records: records}, convert.Making{}, io.Discard)
 	if err != nil || made.Files != 0 || made.Present != 8 {
 		t.Errorf("%+v %v", made, err)
 	}
-	_, err = Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/large", 200, 1<<50)}}, Making{Limit: 1 << 20}, io.Discard)
+	_, err = convert.Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/large", 200, 1<<50)}}, convert.Making{Limit: 1 << 20}, io.Discard)
 	if err == nil || err.Error() != "cannot make the file of log:1: the files would take more than 1048576 bytes; give a higher limit, or files without content" {
 		t.Error(err)
 	}
-	made, err = Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/zero", 200, 1<<20)}}, Making{Zero: true}, io.Discard)
+	made, err = convert.Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/zero", 200, 1<<20)}}, convert.Making{Zero: true}, io.Discard)
 	if text, readErr := os.ReadFile(filepath.Join(dir, "zero")); err != nil || readErr != nil || len(text) != 1<<20 || bytes.Count(text, []byte{0}) != 1<<20 || made.Files != 1 {
 		t.Errorf("%+v %v %v", made, err, readErr)
 	}
-	if _, err = Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/more", 200, 1)}}, Making{}, tracetest.Full{}); err == nil || err.Error() != "disk full" {
+	if _, err = convert.Files(root, &tracetest.List{Records: []trace.Record{record("GET", "/more", 200, 1)}}, convert.Making{}, tracetest.Full{}); err == nil || err.Error() != "disk full" {
 		t.Error(err)
 	}
 }
@@ -196,7 +197,7 @@ func TestConversionSettles(t *testing.T) {
 		"load-results.csv", "load-input.csv", "caddy.log", "traefik.log", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt", "syslog.log", "haproxy.log", "envoy.log", "istio.log", "envoy.json.log", "alb.log", "iis.log", "cloudfront.log", "gcp.json.log", "seed-put.csv", "vhost-bare.log",
 	} {
 		var one, two bytes.Buffer
-		c, err := ToLoad(&one, sample(t, file))
+		c, err := convert.ToLoad(&one, sample(t, file))
 		if err != nil || c.Written == 0 {
 			t.Fatal(file, c, err)
 		}
@@ -205,7 +206,7 @@ func TestConversionSettles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ToLoad(&two, r)
+		again, err := convert.ToLoad(&two, r)
 		if err != nil || again.Written != c.Written || two.String() != text {
 			t.Errorf("%s: %+v became %+v (%v)\n%s\n%s", file, c, again, err, text, &two)
 		}

@@ -1,4 +1,4 @@
-package cluster
+package kafka_test
 
 import (
 	"crypto/x509"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
 )
 
 // A consumer ends at once where waiting does not help.
@@ -17,7 +19,7 @@ func TestLasts(t *testing.T) {
 		x509.UnknownAuthorityError{}: true, &net.AddrError{Err: "invalid port"}: true,
 		kerr.NotLeaderForPartition: false, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}: false, &net.DNSError{IsNotFound: true}: false,
 	} {
-		if Lasts(err) != want {
+		if cluster.Lasts(err) != want {
 			t.Errorf("%T %#v: %v", err, err, !want)
 		}
 	}

@@ -1,4 +1,4 @@
-package query_test
+package assert_test
 
 import (
 	"errors"
