@@ -616,7 +616,7 @@ func TestRefusedCrowd(t *testing.T) {
 		if _, err := io.WriteString(slow, "POST /fleet"); err != nil {
 			t.Fatal(err)
 		}
-		for range 8 * maxGuests {
+		for range 3 * maxGuests {
 			mine, its := net.Pipe()
 			w.l.next <- its
 			if _, err := io.WriteString(mine, "no HTTP\r\n\r\n"); err != nil {
