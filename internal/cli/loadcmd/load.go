@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,10 +46,7 @@ type load struct {
 	store        kept.Storing
 
 	progress string
-	process  core.Env  // env as the command got it
-	terminal *os.File  // standard error; nil: it is not a terminal
-	colours  bool      // standard error shows colours
-	messages *messages // standard error of the run
+	console  console
 	repeat   int
 	runGroup engine.RunGroup
 	noStore  bool
@@ -164,10 +160,10 @@ func (l *load) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	l.group = engine.NewID(time.Now())
-	l.process, l.terminal, l.colours = l.env, core.Terminal(l.env), core.ErrorColours(l.env)
+	l.console = console{terminal: core.Terminal(l.env), colours: core.ErrorColours(l.env), busy: l.fillsTerminal()}
 	l.env = l.env.Serial()
-	l.messages = &messages{w: l.env.Stderr}
-	l.env.Stderr = l.messages
+	l.console.messages.w = l.env.Stderr
+	l.env.Stderr = &l.console.messages
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error

@@ -3,12 +3,21 @@ package loadcmd
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"sync"
 )
 
 // maxHeld limits the messages of a run that wait until the view has ended.
 const maxHeld = 64 << 10
+
+// console is standard error, and what it can show.
+type console struct {
+	messages messages
+	terminal *os.File // nil: it is not a terminal
+	colours  bool
+	busy     bool // an output writes to the terminal during the run
+}
 
 // messages is standard error, whose text waits while the view uses the terminal.
 type messages struct {

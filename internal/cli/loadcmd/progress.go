@@ -97,10 +97,10 @@ func (l *load) display(ctx context.Context) live.Watcher {
 func (l *load) view(head live.Head) *view {
 	asked := l.progress == progressFull
 	name := l.env.Getenv("TERM")
-	if l.progress == progressNone || l.progress == progressLine || l.terminal == nil || name == "" || name == "dumb" || !asked && !l.colours || l.fillsTerminal() {
+	if l.progress == progressNone || l.progress == progressLine || l.console.terminal == nil || name == "" || name == "dumb" || !asked && !l.console.colours || l.console.busy {
 		return nil
 	}
-	s, err := screen.Open(l.terminal)
+	s, err := screen.Open(l.console.terminal)
 	if err != nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (l *load) view(head live.Head) *view {
 		s.Guarded = func() (string, string) { return program, core.GuardCommand }
 	}
 	v := &view{
-		screen: s, palette: l.palette(), messages: l.messages, quit: l.quit(), notBefore: time.Now().Add(settled),
+		screen: s, palette: l.palette(), messages: &l.console.messages, quit: l.quit(), notBefore: time.Now().Add(settled),
 	}
 	if head.End < 0 && head.Requests > 0 && !asked {
 		v.notBefore = time.Now().Add(shortest)
@@ -141,7 +141,7 @@ func (l *load) program() (string, error) {
 
 // fillsTerminal reports whether an output writes to the terminal during the run.
 func (l *load) fillsTerminal() bool {
-	return core.ShowsStdout(l.process) && slices.ContainsFunc(l.outputs.Opened, func(d core.Destination) bool {
+	return core.ShowsStdout(l.env) && slices.ContainsFunc(l.outputs.Opened, func(d core.Destination) bool {
 		return d.Path == format.Stdout && d.Format.During()
 	})
 }
@@ -168,10 +168,10 @@ func (l *load) lines(head live.Head) live.Watcher {
 
 // width is that of the terminal, at most live.MinWidth: a longer line is harder to read.
 func (l *load) width() int {
-	if l.terminal == nil {
+	if l.console.terminal == nil {
 		return live.MinWidth
 	}
-	width, _, err := term.GetSize(int(l.terminal.Fd()))
+	width, _, err := term.GetSize(int(l.console.terminal.Fd()))
 	if err != nil || width < 1 {
 		return live.MinWidth
 	}
@@ -179,7 +179,7 @@ func (l *load) width() int {
 }
 
 func (l *load) palette() live.Palette {
-	if !l.colours {
+	if !l.console.colours {
 		return live.Mono
 	}
 	return live.PaletteOf(l.env.Getenv("TERM"), l.env.Getenv("COLORTERM"))
