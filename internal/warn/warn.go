@@ -82,7 +82,7 @@ const (
 	ClockDrift takt.WarningCode = "clock_drift"
 	// of `takt fleet`: a shard was lost in the middle of the run: why, and when
 	ShardLost takt.WarningCode = "shard_lost"
-	// of `takt merge`: the shards come from several versions of takt, or only some have a label
+	// of `takt merge`: the shards come from several versions of takt, or have several engines, or only some have a label
 	ShardsDiffer takt.WarningCode = "shards_differ"
 	// of `takt merge`: the generator was the bottleneck in some shards, so they and the whole are invalid; what the other shards used of their CPU
 	ShardsLimited takt.WarningCode = "shards_limited"
