@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -27,6 +28,7 @@ import (
 //	NAME>>>        waits for the prompt
 //	NAME>>>. LINE  waits for the end of the session
 //	NAME<<< LINES  what the server says first
+//	BEGUN          waits until the server has saved the report's name of a run that has begun
 //	RESTART        ends the server and starts another one
 //
 // … stands for any text, alone on a line for any lines. $URL is a target's, $APM
@@ -67,7 +69,7 @@ type transcript struct {
 	clients map[string]*client
 }
 
-var step = regexp.MustCompile(`(?m)^(?:(\w*)(>>>|<<<)([&.]?)(?: (.*))?|RESTART|FLAGS (.*))\n`)
+var step = regexp.MustCompile(`(?m)^(?:(\w*)(>>>|<<<)([&.]?)(?: (.*))?|BEGUN|RESTART|FLAGS (.*))\n`)
 
 func (tr *transcript) play(text string) {
 	steps := step.FindAllStringSubmatchIndex(text, -1)
@@ -84,6 +86,8 @@ func (tr *transcript) play(text string) {
 		}
 		want := text[at[1]:end]
 		switch line := strings.TrimSpace(part(0)); {
+		case line == "BEGUN":
+			tr.begun()
 		case line == "RESTART":
 			tr.stop()
 		case part(5) != "":
@@ -93,6 +97,18 @@ func (tr *transcript) play(text string) {
 		}
 	}
 	tr.stop()
+}
+
+func (tr *transcript) begun() {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		files, _ := filepath.Glob(filepath.Join(tr.home, "state", "*")) // the pattern is well-formed
+		for _, f := range files {
+			if text, _ := os.ReadFile(f); bytes.Contains(text, []byte(`"reports"`)) { // else it is not complete yet
+				return
+			}
+		}
+	}
+	tr.t.Fatal("no run has begun")
 }
 
 func (tr *transcript) stop() {
