@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,7 +190,7 @@ func (o *old) checkStore(t *testing.T) {
 		if then, ok := o.then[id]; !ok {
 			t.Errorf("run %s was not there", id)
 		} else {
-			hasAll(t, id, then, r)
+			hasAll(t, id, codesOfRecovered(then), r)
 		}
 	}
 	if len(now) != len(o.then) {
@@ -260,6 +261,19 @@ func (o *old) checkSettings(t *testing.T) {
 	}
 }
 
+// codesOfRecovered leaves the codes of a recovered run's warnings: today's takt makes that report from the
+// journal, so it judges the run and words the warnings.
+func codesOfRecovered(r map[string]any) map[string]any {
+	list, _ := r["warnings"].([]any)
+	isRecovered := func(w any) bool { return w.(map[string]any)["code"] == "recovered" }
+	if slices.ContainsFunc(list, isRecovered) {
+		for _, w := range list {
+			maps.DeleteFunc(w.(map[string]any), func(name string, _ any) bool { return name != "code" })
+		}
+	}
+	return r
+}
+
 // hasAll checks that now has all that then has.
 func hasAll(t *testing.T, at string, then, now any) {
 	t.Helper()
@@ -271,9 +285,6 @@ func hasAll(t *testing.T, at string, then, now any) {
 			return
 		}
 		for name, v := range then {
-			if name == "message" && then["code"] == "recovered" {
-				continue // today's takt words it
-			}
 			hasAll(t, at+"."+name, v, m[name])
 		}
 	case []any:

@@ -30,12 +30,9 @@ func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop
 	l := &takt.Loop{ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout, Codec: codec}
 	l.Network, l.Addr = o.route(hostPort(u))
 	if o.Proxy.url != nil {
-		l.Addr, l.Explain = o.Proxy.url.Host, o.Proxy.unreached
+		l.Addr, l.Explain, l.Tunnel = o.Proxy.url.Host, o.Proxy.unreached, o.Proxy.leadTo(u)
 	}
 	if u.Scheme == "https" {
-		if o.Proxy.url != nil {
-			l.Tunnel = o.tunnelTo(hostPort(u))
-		}
 		l.TLS = o.tls.Clone()
 		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
 	}

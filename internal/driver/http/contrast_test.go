@@ -22,7 +22,7 @@ func TestContrast(t *testing.T) {
 	racetest.Skip(t, "hey's requester has data races of its own")
 	e := startEcho(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) { time.Sleep(20 * time.Millisecond) })
 	o := options("auto")
-	o.ContrastFor, o.Method, o.Body = 300*time.Millisecond, "POST", "n={{.Seq}}"
+	o.ContrastFor, o.Method, o.Body = 2*time.Second, "POST", "n={{.Seq}}"
 	shape := engine.Defaults()
 	shape.Rate, shape.Connections = engine.MustRate("10/s"), 5
 	o.Shape(&shape)

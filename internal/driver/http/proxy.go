@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -34,10 +35,15 @@ func (e *proxyError) Error() string {
 // Class is the failure class of the operation.
 func (*proxyError) Class() string { return classProxy }
 
-// tunnelTo asks the proxy for a connection to addr (RFC 9110, 9.3.6).
-func (o *Options) tunnelTo(addr string) func(net.Conn) error {
-	request := &http1.Rendered{Bytes: []byte("CONNECT " + addr + " HTTP/1.1\r\nHost: " + addr + "\r\n" + o.Proxy.login() + "\r\n"), Head: true}
+// leadTo makes a connection to the proxy one to the server of u: over TLS it asks for a tunnel (RFC 9110,
+// 9.3.6). A proxy leads to no machine that takt must not reach.
+func (p *Proxy) leadTo(u *url.URL) func(net.Conn) error {
+	addr := hostPort(u)
+	request := &http1.Rendered{Bytes: []byte("CONNECT " + addr + " HTTP/1.1\r\nHost: " + addr + "\r\n" + p.login() + "\r\n"), Head: true}
 	return func(c net.Conn) error {
+		if err := reach.Check("tcp", addr); err != nil || u.Scheme != "https" {
+			return err
+		}
 		codec := http1.NewCodec(request, http1.Options{})
 		if _, err := c.Write(codec.Append(nil, &takt.Op{})); err != nil {
 			return err
@@ -91,7 +97,8 @@ func (p *Proxy) login() string {
 // unreached says of an error of connecting that it is about the proxy.
 func (p *Proxy) unreached(err error) error {
 	var op *net.OpError
-	if p.url != nil && errors.As(err, &op) && op.Op == "dial" {
+	refused := (*reach.Refused)(nil)
+	if p.url != nil && errors.As(err, &op) && op.Op == "dial" && !errors.As(err, &refused) {
 		return fmt.Errorf("the proxy %s: %w; check --proxy", p.host(), err)
 	}
 	return err
