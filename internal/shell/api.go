@@ -79,7 +79,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	c := a.session(r)
 	if status, err := door.FromPage(r, a.server.tokenList() != nil); err != nil {
-		c.turnAway(w, webPage, problemOf(status, err))
+		c.turnAway(w, fmt.Sprint(webPage, status), problemOf(status, err))
 		return
 	}
 	to, id, p := a.find(r)
@@ -108,8 +108,9 @@ func (c *session) turnAway(w http.ResponseWriter, address string, p *problem) {
 	p.write(w)
 }
 
-// webPage is the address, for the limit of the audit log, of all requests that door.FromPage refuses.
-const webPage = "web page"
+// webPage and the status are the address, for the limit of the audit log, of all requests that door.FromPage
+// refuses: those of another origin leave room for those of another name.
+const webPage = "web page "
 
 // find finds the route of a request. It accepts exactly the paths of the routes: nothing is
 // decoded, cleaned or redirected.

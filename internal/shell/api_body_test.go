@@ -83,7 +83,7 @@ func TestAPIHalfBody(t *testing.T) {
 	})
 	text, err := os.ReadFile(log)
 	logged := strings.Count(string(text), `"outcome":"refused: `) + int(s.unlogged.Load())
-	for _, m := range regexp.MustCompile(`; (\d+) more were refused before`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`; before it (\d+) more were refused`).FindAllStringSubmatch(string(text), -1) {
 		n, _ := strconv.Atoi(m[1]) // digits
 		logged += n
 	}

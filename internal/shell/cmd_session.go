@@ -37,7 +37,12 @@ func prepareEdit(_ *session, args []string) (action, error) {
 	return action{now: func(c *session) { c.edit(args[0] == "on") }}, nil
 }
 
-func prepareAuth(*session, []string) (action, error) {
+func prepareAuth(c *session, args []string) (action, error) {
+	if own := c.token; own != nil && len(args) > 0 {
+		if t := c.server.tokenList().Find(strings.Join(args, " ")); t == nil || !own.Is(t) { // the answer does not tell whose it is
+			return action{secret: true, shown: "auth"}, denied("this session is that of %s; to be another user, begin another session", c.user.name)
+		}
+	}
 	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name + roleNote(c.role)) }}, nil
 }
 

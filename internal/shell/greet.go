@@ -120,7 +120,7 @@ func (c *session) noteStranger(address string, err error) {
 	}
 	text := "refused: " + cmp.Or(err.Error(), "no token")
 	if n := c.server.unlogged.Swap(0); n > 0 {
-		text += fmt.Sprintf("; %d more were refused before", n)
+		text += fmt.Sprintf("; before it %d more were refused, for this or another reason", n)
 	}
 	_ = c.note(eventSession, 0, "", text)
 }

@@ -600,7 +600,7 @@ func (r *redTeam) strangers(counts map[string]int) {
 }
 
 // more matches the number of refusals that have no line of their own.
-var more = regexp.MustCompile(`(\d+) more (?:were refused before|without a token)`)
+var more = regexp.MustCompile(`(\d+) more(?: were refused|, for reasons)`)
 
 // refusals counts the refused commands in the audit log by role, after a check of every line.
 func (r *redTeam) refusals() map[string]int {
@@ -621,7 +621,7 @@ func (r *redTeam) refusals() map[string]int {
 				n, _ := strconv.Atoi(m[1]) // digits
 				all[l.Role] += n
 			}
-			if strings.HasSuffix(l.Outcome, "more without a token") {
+			if strings.HasSuffix(l.Outcome, "more, for reasons of lines above") {
 				all[l.Role]-- // is a count alone
 			}
 		}

@@ -225,7 +225,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	}
 	s.state.close()
 	if n := s.unlogged.Swap(0); n > 0 {
-		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more without a token", n)}) // as in note, a loss stops nothing that reads
+		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more, for reasons of lines above", n)}) // as in note, a loss stops nothing that reads
 	}
 	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
 }

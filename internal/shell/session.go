@@ -189,6 +189,7 @@ func (c *session) input(l input) {
 		c.leave(errProtocol)
 	case watched && l.err == nil && strings.TrimSpace(l.text) == "":
 	case errors.Is(l.err, errLongLine):
+		_ = c.note(eventCommand, 0, "", "refused: "+l.err.Error()) // may fail: nothing was done
 		c.fail(l.err)
 	case l.err != nil:
 		c.lines = nil
