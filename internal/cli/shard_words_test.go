@@ -24,6 +24,8 @@ func TestCheckShard(t *testing.T) {
 		load + " --export=openmetrics=/tmp/x -- http://127.0.0.1:1/":                   "the gatherer gives --export",
 		load + " --tls-keylog=/tmp/x -- https://127.0.0.1:1/":                          "the gatherer gives --tls-keylog",
 		load + " --git=/tmp -- http://127.0.0.1:1/":                                    "the gatherer gives --git",
+		load + " --config=takt.conf -- http://127.0.0.1:1/":                            "the gatherer gives --config",
+		load + " --config takt.conf -- http://127.0.0.1:1/":                            "the gatherer gives --config",
 		load + " --store=/tmp/x -- http://127.0.0.1:1/":                                "the gatherer gives --store",
 		load + " --label=a=b -- http://127.0.0.1:1/":                                   "the gatherer gives --label",
 		"server --addr 127.0.0.1:0":                                                    "the gatherer asks for takt server, and a shard only sends load",

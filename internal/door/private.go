@@ -58,7 +58,7 @@ func checkPrivate(path string, mode fs.FileMode) error {
 // checkOwner refuses a file that belongs to another user than takt's or root, because its owner can
 // change it whatever its mode is. It accepts pipes and a container's secrets, as checkPrivate does.
 func checkOwner(path string, info fs.FileInfo) error {
-	uid, known := ownerOf(info)
+	uid, known := outfile.OwnerOf(info)
 	if !known || !info.Mode().IsRegular() || uid == 0 || uid == os.Geteuid() || isSecretOfContainer(path) {
 		return nil
 	}

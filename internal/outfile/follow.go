@@ -27,13 +27,17 @@ func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
 
 // plantedError is a link that takt does not follow, or a file that it does not write.
 type plantedError struct {
-	path  string
-	owner uint32
-	link  bool
+	path   string
+	owner  int
+	link   bool
+	astray bool // it leads to what that user does not own
 }
 
 func (e *plantedError) Error() string {
-	if e.link {
+	switch {
+	case e.astray:
+		return fmt.Sprintf("%s is a link that user %d made to what that user does not own, and takt does not follow it", e.path, e.owner)
+	case e.link:
 		return fmt.Sprintf("%s is a link that user %d made in a folder where everybody may write, and takt does not follow it", e.path, e.owner)
 	}
 	return fmt.Sprintf("%s is a file of user %d in a folder where everybody may write, and takt does not write to it", e.path, e.owner)

@@ -26,7 +26,8 @@ const mostLinks = 40
 // may write, as /tmp, it accepts only links and files of takt's user and of the folder's owner: anybody else
 // could have made the link to let takt overwrite a file, or the file to read what takt writes. This is the
 // rule of Linux's fs.protected_symlinks, protected_regular and protected_fifos, which a host may have turned
-// off, also for folders without the sticky bit. What is not there, and too many links, are left to who
+// off, also for folders without the sticky bit. In any folder, a link of another user leads only to what that
+// user owns. What is not there, and too many links, are left to who
 // opens the path.
 func Follow(path string) (string, error) {
 	return follow(path, files.Lstat, files.Stat, files.Readlink)
@@ -51,8 +52,8 @@ func Replaceable(path string) string {
 		if bad != nil {
 			return "" // whoever opens the file says why
 		}
-		its, ok := info.Sys().(*syscall.Stat_t)
-		if shared := info.Mode()&everybody != 0 && info.Mode()&fs.ModeSticky == 0; ok && (shared || its.Uid != 0 && int(its.Uid) != os.Geteuid()) {
+		owner, known := OwnerOf(info)
+		if shared := info.Mode()&everybody != 0 && info.Mode()&fs.ModeSticky == 0; known && (shared || owner != 0 && owner != os.Geteuid()) {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
@@ -66,6 +67,7 @@ type lookUp func(string) (fs.FileInfo, error)
 
 func follow(path string, lstat, stat lookUp, readlink func(string) (string, error)) (string, error) {
 	at, rest, links := "", path, 0 // at has no links
+	var theirs *plantedError       // the last link of another user, who is not root
 	if filepath.IsAbs(path) {
 		at = "/"
 	}
@@ -85,7 +87,7 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
 		if owner, yes := planted(stat, cmp.Or(at, "."), info); yes {
-			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{next, owner, link}}
+			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{path: next, owner: owner, link: link}}
 		}
 		if !link {
 			at, rest = next, after
@@ -95,27 +97,53 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 		if links++; err != nil || links > mostLinks {
 			return path, nil
 		}
+		if maker, ok := OwnerOf(info); ok && maker != 0 && maker != os.Geteuid() {
+			theirs = &plantedError{path: next, owner: maker, link: true, astray: true}
+		}
 		if filepath.IsAbs(to) {
 			at = "/"
 		}
 		rest = to + "/" + after
 	}
-	if links == 0 {
+	switch {
+	case links == 0:
 		return path, nil
+	case theirs != nil && !belongs(lstat, at, theirs.owner):
+		return "", &fs.PathError{Op: "open", Path: path, Err: theirs}
 	}
 	return at, nil
 }
 
+// belongs reports whether a user owns the file at a path without links, or if there is none, its folder:
+// then that user could write it without takt.
+func belongs(lstat lookUp, path string, user int) bool {
+	info, err := lstat(path)
+	if err != nil {
+		info, err = lstat(cmp.Or(filepath.Dir(path), "."))
+	}
+	if err != nil {
+		return false
+	}
+	owner, ok := OwnerOf(info)
+	return ok && owner == user
+}
+
+// OwnerOf is the number of a file's user.
+func OwnerOf(info fs.FileInfo) (uid int, known bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
+}
+
 // planted reports whether a link or a file in a folder may be another user's trap, and who owns it.
-func planted(stat lookUp, folder string, link fs.FileInfo) (owner uint32, yes bool) {
+func planted(stat lookUp, folder string, link fs.FileInfo) (owner int, yes bool) {
 	info, err := stat(folder)
 	if err != nil || info.Mode()&everybody == 0 {
 		return 0, false
 	}
-	its, ok := link.Sys().(*syscall.Stat_t)
-	shared, also := info.Sys().(*syscall.Stat_t)
-	if !ok || !also {
-		return 0, false
-	}
-	return its.Uid, int(its.Uid) != os.Geteuid() && its.Uid != shared.Uid
+	owner, ok := OwnerOf(link)
+	above, also := OwnerOf(info)
+	return owner, ok && also && owner != os.Geteuid() && owner != above
 }

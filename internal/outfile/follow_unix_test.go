@@ -39,11 +39,12 @@ func TestFollow(t *testing.T) {
 		refused       bool
 	}{
 		{"a stranger's link in a shared folder", sticky, me, stranger, true},
-		{"a link of the folder's owner", sticky, stranger, stranger, false},
+		{"a link of the folder's owner", sticky, stranger, stranger, true}, // to what is not that user's,
 		{"one's own link", sticky, stranger, me, false},
 		{"neither", sticky, other, stranger, true},
 		{"a folder without the sticky bit", 0o777, me, stranger, true},
-		{"a folder that only its group may write", fs.ModeSticky | 0o775, me, stranger, false},
+		{"a folder that only its group may write", fs.ModeSticky | 0o775, me, stranger, true},
+		{"a stranger's folder", 0o755, stranger, stranger, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			victim, path := shared(t, test.mode, test.folder, test.owner)

@@ -29,6 +29,9 @@ func WritesFiles(f *pflag.Flag, text string) bool {
 // program says that the words run a program that the shard's owner has named.
 func (e Env) CheckShard(words []string, program bool) error {
 	i, err := e.Inspect(words)
+	if f := i.Command.Flags().Lookup(ConfigFlag); f != nil && f.Changed { // not by the environment of the shard
+		return fmt.Errorf("the gatherer gives --%s, whose file could write files or run commands here; takt fleet sends what its own file says", f.Name)
+	}
 	if err != nil {
 		return nil // running the words says what is wrong
 	}

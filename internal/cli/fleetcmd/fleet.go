@@ -16,7 +16,6 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/door"
-	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/foreign"
@@ -90,7 +89,7 @@ func (s *secret) addFlags(fs *pflag.FlagSet) {
 func (s *secret) read() (fleet.Token, error) {
 	token := fleet.Token(s.token)
 	if s.file != "" {
-		text, err := files.ReadFile(s.file)
+		text, err := door.ReadPrivate(s.file)
 		if err != nil {
 			return "", fmt.Errorf("the token cannot be read: %w; check --fleet-token-file", err)
 		}

@@ -1,7 +1,11 @@
 package fleetcmd
 
 import (
+	"errors"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,5 +51,19 @@ func TestShardsAdviseShards(t *testing.T) {
 	r.Warn("a", "lower the rate, or %s", takt.SpreadLoad)
 	if r.Warnings[0].Message != "lower the rate, or spread the run over more shards" {
 		t.Errorf("%+v", r.Warnings)
+	}
+}
+
+// A file that others can change is not the secret of a fleet.
+func TestTokenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	for mode, want := range map[fs.FileMode]string{0o600: "", 0o666: "can be changed by others"} {
+		if err := errors.Join(os.WriteFile(path, []byte(fleet.NewToken()), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (&secret{file: path}).read()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", mode, err, want)
+		}
 	}
 }

@@ -32,11 +32,17 @@ func openKeyLog(path string) (*keyLog, error) {
 		return nil, value.Faultf("cannot write the key log: %w; name another file with --tls-keylog", err)
 	}
 	info, err := f.Stat()
+	owner, known := 0, false
+	if err == nil {
+		owner, known = outfile.OwnerOf(info)
+	}
 	switch {
 	case err != nil:
 		err = value.Faultf("cannot write the key log: %w", err)
 	case !info.Mode().IsRegular():
 		err = value.Faultf("the key log %s is not a file; name a file with --tls-keylog", path)
+	case known && owner != os.Geteuid():
+		err = value.Faultf("the key log %s belongs to user %d, who could decrypt connections with it; name another file with --tls-keylog", path, owner)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		err = value.Faultf("others can read the key log %s, with which they can decrypt connections; chmod 600 that file, or name another one with --tls-keylog", path)
 	}

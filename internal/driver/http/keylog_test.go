@@ -86,7 +86,16 @@ func TestKeyLogRefused(t *testing.T) {
 	if err := os.Chmod(shared, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	strangers := filepath.Join(dir, "strangers")
+	if err := os.WriteFile(strangers, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	theirs := "belongs to user 65534, who could decrypt connections"
+	if os.Chown(strangers, 65534, -1) != nil { // only root can make it a stranger's
+		strangers, theirs = shared, "others can read the key log"
+	}
 	for path, want := range map[string]string{
+		strangers:                        theirs,
 		shared:                           "others can read the key log",
 		dir:                              "cannot write the key log",
 		filepath.Join(dir, "no", "keys"): "cannot write the key log",
