@@ -51,7 +51,7 @@ bin/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
 
 check-format:
 	@unformatted="$$(gofmt -l cmd docker internal pkg scripts)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
-	$(GO) vet ./...
+	$(GO) vet -tags real ./... # also what make test-real runs
 
 release-check: ## build a whole release in dist with goreleaser, and publish nothing (10 minutes of CPU)
 	@scripts/release-check

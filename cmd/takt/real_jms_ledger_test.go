@@ -17,9 +17,10 @@ import (
 func TestRealJMSLedger(t *testing.T) {
 	b := artemis(t)
 	for _, c := range []struct {
-		line, warning string
-		delivered     bool
-		code          int
+		line      string
+		warning   takt.WarningCode
+		delivered bool
+		code      int
 	}{
 		{"client --message-count 3000 --max-pending 100 LEDGER", "", true, 0},
 		{"client --message-count 1009 --tx --commit-interval 50 --max-pending 20 LEDGER", "", true, 0},
