@@ -254,7 +254,11 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 // loadNow runs takt apm and returns its report.
 func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
 	var report bytes.Buffer
-	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: t.by.seenBy(log), Live: &log.live, Report: &report, Plain: t.plain}
+	reaches := slices.Clone(s.now().reaches)
+	for _, u := range urls { // of servers that were named here, or that takt started
+		reaches = append(reaches, hostOfTarget(u))
+	}
+	call := Call{Args: append(t.args(), urls...), Reaches: reaches, Dir: s.options.DumpDir, Out: t.by.seenBy(log), Live: &log.live, Report: &report, Plain: t.plain}
 	code := s.host.Run(ctx, abort, call)
 	r := &takt.Report{}
 	if err := json.Unmarshal(report.Bytes(), r); err != nil {

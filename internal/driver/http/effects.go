@@ -76,7 +76,11 @@ func effects() []effect {
 			flag: "proxy", of: "over TLS", given: func(o *Options) bool { return o.Proxy.url != nil && o.Proxy.url.Scheme == "https" },
 			refused: own("proxies over TLS (--proxy https://…)"),
 		},
-		{flag: "proxy", given: func(o *Options) bool { return o.Proxy.url != nil && o.HTTP2 && o.protocol() == "h2c" }, refused: cells{byH2: "HTTP/2 without TLS through a proxy (--proxy)"}},
+		{
+			flag: "proxy", given: func(o *Options) bool { return o.Proxy.url != nil && o.HTTP2 && o.protocol() == "h2c" },
+			refused: cells{byH2: "HTTP/2 without TLS through a proxy (--proxy)"},
+			differs: cells{byNet: "connections to the proxy stay open", byHey: "connections to the proxy stay open"},
+		},
 		{flag: "proxy", of: "to https", differs: cells{byNet: "bytes include those of CONNECT and TLS"}},
 		{
 			flag: "unix-socket", given: func(o *Options) bool { return o.UnixSocket != "" },

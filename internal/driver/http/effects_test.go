@@ -117,7 +117,7 @@ func trials() map[string]trial {
 		"h2 without TLS":             {words: words("--h2"), h2: true, want: []string{"GET / HTTP/2\n"}},
 		"h2-connections":             {words: words("--h2-connections", "2"), beside: insecure, path: "/together/2", tls: true, h2: true, free: true, n: 2, want: []string{"-- connection 1 TLS", "-- connection 2 TLS"}, loose: true},
 		"h2-streams":                 {words: words("--h2-streams", "2"), beside: insecure, path: "/together/2", tls: true, h2: true, free: true, n: 2, want: []string{"-- connection 1 TLS"}, not: []string{"connection 2"}, loose: true},
-		"proxy":                      {words: func(s *scene) []string { return []string{"-x", s.r.addr} }, url: "http://service.example/x", want: []string{"GET http://service.example/x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n"}},
+		"proxy":                      {words: func(s *scene) []string { return []string{"-x", s.r.addr} }, url: "http://service.example/x", want: []string{"GET http://service.example/x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n", "-- connection 3"}, differs: []string{"GET http://service.example/x HTTP/1.1\n"}},
 		"proxy to https": {
 			words: func(s *scene) []string { return []string{"-x", "http://ann:tiger@" + s.r.addr} }, beside: []string{"--insecure"}, url: "https://service.example/x", tunnel: true,
 			want: []string{"GET /x HTTP/1.1\nAccept-Encoding: gzip\nHost: service.example\n", "TLS 1.3"}, differs: []string{"TLS 1.3"}, not: []string{"\nProxy-"}, result: []string{"CONNECT service.example:443 HTTP/1.1\nHost: service.example:443\nProxy-Authorization: Basic YW5uOnRpZ2Vy\n"},
