@@ -113,6 +113,15 @@ func (e *Event) behind() time.Duration {
 // generator sent late.
 func (e *Event) backlogged() bool { return e.Free > e.Due && (e.Behind > 0 || e.Dialling) }
 
+// backlog is how long such an operation waited behind them. Other waits by the generator's use of connections
+// are no backlog, and verdict.Held judges them.
+func (e *Event) backlog() time.Duration {
+	if e.Dialling {
+		return e.behind()
+	}
+	return e.Behind
+}
+
 // unread is the part of the schedule lag in which the previous answer was unread.
 func (e *Event) unread() time.Duration {
 	if e.Free <= e.Due {
@@ -190,7 +199,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) (own time.Duration
 		input, behind := e.input(), e.behind()
 		unread = e.unread()
 		if e.backlogged() {
-			s.Behind.Add(late+behind, n)
+			s.Behind.Add(late+e.backlog(), n)
 		}
 		p.Unread += k * float64(unread)
 		p.Input += k * float64(input)

@@ -142,6 +142,23 @@ func TestBehindABusyTarget(t *testing.T) {
 	}
 }
 
+// After a freeze of the target, a client that uses its connections for a third of the time works off what
+// waited. Only what waited behind late operations is a backlog.
+func TestBehindAThaw(t *testing.T) {
+	const ms = time.Millisecond
+	r := New(Config{Shards: 1, Window: time.Second})
+	for range 100 {
+		r.Sample(0, Event{Free: 100 * ms, Sent: 101 * ms, Done: 103 * ms, Before: Slot{Service: 2 * ms}, Behind: ms}, nil)
+	}
+	rep := r.Report(End{Scheduled: 100})
+	if p := rep.Attribution.Whole(); p.Generator() < 0.3*p.Total() {
+		t.Errorf("the generator's use of connections is missing: %+v", p)
+	}
+	if n := r.total.Behind.Above(3 * ms); n > 0 || rep.Warned("generator_backlog") {
+		t.Errorf("%d operations are called a backlog, %+v", n, rep.Warnings)
+	}
+}
+
 // Every response time has a slice.
 func TestSlices(t *testing.T) {
 	for response, want := range map[time.Duration]int{-1: 0, 0: 0, 999: 0, 1000: 1, 1999: 1, 2000: 2, math.MaxInt64: sliceCount - 1} {

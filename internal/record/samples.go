@@ -36,7 +36,7 @@ func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
 func fill(row *takt.Sample, e *Event, res *takt.Result) {
 	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done}
 	if (e.Outcome == Ended || e.Outcome == UnfinishedSent) && e.backlogged() {
-		row.Behind = e.behind()
+		row.Behind = e.backlog()
 	}
 	switch e.Outcome {
 	case Dropped:
