@@ -196,8 +196,10 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for i, action := range actions {
 		if action == "more" {
-			for enough, start := requests()+100, time.Now(); requests() < enough && time.Since(start) < patience; {
-				time.Sleep(time.Millisecond)
+			for enough, start := requests()+100, time.Now(); requests() < enough; time.Sleep(time.Millisecond) {
+				if time.Since(start) > patience {
+					ts.Fatalf("100 more requests did not come within %v", patience)
+				}
 			}
 			continue
 		}

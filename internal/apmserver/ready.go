@@ -139,7 +139,13 @@ func aboutServer(ctx context.Context, base string, secret takt.Secret) (about, e
 }
 
 // asker follows no redirects: the server's owner has allowed this machine, and not where it leads.
-var asker = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: reach.Dial}, CheckRedirect: reach.NoRedirect}
+// Its other settings are those of net/http's own client.
+var asker = &http.Client{
+	Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: reach.Dial, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+	},
+	CheckRedirect: reach.NoRedirect,
+}
 
 // ask returns the body of the answer to a GET.
 func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {

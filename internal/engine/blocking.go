@@ -145,9 +145,8 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	c.used = start
 }
 
-// soFar is what is known of the operation in flight, for another goroutine.
+// soFar is takt's part of the connection that is being made, for another goroutine. It may ask the kernel.
 func (c *conn) soFar() (r takt.Result) {
-	r.BytesSent, r.BytesReceived = c.sent.Load(), c.received.Load()
 	if turns := c.turns.Load(); turns != nil {
 		r.Phases[phaseDial] = turns.Of(time.Time{}).Own
 	}

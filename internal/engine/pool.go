@@ -407,6 +407,9 @@ func (p *pool) unfinished(w *worker, at time.Duration) {
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}
+	if c := w.conn.Load(); c != nil { // again: since the look without the lock the next operation may have begun
+		w.soFar.BytesSent, w.soFar.BytesReceived = c.sent.Load(), c.received.Load()
+	}
 	p.rec.Sample(w.index, e, &w.soFar)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 )
@@ -74,12 +75,10 @@ func (g *Gatherer) assemble(ctx context.Context) error {
 // held.
 func (g *Gatherer) sameFiles() error {
 	list := g.inOrder()
-	digests := func(p *peer) string { return stored.JSON(p.ready.Files) }
-	right := usual(list, digests)
-	model := list[slices.IndexFunc(list, func(p *peer) bool { return digests(p) == right })]
+	model := merge.Usual(list, func(p *peer) string { return stored.JSON(p.ready.Files) })
 	for _, p := range list {
-		for name, digest := range model.ready.Files {
-			if p.ready.Files[name] != digest {
+		for _, name := range slices.Sorted(maps.Keys(model.ready.Files)) {
+			if p.ready.Files[name] != model.ready.Files[name] {
 				return fmt.Errorf("%s and %s have different files %.200s; copy the same file to all hosts", model.called(), p.called(), name)
 			}
 		}
@@ -185,27 +184,13 @@ func possible(h *live.Head) error {
 	return nil
 }
 
-// usual is what most members say; of equally many, those with the lowest numbers.
-func usual[T comparable](list []*peer, says func(p *peer) T) (most T) {
-	count := map[T]int{}
-	for _, p := range list {
-		count[says(p)]++
-	}
-	for _, p := range list {
-		if one := says(p); count[one] > count[most] {
-			most = one
-		}
-	}
-	return most
-}
-
 // headOf is what is known of the whole before it begins. end is that of the schedule; not above 0: only the members
 // know it, as that of a log.
 func headOf(list []*peer, end time.Duration) (head live.Head) {
-	head.OneWay = usual(list, func(p *peer) bool { return p.ready.Head.OneWay })
-	head.Receives = usual(list, func(p *peer) bool { return p.ready.Head.Receives })
+	head.OneWay = merge.Usual(list, func(p *peer) bool { return p.ready.Head.OneWay }).ready.Head.OneWay
+	head.Receives = merge.Usual(list, func(p *peer) bool { return p.ready.Head.Receives }).ready.Head.Receives
 	if head.End = end; end <= 0 {
-		head.End = usual(list, func(p *peer) time.Duration { return p.ready.Head.End })
+		head.End = merge.Usual(list, func(p *peer) time.Duration { return p.ready.Head.End }).ready.Head.End
 	}
 	for _, p := range list {
 		head.Room += p.ready.Head.Room

@@ -58,7 +58,7 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	case line.Armed:
 		p.armed = true
 	case line.Second != nil:
-		if !r.launched || p.ended() {
+		if r.begun.IsZero() || p.ended() { // launch has not said yet when it begins
 			return errors.New("it sent a second of a run that it does not make")
 		}
 		if err := p.believe(r, line.Second); err != nil {

@@ -146,8 +146,8 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 		m[takt.LatencyService] = t.service.Summary()
 	}
 	if !receiveOnly {
-		if onTime := r.onTime(); onTime == t.onTime {
-			m[takt.LatencyOnTime] = onTime.Summary()
+		if r.knowsOnTime() {
+			m[takt.LatencyOnTime] = t.onTime.Summary()
 		}
 		m[takt.LatencySendDelay] = t.delay.Summary()
 		m[takt.LatencyScheduleLag] = t.lag.Summary()
@@ -171,10 +171,15 @@ func (r *Recorder) response() *hist.Histogram {
 // onTime is the response time without the generator's own part. A recorder from the seconds of an older
 // takt, or of another process, lacks that part: then it is the response time.
 func (r *Recorder) onTime() *hist.Histogram {
-	if all := r.response(); r.total.onTime.Count() != all.Count() {
-		return all
+	if !r.knowsOnTime() {
+		return r.response()
 	}
 	return r.total.onTime
+}
+
+func (r *Recorder) knowsOnTime() bool {
+	t := r.total
+	return t.onTime.Count() == t.ok.Count()+t.other.Count()
 }
 
 // Errors are the classes of failed operations so far, most frequent first. Call it where Swap is

@@ -87,21 +87,22 @@ func makesLoad(args []string) bool {
 }
 
 func prepareTakt(c *session, args []string) (action, error) {
-	resolved, named := c.server.now().Targets.resolve(args)
+	targets := c.server.now().Targets
+	resolved, named := targets.resolve(args)
 	if makesLoad(args) {
 		if w := unresolved(resolved); w != "" {
 			return action{}, fmt.Errorf("there is no target %s; status lists the names", w)
 		}
 	}
 	rules := c.rules()
-	rules.Named = c.server.now().Targets.secret(args)
+	rules.Named = targets.secret(named)
 	plan, err := c.server.host.Plan(resolved, rules)
 	if err != nil {
-		return action{secret: plan.Secret}, unnamed{err, rules.Named}
+		return action{secret: plan.Secret}, unnamed(err, rules.Named)
 	}
 	a := action{}
 	for i, word := range plan.Shown { // sessions see the name of a target, not its URL
-		if named[i] {
+		if named[i] != "" {
 			plan.Shown[i] = args[i]
 		} else if word != resolved[i] {
 			a.secret = true

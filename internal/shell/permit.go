@@ -99,12 +99,11 @@ func (c *session) dockerfile(word string) (file, folder string, err error) {
 	if folder, ok := c.server.now().Folders[name]; ok && filepath.IsLocal(rest) {
 		file = filepath.Join(folder, rest)
 		if path, err := filepath.EvalSymlinks(file); err == nil {
-			if !isBelow(path, realPath(folder)) { // apmserver would refuse it, too; here it is for the audit log
+			inside, err := filepath.Rel(realPath(folder), path)
+			if err != nil || !filepath.IsLocal(inside) { // apmserver would refuse it, too; here it is for the audit log
 				return "", "", denied("%s leads out of the folder %s", word, name)
 			}
-			if inside, err := filepath.Rel(realPath(folder), path); err == nil {
-				file = filepath.Join(folder, inside)
-			}
+			file = filepath.Join(folder, inside)
 		}
 		return file, folder, nil
 	}

@@ -117,9 +117,10 @@ func (n *names) String() string {
 }
 
 // resolve replaces @NAME, at the beginning of a word or after --FLAG=, by the URL of a target.
-// named says which words it changed. Other words that begin with @ stay as they are.
-func (n names) resolve(words []string) (resolved []string, named []bool) {
-	resolved, named = slices.Clone(words), make([]bool, len(words))
+// named has the name of each word that it changed; "": it did not. Other words that begin with @ stay as they
+// are.
+func (n names) resolve(words []string) (resolved, named []string) {
+	resolved, named = slices.Clone(words), make([]string, len(words))
 	for i, w := range words {
 		before, rest := "", w
 		if flag, text, ok := strings.Cut(w, "="); ok && strings.HasPrefix(flag, "-") {
@@ -137,44 +138,29 @@ func (n names) resolve(words []string) (resolved []string, named []bool) {
 		if strings.HasPrefix(path, "/") {
 			address = strings.TrimSuffix(address, "/")
 		}
-		resolved[i], named[i] = before+address+path, true
+		resolved[i], named[i] = before+address+path, name
 	}
 	return resolved, named
 }
 
-// secret lists the names in a command line whose URLs have passwords.
-func (n names) secret(words []string) (list []Named) {
-	_, named := n.resolve(words)
-	for i, w := range words {
-		if !named[i] {
-			continue
-		}
-		name := w[strings.IndexByte(w, '@')+1:]
-		if at := strings.IndexAny(name, "/?#"); at >= 0 {
-			name = name[:at]
-		}
-		if address := n[name]; hasPassword(address) {
-			list = append(list, Named{"@" + name, strings.TrimSuffix(address, "/")})
+// secret lists those of the names that resolve returned whose URLs have passwords.
+func (n names) secret(named []string) (list []Named) {
+	for _, name := range named {
+		if u, err := url.Parse(n[name]); name != "" && err == nil && u.User != nil { // HOST:PORT is no URL, and has no password
+			list = append(list, Named{"@" + name, strings.TrimSuffix(n[name], "/")})
 		}
 	}
 	return list
 }
 
-// unnamed is an error that shows names instead of their URLs.
-type unnamed struct {
-	error
-	named []Named
-}
-
-func (u unnamed) Error() string {
-	text := u.error.Error()
-	for _, n := range u.named {
+// unnamed shows the names in an error instead of their URLs.
+func unnamed(err error, named []Named) error {
+	text := err.Error()
+	for _, n := range named {
 		text = strings.ReplaceAll(text, n.URL, n.Name)
 	}
-	return text
+	return &shownError{text, err}
 }
-
-func (u unnamed) Unwrap() error { return u.error }
 
 // asName matches a word that can only be the name of a target.
 var asName = regexp.MustCompile(`^@[A-Za-z][A-Za-z0-9._-]*([/?#]|$)`)

@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 		"@": "@", "@-1": "@-1", "@Shop": "@Shop", "@shopping": "@shopping", "x@shop": "x@shop", "a=@shop": "a=@shop", "@shop@h": "@shop@h",
 	} {
 		got, named := n.resolve([]string{word})
-		if got[0] != want || named[0] != (got[0] != word) {
+		if got[0] != want || (named[0] != "") != (got[0] != word) {
 			t.Errorf("%s: %s, %v", word, got[0], named[0])
 		}
 	}

@@ -160,10 +160,12 @@ type ExitError struct {
 	Err  error
 }
 
-// HasCode reports whether err ends a command with a code.
-func HasCode(err error, code int) bool {
-	given := (*ExitError)(nil)
-	return errors.As(err, &given) && given.Code == code
+// WithCode is the error in err that ends a command with this code; nil: there is none.
+func WithCode(err error, code int) *ExitError {
+	if given := (*ExitError)(nil); errors.As(err, &given) && given.Code == code {
+		return given
+	}
+	return nil
 }
 
 // ExitWith is the error that ends a command with a code; err is nil if there is nothing more to

@@ -54,8 +54,7 @@ func (l *load) openPump(head *takt.Report) (*metrics.Pump, error) {
 // endExports waits for the receivers, and notes in the report what they got.
 func (l *load) endExports(p *metrics.Pump, r *takt.Report) {
 	if r == nil {
-		p.Close()
-		return
+		return // once closes p
 	}
 	r.Exports = p.End(r, l.env.Abort, func(to []string) {
 		fmt.Fprintf(l.env.Stderr, "takt: waiting up to %v until the last figures have reached %s; Ctrl-C ends the wait\n", metrics.LastWait, l.hide(strings.Join(to, ", ")))

@@ -101,7 +101,7 @@ func (m *mergeCommand) tell(whole *takt.Report, outcome error) {
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid && !core.HasCode(outcome, core.ExitInvalid) {
+	if whole.Verdict == takt.Invalid && core.WithCode(outcome, core.ExitInvalid) == nil {
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

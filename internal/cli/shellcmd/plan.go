@@ -200,7 +200,7 @@ func (k *confined) names(f *pflag.Flag, text string) {
 	}
 	all := v.Names(text)
 	k.machines(all)
-	if value.Named(v, text, value.Loads) != nil && k.named(text) == "" {
+	if k.named(text) == "" && slices.ContainsFunc(all, func(n value.Name) bool { return n.Kind == value.Loads }) {
 		k.others = append(k.others, f.Name)
 	}
 	for _, n := range all {

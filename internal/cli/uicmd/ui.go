@@ -90,8 +90,8 @@ func chosen(last string, filters []string) (kept.Choice, error) {
 // each calls do for the chosen runs. A filter that no run knows is a usage error.
 func each(ctx context.Context, st store.Store, c kept.Choice, do func(*stored.Run)) error {
 	err := c.Each(ctx, st, do)
-	if code := (*core.ExitError)(nil); errors.As(err, &code) && code.Code == core.ExitUsage {
-		return stored.AsUsage(code.Err)
+	if usage := core.WithCode(err, core.ExitUsage); usage != nil {
+		return stored.AsUsage(usage.Err)
 	}
 	return err
 }

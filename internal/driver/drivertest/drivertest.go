@@ -63,9 +63,13 @@ func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.S
 		}
 	})
 	t.Run("hanging", func(t *testing.T) {
+		began := time.Now()
 		r := run(t, mode, open(t, Hanging), 10, short)
 		if r.Counts.OK > 0 || r.Counts.Failed+r.Counts.Unfinished != 10 {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
+		}
+		if took := time.Since(began); took > longest { // 120 times the drain, for a busy machine
+			t.Errorf("the end of the drain did not end it: %v", took)
 		}
 	})
 	t.Run("down", func(t *testing.T) {

@@ -61,7 +61,7 @@ func TestRedirectsKeepCredentials(t *testing.T) {
 	})
 	o := options("auto")
 	o.Redirects = 2
-	for _, h := range []string{"Cookie: sid=1", "X-Mine: x"} {
+	for _, h := range []string{"cookie: sid=1", "X-Mine: x"} {
 		if err := o.Header.Set(h); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -111,8 +112,9 @@ func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error 
 		return http.ErrUseLastResponse
 	}
 	if first := via[0].URL; req.URL.Scheme != first.Scheme || hostPort(req.URL) != hostPort(first) { // net/http looks at the host alone
-		req.Header.Del("Authorization")
-		req.Header.Del("Cookie")
+		maps.DeleteFunc(req.Header, func(name string, _ []string) bool { // names are as the user wrote them
+			return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Cookie")
+		})
 	}
 	if t, ok := req.Context().Value(traceKey{}).(*trace); ok { // else it is hey's
 		t.hop()

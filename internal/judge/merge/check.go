@@ -75,7 +75,7 @@ func (s shard) place() string { return fmt.Sprintf("%d/%d", s.k, s.n) }
 
 // faultsOf are the faults of the shards, which are in order.
 func faultsOf(list []shard) (faults []string) {
-	model := usual(list)
+	model := Usual(list, func(s shard) string { return stored.JSON(s.common()) })
 	for i, s := range list {
 		faults = append(faults, s.faults()...)
 		faults = append(faults, strange(s, model)...)
@@ -90,16 +90,16 @@ func faultsOf(list []shard) (faults []string) {
 	return faults
 }
 
-// usual is the shard with which all are compared: the first of those that have the most in common. The order
-// of the reports decides only between equally many.
-func usual(list []shard) (model shard) {
-	alike, most := map[string]int{}, 0
-	for _, s := range list {
-		alike[stored.JSON(s.common())]++
+// Usual is the first of those that say what most say: the order decides only between equally many.
+func Usual[T any, K comparable](list []T, says func(T) K) (model T) {
+	said, count, most := make([]K, len(list)), map[K]int{}, 0
+	for i, one := range list {
+		said[i] = says(one)
+		count[said[i]]++
 	}
-	for _, s := range list {
-		if n := alike[stored.JSON(s.common())]; n > most {
-			model, most = s, n
+	for i, one := range list {
+		if n := count[said[i]]; n > most {
+			model, most = one, n
 		}
 	}
 	return model
