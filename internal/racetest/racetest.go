@@ -1,8 +1,30 @@
-// Package racetest is for tests that the race detector makes too slow: with it, code takes about
-// ten times as long.
+// Package racetest makes tests shorter: those that the race detector makes too slow, because with it code
+// takes about ten times as long, and simulations, which CI repeats ten times as often as make test.
 package racetest
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
+
+// whole says that simulations repeat as often as their bounds are for. CI and scripts/mutants set it.
+func whole() bool { return os.Getenv("TAKT_WHOLE") != "" }
+
+// Simulations is n in CI, and otherwise a tenth of n: how often to repeat a simulation.
+func Simulations(n int) int {
+	if whole() {
+		return n
+	}
+	return n / 10
+}
+
+// Whole skips a simulation whose figures only CI can compare, because it repeats the simulation often enough.
+func Whole(t testing.TB) {
+	t.Helper()
+	if !whole() {
+		t.Skip("a simulation that CI runs, with TAKT_WHOLE=1")
+	}
+}
 
 // Some is n, or with the race detector a tenth of n, at least 1: how often to repeat what shares
 // memory in the same way each time.

@@ -136,9 +136,8 @@ func TestOracle(t *testing.T) {
 
 // Shrink removes from a failing scenario what it does not need to fail.
 func TestShrink(t *testing.T) {
-	sc := generate(7)
-	sc.Mode = modeLoop
-	sc.Drips, sc.Closes, sc.Loops = 0.3, 0.2, 3
+	sc := &Scenario{Mode: modeLoop, Rate: 1000, Duration: 20 * time.Millisecond, Loops: 3, InFlight: 100, Room: unbounded, Drain: time.Second,
+		Timeout: time.Second, ConnectTimeout: time.Second, Service: time.Millisecond, Drips: 0.3, Closes: 0.2}
 	sc.spoil = func(k *checker) { k.rows = k.rows[1:] }
 	o := Shrink(run(7, sc))
 	if s := o.Scenario; s.Drips > 0 || s.Closes > 0 || s.Loops != 1 || o.Faults[0].Kind != "rows" {

@@ -83,17 +83,17 @@ func Check(t *testing.T, e Expect) {
 	}
 	for _, target := range targets {
 		t.Run(target.String(), func(t *testing.T) {
-			judged(t, e.mostLate(), func(f failer) {
+			judged(t, e.mostLate(), func(f failer, clock *pulse) {
 				d, r := e.open(t, target)
 				if d == nil {
 					t.Skipf("the test has no server that is %s; return a driver for one from Expect.Open", target)
 				}
-				check(f, e, target, d, r)
+				check(f, clock, e, target, d, r)
 			})
 		})
 	}
 	t.Run("concurrent", func(t *testing.T) {
-		judged(t, e.mostLate(), func(f failer) {
+		judged(t, e.mostLate(), func(f failer, _ *pulse) {
 			d, _ := e.open(t, Good)
 			switch {
 			case d == nil:
@@ -105,7 +105,7 @@ func Check(t *testing.T, e Expect) {
 		})
 	})
 	t.Run("unused", func(t *testing.T) {
-		judged(t, e.mostLate(), func(f failer) {
+		judged(t, e.mostLate(), func(f failer, _ *pulse) {
 			if d, _ := e.open(t, Good); d != nil {
 				within(f, "Driver.Close without a run", func() { closeDriver(d) })
 			}
@@ -139,11 +139,9 @@ func closeDriver(d *takt.Driver) {
 
 // check makes one run against a server, and finds what the driver leaves behind. server is nil if the
 // test has made the server.
-func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
+func check(t failer, clock *pulse, e Expect, target Target, d *takt.Driver, server *relay) {
 	t.Helper()
 	w := watch(d)
-	clock := newPulse()
-	defer clock.stop()
 	var back recovery
 	if server != nil {
 		w.begun, back.over, w.routes.ofRelay = server.begin, server.again.Load, server.leads
@@ -160,6 +158,7 @@ func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
 	}
 	var r *takt.Report
 	var err error
+	began := clock.now()
 	left := marked(func(ctx context.Context) {
 		ctx, back.end = context.WithCancel(ctx)
 		defer back.end()
@@ -172,7 +171,7 @@ func check(t failer, e Expect, target Target, d *takt.Driver, server *relay) {
 		}
 		r, err = load.Run(ctx, p)
 	})
-	took := clock.now()
+	took := clock.now() - began
 	switch {
 	case target == Down && err == nil && r.Counts.OK > 0:
 		t.Errorf("%d operations succeeded although nobody listens; report an operation as ok only after the answer", r.Counts.OK)

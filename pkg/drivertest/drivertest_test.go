@@ -160,14 +160,15 @@ func TestGoodDriverWithARelay(t *testing.T) {
 // faults checks a driver that has one fault.
 func faults(t *testing.T, target Target, driver func(addr string) *takt.Driver, want string) {
 	t.Helper()
-	var h findings
 	e := Expect{Server: serve(t, Good), Timeout: shortTime}
-	if target == Good {
-		check(&h, e, target, driver(e.Server), nil)
-	} else {
-		r := relayTo(t, e.Server, target, e.lateness())
-		check(&h, e, target, driver(r.addr()), r)
-	}
+	h, _ := attempt(func(h failer, clock *pulse) {
+		if target == Good {
+			check(h, clock, e, target, driver(e.Server), nil)
+		} else {
+			r := relayTo(t, e.Server, target, e.lateness())
+			check(h, clock, e, target, driver(r.addr()), r)
+		}
+	})
 	if len(h.all()) != 1 || !strings.Contains(h.all()[0], want) {
 		t.Errorf("want %s\ngot %.2000s", want, strings.Join(h.all(), "\n"))
 	}
@@ -249,12 +250,13 @@ func TestTimesOfFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var h findings
-			if c.target == Hanging {
-				check(&h, Expect{}, c.target, load.Handler(c.do), nil)
-			} else {
-				concurrent(&h, load.Handler(c.do))
-			}
+			h, _ := attempt(func(h failer, clock *pulse) {
+				if c.target == Hanging {
+					check(h, clock, Expect{}, c.target, load.Handler(c.do), nil)
+				} else {
+					concurrent(h, load.Handler(c.do))
+				}
+			})
 			if !strings.Contains(strings.Join(h.all(), "\n"), c.want) {
 				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.all(), "\n"))
 			}
@@ -280,15 +282,27 @@ func TestBusyMachine(t *testing.T) {
 	checks, skipped := 0, false
 	t.Run("never quiet", func(t *testing.T) {
 		t.Cleanup(func() { skipped = t.Skipped() })
-		judged(t, -time.Hour, func(f failer) { checks++; f.Doubtf("it failed") })
+		judged(t, -time.Hour, func(f failer, _ *pulse) { checks++; f.Doubtf("it failed") })
 	})
 	if checks != attempts || !skipped {
 		t.Errorf("%d checks, skipped: %v", checks, skipped)
 	}
 	checks = 0
-	judged(t, -time.Hour, func(failer) { checks++ })
+	judged(t, -time.Hour, func(failer, *pulse) { checks++ })
 	if checks != 1 {
 		t.Errorf("%d checks without a doubt", checks)
+	}
+}
+
+// A driver that has recovered stays so, whatever becomes of operations at the end of the run.
+func TestRecovered(t *testing.T) {
+	ended := 0
+	r := recovery{over: func() bool { return true }, end: func() { ended++ }}
+	r.note(nil, append(make([]takt.Sample, recovered), takt.Sample{Class: load.Timeout}))
+	r.note(nil, []takt.Sample{{Class: "cancelled"}})
+	var h findings
+	if r.judge(&h, &takt.Report{}); len(h.all()) > 0 || ended == 0 {
+		t.Errorf("ended %d times: %q", ended, h.all())
 	}
 }
 
@@ -336,8 +350,9 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var h findings
-			check(&h, Expect{Bytes: true, Classes: []string{"refused"}}, c.target, c.driver(), nil)
+			h, _ := attempt(func(h failer, clock *pulse) {
+				check(h, clock, Expect{Bytes: true, Classes: []string{"refused"}}, c.target, c.driver(), nil)
+			})
 			if !strings.Contains(strings.Join(h.all(), "\n"), c.want) {
 				t.Errorf("want %s\ngot %.2000s", c.want, strings.Join(h.all(), "\n"))
 			}

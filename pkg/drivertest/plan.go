@@ -82,6 +82,7 @@ func (r *recovery) note(_ []string, list []takt.Sample) {
 	defer r.mu.Unlock()
 	for _, s := range list {
 		switch {
+		case r.streak >= recovered: // the driver has recovered, and the end of the run may cut off the rest
 		case s.Class != "":
 			r.failed++
 			r.streak = 0

@@ -107,9 +107,9 @@ func (f *findings) of(late, most time.Duration) (faults []string, busy bool) {
 // attempts is how often a check is made on a machine that is too busy to judge by it.
 const attempts = 3
 
-// judged makes a check. Doubts count only if no sleep of the pulse ended later than most: a good driver
+// judged makes a check, with the clock that it measures with. Doubts count only if no sleep of the pulse ended later than most: a good driver
 // with a timeout fails operations on a busy machine.
-func judged(t *testing.T, most time.Duration, check func(failer)) {
+func judged(t *testing.T, most time.Duration, check func(failer, *pulse)) {
 	t.Helper()
 	for n := 1; ; n++ {
 		f, late := attempt(check)
@@ -127,9 +127,9 @@ func judged(t *testing.T, most time.Duration, check func(failer)) {
 }
 
 // attempt makes a check once, which may end the test. late is how late the latest sleep ended.
-func attempt(check func(failer)) (f findings, late time.Duration) {
+func attempt(check func(failer, *pulse)) (f findings, late time.Duration) {
 	p := newPulse()
 	defer func() { late = p.stop() }()
-	check(&f)
+	check(&f, p)
 	return f, late
 }

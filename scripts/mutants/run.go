@@ -122,7 +122,7 @@ func (g guard) test(ctx context.Context, binary string, number int, limit time.D
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append([]string{"-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String()}, g.args...)...)
 	cmd.Dir = g.folder
-	cmd.Env = append(append(os.Environ(), g.env...), variable+"="+strconv.Itoa(number))
+	cmd.Env = append(append(os.Environ(), g.env...), "TAKT_WHOLE=1", variable+"="+strconv.Itoa(number))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

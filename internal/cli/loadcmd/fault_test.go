@@ -1,8 +1,7 @@
 package loadcmd
 
 import (
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,42 +37,47 @@ func TestParseFault(t *testing.T) {
 }
 
 // injected runs commands from now on until over returns.
-func injected(t *testing.T, list []fault, over func()) []takt.Fault {
+func injected(t *testing.T, list []fault, over func(i *injector)) []takt.Fault {
 	t.Helper()
 	i := (&load{injected: list, progress: progressNone}).newInjector()
 	i.begin(live.Head{}, time.Now())
-	over()
+	over(i)
 	return i.end()
 }
 
-// await waits until a command has written the file.
-func await(t *testing.T, path string) {
+// ended waits until commands have ended by themselves.
+func (i *injector) ended(t *testing.T, commands ...string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
+		left := len(commands)
+		for _, f := range i.soFar() {
+			if f.To != nil && slices.Contains(commands, f.Command) {
+				left--
+			}
+		}
+		if left == 0 {
 			return
 		}
 	}
-	t.Fatalf("no command wrote %s", path)
+	t.Fatalf("the commands %q have not ended: %+v", commands, i.soFar())
 }
 
 func TestFaults(t *testing.T) {
-	dir := t.TempDir()
-	done := filepath.Join(dir, "done")
+	const says, later = "echo one; echo two >&2; exit 3", "true"
 	list := injected(t, []fault{
-		{"echo one; echo two >&2; exit 3", 0, 0},
+		{says, 0, 0},
 		{"sleep 1000", 0, 50 * time.Millisecond},
 		{"sleep 1000", 0, 0},
-		{"touch " + done, 200 * time.Millisecond, 0},
-		{"touch " + filepath.Join(dir, "never"), time.Hour, 0},
-	}, func() { await(t, done) })
+		{later, 200 * time.Millisecond, 0},
+		{"exit 1", time.Hour, 0},
+	}, func(i *injector) { i.ended(t, says, later) })
 	if len(list) != 5 {
 		t.Fatalf("%+v", list)
 	}
 	stopped := 0
 	for _, f := range list {
 		switch {
-		case strings.HasPrefix(f.Command, "echo"):
+		case f.Command == says:
 			if *f.ExitCode != 3 || f.Stopped || f.Output != "one\ntwo" || *f.To < f.From {
 				t.Errorf("%+v", f)
 			}
@@ -81,8 +85,8 @@ func TestFaults(t *testing.T) {
 			if f.Stopped && *f.ExitCode < 0 {
 				stopped++
 			}
-		case f.Command == "touch "+done:
-			if f.From < 0.2 { // it may be over, or not quite
+		case f.Command == later:
+			if f.From < 0.2 || f.Stopped {
 				t.Errorf("%+v", f)
 			}
 		default:
@@ -93,20 +97,6 @@ func TestFaults(t *testing.T) {
 	}
 	if stopped != 2 {
 		t.Errorf("takt ended %d of 2 commands: %+v", stopped, list)
-	}
-}
-
-// What a command leaves in its group ends with it, also if it ignores the first signal.
-func TestFaultsLeaveNothing(t *testing.T) {
-	dir := t.TempDir()
-	begun, late := filepath.Join(dir, "begun"), filepath.Join(dir, "late")
-	began := time.Now()
-	list := injected(t, []fault{{"trap '' TERM; (sleep 10; touch " + late + ") & touch " + begun + "; wait", 0, 0}}, func() { await(t, begun) })
-	if len(list) != 1 || !list[0].Stopped {
-		t.Errorf("%+v", list)
-	}
-	if _, err := os.Stat(late); err == nil && time.Since(began) < 10*time.Second {
-		t.Error("the rest of the command goes on")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // history is a simulated history: its commits are worse from one on.
@@ -127,8 +128,8 @@ func TestSearch(t *testing.T) {
 		}, 0.98, 0.99, 9, 100},
 	} {
 		var answers, right, pairs, builds float64
-		const trials = 2000
-		for seed := range trials {
+		trials := float64(racetest.Simulations(2000))
+		for seed := range int(trials) {
 			h := newHistory(rand.New(rand.NewPCG(uint64(seed), 7)))
 			test.set(h)
 			for range 2 {
@@ -238,7 +239,7 @@ func around(change, spread float64) (list []float64) {
 func TestForecast(t *testing.T) {
 	for _, spread := range []float64{0.02, 0.1} {
 		below, within, cheap := 0, 0, 0
-		const searches = 100
+		searches := racetest.Simulations(100)
 		for i := range searches {
 			h := &history{r: rand.New(rand.NewPCG(uint64(i), 1)), n: 40, change: math.Log(1.25), spread: spread, luck: make([]float64, 40)}
 			h.bad = h.r.IntN(h.n)

@@ -28,8 +28,8 @@ func simulated(t *testing.T, s station, seed uint64, length int) Answer {
 func TestFitContainsTheTruth(t *testing.T) {
 	racetest.Skip(t, "a simulation of its own")
 	var points, inside int
-	curves := 0
-	for seed := range uint64(100) {
+	curves, searches := 0, racetest.Simulations(100)
+	for seed := range uint64(searches) {
 		curve := simulated(t, station{servers: 1}, seed, 8000).Fit()
 		if curve == nil {
 			continue
@@ -47,9 +47,9 @@ func TestFitContainsTheTruth(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of 100 searches have a curve; the truth is in the band at %.1f %% of their points", curves, 100*float64(inside)/float64(points))
-	if curves < 95 || float64(inside) < 0.85*float64(points) {
-		t.Errorf("%d of 100 searches have a curve, and %d of %d points contain the truth", curves, inside, points)
+	t.Logf("%d of %d searches have a curve; the truth is in the band at %.1f %% of their points", curves, searches, 100*float64(inside)/float64(points))
+	if curves < searches*95/100 || float64(inside) < 0.85*float64(points) {
+		t.Errorf("%d of %d searches have a curve, and %d of %d points contain the truth", curves, searches, inside, points)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestFalseBesideTrue(t *testing.T) {
 // them, and how often within one revision. The least shares are about 12 points below those measured with 300 series, three standard errors of 150.
 func TestPower(t *testing.T) {
 	racetest.Skip(t, "simulates 1800 series")
-	const series = 150
+	series := racetest.Simulations(150)
 	for _, c := range []struct {
 		rho    float64
 		shape  string
@@ -160,8 +160,8 @@ func TestPower(t *testing.T) {
 			}
 		}
 		what := fmt.Sprintf("correlation %.1f, %s, %2.0f %% in the last %2d of %d", c.rho, c.shape, 100*c.size, c.after, n)
-		t.Logf("%s: found %.0f %%, within a revision %.0f %%", what, 100*float64(hit)/series, 100*float64(near)/series)
-		if float64(hit) < c.found*series || float64(near) < c.nearby*series {
+		t.Logf("%s: found %.0f %%, within a revision %.0f %%", what, 100*float64(hit)/float64(series), 100*float64(near)/float64(series))
+		if float64(hit) < c.found*float64(series) || float64(near) < c.nearby*float64(series) {
 			t.Errorf("%s: found in %d of %d, within a revision in %d", what, hit, series, near)
 		}
 	}
@@ -179,7 +179,7 @@ func TestIntervals(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 5))
 		var all, position, within int
 		const n, at = 50, 30
-		for range 100 {
+		for range racetest.Simulations(100) {
 			v := noiseOf(r, n, c.rho, "normal")
 			for i := range v {
 				if v[i] *= 0.04; i >= at {

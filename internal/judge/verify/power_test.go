@@ -160,7 +160,7 @@ func powerTable() string {
 
 // The table of the docs is what the simulation gives, to 2 points.
 func TestPowerTableOfDocs(t *testing.T) {
-	racetest.Skip(t, "a simulation of its own")
+	racetest.Whole(t)
 	t.Parallel()
 	const path = "../../../docs/verify-statistics.md"
 	doc, err := os.ReadFile(path)
