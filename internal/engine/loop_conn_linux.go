@@ -385,16 +385,18 @@ func (l *loop) unsolicited(c *lconn, in []byte) {
 	l.fail(c, ErrUnsolicited, false)
 }
 
-// read returns the instant at which the bytes came: the kernel's stamp if there is one, else
-// now. An instant before wrote is only possible for bytes that came before the request.
+// read returns the instant at which the bytes came: the kernel's stamp if there is one. Without,
+// it is the instant before the read, which waits for nothing: if takt is stopped in it, the bytes
+// were here before. An instant before wrote is only possible for bytes that came before the
+// request.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
-	if !l.stamps {
-		n, errno = l.sys.Receive(c.fd, l.in)
-		if errno == 0 {
-			at = l.now()
-			l.readAt = at
+	if !l.stamps || l.sparing {
+		if now := l.now(); !l.stamps || l.gap < c.own.wrote {
+			if n, errno = l.sys.Receive(c.fd, l.in); errno == 0 {
+				at, l.readAt = now, now
+			}
+			return n, at, errno
 		}
-		return n, at, errno
 	}
 	n, stamp, errno := l.sys.ReceiveStamped(c.fd, l.in)
 	if errno != 0 {

@@ -21,6 +21,7 @@ func TestNap(t *testing.T) {
 		"half of them idle":     {func(l *loop) { l.flight.n = 25 }, 0},
 		"a schedule":            {func(l *loop) { l.closed = false }, 0},
 		"no stamps":             {func(l *loop) { l.stamps = false }, 0},
+		"few stamps":            {func(l *loop) { l.sparing = true }, 0},
 		"connecting":            {func(l *loop) { l.dialing.n = 1 }, 0},
 		"a part of a request":   {func(l *loop) { l.partial = 1 }, 0},
 		"nothing is known yet":  {func(l *loop) { l.answers.apart = 0 }, 0},

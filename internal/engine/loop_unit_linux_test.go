@@ -119,6 +119,31 @@ func TestLoopSpins(t *testing.T) {
 	}
 }
 
+// A closed loop over plain HTTP/1.1 reads the kernel's stamp only of an answer that may have come
+// while its thread was away. Else the answer came when the thread read it.
+func TestSparingLoopReads(t *testing.T) {
+	const stamp, read = 12 * ms, 15 * ms
+	for name, c := range map[string]struct{ wrote, looked, want time.Duration }{
+		"sent after a stop":      {14*ms + 1, 14 * ms, read},
+		"stopped in the sending": {14 * ms, 14 * ms, stamp},
+		"sent before a stop":     {11 * ms, 14 * ms, stamp},
+		"stopped in the reading": {11 * ms, 11*ms + ms/2, stamp},
+	} {
+		sys := &mail{in: "a.", stamp: stamp}
+		l, _ := quietLoop(t)
+		l.sys, l.stamps, l.sparing, l.wall = sys, true, true, sock.NewWall(sys, time.Time{})
+		for _, sys.at = range []time.Duration{10 * ms, 11 * ms, c.looked} {
+			l.now()
+		}
+		sys.at = read
+		conn := &lconn{fd: 3}
+		conn.own.wrote = c.wrote
+		if _, at, _ := l.read(conn); at != c.want {
+			t.Errorf("%s: it came at %v, want %v", name, at, c.want)
+		}
+	}
+}
+
 // The next timeout is that of the oldest dial or operation.
 func TestLoopExpiry(t *testing.T) {
 	l, _ := quietLoop(t)
@@ -266,6 +291,9 @@ const epoch = 1 << 60 // ns since 1970 at the start
 func (s *mail) Both(time.Time) (time.Duration, int64) { return s.at, epoch + int64(s.at) }
 func (s *mail) Close(fd int)                          { s.fds = append(s.fds, fd) }
 func (s *mail) Resent(int) uint64                     { return 0 }
+func (s *mail) Receive(_ int, b []byte) (int, syscall.Errno) {
+	return copy(b, s.in), s.errno
+}
 func (s *mail) ReceiveStamped(_ int, b []byte) (int, int64, syscall.Errno) {
 	return copy(b, s.in), epoch + int64(s.stamp), s.errno
 }

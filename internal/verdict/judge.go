@@ -63,10 +63,11 @@ func (o *Operations) late(r *takt.Report) {
 		Invalidate(r, warn.GeneratorBehind, "the generator fell behind: %d of %d operations were dropped more than %s after they were due, so the generator held them up, not the bound; %s",
 			takt.Number("late", n), takt.Number("due", due), figure.Time("bound", l.Bound), remedy)
 	}
-	// A few late operations, with a few behind them, are many together.
-	if n := o.Behind.Above(l.Bound); n > 0 && many(n+l.Late, due) {
+	// A few late operations, with a few behind them, are many together. An operation may be both.
+	n := o.Behind.Above(l.Bound)
+	if all := min(due, n+l.Late); n > 0 && many(all, due) {
 		Invalidate(r, warn.GeneratorBacklog, "the generator was the bottleneck: it was slow or froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; %s",
-			takt.Number("late", n+l.Late), takt.Number("due", due), figure.Time("bound", l.Bound), takt.Number("behind", n), remedy)
+			takt.Number("late", all), takt.Number("due", due), figure.Time("bound", l.Bound), takt.Number("behind", n), remedy)
 	}
 	if l.Doubtful() {
 		l.warn(r, "the generator was")

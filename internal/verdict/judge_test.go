@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +110,15 @@ func TestOperations(t *testing.T) {
 	r := &takt.Report{Counts: sum, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	if both.Judge(r); r.Verdict != takt.Invalid || !r.Warned("generator_backlog") || r.Warned("generator_bottleneck") {
 		t.Errorf("late ones and those behind them: %s, %+v", r.Verdict, r.Warnings)
+	}
+	// No operation is counted twice in the sentence.
+	var waiting Drops
+	waiting.Add(time.Second, sum.Scheduled)
+	both.Lag, both.Behind = late, &waiting
+	r = &takt.Report{Counts: sum, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
+	both.Judge(r)
+	if i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "generator_backlog" }); i < 0 || !strings.Contains(r.Warnings[i].Message, fmt.Sprintf("%d of %[1]d operations", sum.Scheduled)) {
+		t.Errorf("all are late, and wait: %+v", r.Warnings)
 	}
 	// A closed loop is never late.
 	o, r := good, &takt.Report{Counts: sum}
