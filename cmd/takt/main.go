@@ -13,6 +13,7 @@ import (
 
 func main() {
 	interrupt, abort := core.Signals(early.Signals)
+	files.Until(interrupt)
 	stdout := core.NewStdout(os.Stdout)
 	code := cli.Main(core.Env{
 		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable, Confine: files.Confine, Restrict: reach.Confine,

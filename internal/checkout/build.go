@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/process"
 )
 
@@ -173,12 +174,12 @@ func (t *tee) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Environment is that of the commands of a checkout: without takt's settings, which may contain
-// secrets, and without git's variables, which name the user's repository.
+// Environment is that of the commands of a checkout: without takt's settings, and without git's variables,
+// which name the user's repository.
 func Environment(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+	return slices.DeleteFunc(proc.WithoutSettings(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "TAKT_") || slices.Contains(localVariables, name)
+		return slices.Contains(localVariables, name)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/outfile"
 )
 
@@ -23,7 +24,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := files.OpenOwn(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w; takt runs as user %d, so give the file to that user, or in a container run takt as the file's owner with docker run --user", err, os.Geteuid())
 	}

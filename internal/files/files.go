@@ -4,7 +4,9 @@
 package files
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -78,6 +80,9 @@ func within(name string) *folder {
 	return f
 }
 
+// IsConfined reports whether this process opens a name only below its folder.
+func IsConfined(name string) bool { return within(name) != nil }
+
 // refused is the error of a name, with what to do about it if the folder does not contain the name.
 func (f *folder) refused(name string, err error) error {
 	var e *fs.PathError
@@ -96,10 +101,43 @@ func (f *folder) refused(name string, err error) error {
 	case errors.As(err, &two):
 		err = two.Err
 	}
+	named := &fs.PathError{Op: "open", Path: name, Err: err}
 	if f.tell != nil && Refusal(err) != nil {
-		f.tell(Refusal(err))
+		f.tell(Named(named))
 	}
-	return &fs.PathError{Op: "open", Path: name, Err: err}
+	return named
+}
+
+// until ends the wait for the other end of a pipe; nil: nothing does. It belongs to the process, as its signals do.
+var until atomic.Pointer[context.Context]
+
+// Until lets the end of ctx, by a signal, end the wait of Open for whoever writes to a named pipe. Only main calls it.
+func Until(ctx context.Context) { until.Store(&ctx) }
+
+// OpenOwn is Open for a file that takt's user chose, which a confined process opens anywhere.
+func OpenOwn(name string) (*os.File, error) { return openAnywhere(name, os.O_RDONLY, 0) }
+
+func openAnywhere(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	info, err := os.Stat(name)
+	ctx := until.Load()
+	if ctx == nil || flag != os.O_RDONLY || err != nil || info.Mode().Type() != fs.ModeNamedPipe {
+		return os.OpenFile(name, flag, perm)
+	}
+	type result struct {
+		*os.File
+		error
+	}
+	opened := make(chan result, 1)
+	go func() { // after a signal it ends with the process
+		f, err := os.Open(name)
+		opened <- result{f, err}
+	}()
+	select {
+	case r := <-opened:
+		return r.File, r.error
+	case <-(*ctx).Done():
+		return nil, &fs.PathError{Op: "open", Path: name, Err: context.Cause(*ctx)}
+	}
 }
 
 // Open is os.Open.
@@ -110,7 +148,7 @@ func Open(name string) (*os.File, error) { return OpenFile(name, os.O_RDONLY, 0)
 func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	f := within(name)
 	if f == nil {
-		return os.OpenFile(name, flag, perm)
+		return openAnywhere(name, flag, perm)
 	}
 	file, err := f.root.OpenFile(name, flag|doNotWait, perm)
 	if err != nil {
@@ -136,15 +174,25 @@ func (f *folder) isSpecial(name string) bool {
 	return err == nil && isSpecial(info)
 }
 
-// ReadFile is os.ReadFile.
+// ReadFile is os.ReadFile, for a file of at most 16 MiB.
 func ReadFile(name string) ([]byte, error) {
 	file, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(file)
+	text, err := io.ReadAll(io.LimitReader(file, mostWhole+1))
+	if err == nil && len(text) > mostWhole {
+		err = &fs.PathError{Op: "read", Path: name, Err: errLarge}
+	}
+	return text, err
 }
+
+// mostWhole is how much of a file ReadFile reads, in bytes: 16 MiB. Such files have keys, certificates and
+// passwords.
+const mostWhole = 16 << 20
+
+var errLarge = errors.New("it has more than 16 MiB; give the name of a smaller file")
 
 // WriteFile is os.WriteFile.
 func WriteFile(name string, data []byte, perm fs.FileMode) error {
@@ -240,6 +288,16 @@ func Check(name string) error {
 		err = ErrSpecial
 	}
 	return Refusal(f.refused(name, err))
+}
+
+// Named returns the refusal of a confined process that is in err, with the name of the file if err has it; nil: none.
+func Named(err error) error {
+	refusal := Refusal(err)
+	var e *fs.PathError
+	if refusal == nil || !errors.As(err, &e) {
+		return refusal
+	}
+	return fmt.Errorf("%s: %w", e.Path, refusal)
 }
 
 // Refusal returns the refusal of a confined process that is in err; nil: none.

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A confined process waits for no other end of a pipe, and opens no device.
@@ -118,5 +120,43 @@ func TestSwappedLinks(t *testing.T) {
 	}
 	if read == 0 || refused == 0 {
 		t.Errorf("%d reads and %d refusals: nothing was swapped", read, refused)
+	}
+}
+
+// A signal ends the wait for whoever writes to a pipe; who has written is read.
+func TestUntil(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	Until(ctx)
+	t.Cleanup(func() { until.Store(nil) })
+	go func() { _ = WriteFile(pipe, []byte("text"), 0) }() // ReadFile shows an error
+	if text, err := ReadFile(pipe); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+	stopped := errors.New("stopped")
+	time.AfterFunc(time.Millisecond, func() { cancel(stopped) })
+	if _, err := Open(pipe); !errors.Is(err, stopped) {
+		t.Error(err)
+	}
+	if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err != nil { // for the one that waits
+		t.Error(err)
+	} else {
+		f.Close()
+	}
+}
+
+// ReadFile has a limit: a wrong name must not fill memory.
+func TestReadFileLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	for size, wrong := range map[int64]bool{mostWhole: false, mostWhole + 1: true} {
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(path); (err != nil) != wrong {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }

@@ -44,6 +44,7 @@ var openers = map[string]string{
 	"internal/cli/calibratecmd":                 "takt's cache; not a command of sessions",
 	"internal/cli/selftest_clock.go":            "a folder for the test; not a command of sessions",
 	"internal/outfile/follow_unix.go":           "links of paths that takt or its user chose",
+	"internal/outfile/pinned_linux.go":          "files below an open folder; folderOf leaves those of a session to package files",
 	"internal/outfile/sync.go":                  "folders of takt's state",
 	"internal/outfile/unfinished.go":            "folders of takt's state and stores",
 	"internal/outfile/container_linux.go":       "marks of container engines, and the owner of a folder whose file was refused",

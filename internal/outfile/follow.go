@@ -14,7 +14,21 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openPlain(to, flag, mode)
+	in, err := folderOf(to)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	return in.open(to, flag, mode)
+}
+
+// folderOf is how the files beside a path that Follow returned are found. Nothing that other users do to the
+// folders of the path after Follow leads elsewhere.
+func folderOf(path string) (folders, error) {
+	if files.IsConfined(path) || ofKernel(path) { // a confined process finds every file below its own folder
+		return named(), nil
+	}
+	return pin(path)
 }
 
 // openPlain opens a path that Follow returned. A link that somebody made there since then is an error.

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/taktload/takt/internal/files"
 )
 
 // File is a file that is being written. The content goes to a temporary file in the
@@ -19,6 +17,7 @@ import (
 // device or a folder without write permission, the content goes to the file itself.
 type File struct {
 	path  string   // after symbolic links
+	in    folders  // the path's
 	f     *os.File // the temporary file, or the file itself
 	temp  string   // path of the temporary file; "": renamed, or there is none
 	begun bool     // something was written
@@ -31,48 +30,53 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f := beside(path); f != nil {
-		return f, nil
-	}
-	f, err := openPlain(path, os.O_RDWR|os.O_CREATE, 0o666)
+	in, err := folderOf(path)
 	if err != nil {
 		return nil, hinted(path, err)
 	}
-	return &File{path: path, f: f}, nil
+	if f := in.beside(path); f != nil {
+		return f, nil
+	}
+	f, err := in.open(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		in.close()
+		return nil, hinted(path, err)
+	}
+	return &File{path: path, in: in, f: f}, nil
 }
 
 // beside makes a temporary file beside the one at path; nil where it could not replace
 // that one, or would change more than its content.
-func beside(path string) *File {
-	path, old, ok := target(path)
+func (d folders) beside(path string) *File {
+	path, old, ok := d.target(path)
 	if !ok {
 		return nil
 	}
 	dir := filepath.Dir(path)
-	named().sweep(dir)
-	f, temp, err := named().create(dir, 0o666) // the permissions of a new file
+	d.sweep(dir)
+	f, temp, err := d.create(dir, 0o666) // the permissions of a new file
 	if err != nil {
 		return nil
 	}
 	if old != nil && become(f, old) != nil {
-		_ = errors.Join(f.Close(), files.Remove(temp))
+		_ = errors.Join(f.Close(), d.remove(temp))
 		return nil
 	}
-	return &File{path: path, f: f, temp: temp}
+	return &File{path: path, in: d, f: f, temp: temp}
 }
 
 // target follows symbolic links to the file that is to be replaced; old is nil when
 // there is none yet.
-func target(path string) (to string, old os.FileInfo, ok bool) {
-	if _, err := files.Lstat(path); errors.Is(err, os.ErrNotExist) {
+func (d folders) target(path string) (to string, old os.FileInfo, ok bool) {
+	if _, err := d.lstat(path); errors.Is(err, os.ErrNotExist) {
 		return path, nil, true
 	}
-	to, err := files.EvalSymlinks(path)
+	to, err := d.real(path)
 	if err != nil || ofKernel(path) || ofKernel(to) {
 		return "", nil, false
 	}
-	old, err = files.Stat(to)
-	return to, old, err == nil && old.Mode().IsRegular() && !linked(old) && writable(to)
+	old, err = d.lstat(to)
+	return to, old, err == nil && old.Mode().IsRegular() && !linked(old) && d.writable(to)
 }
 
 // ofKernel reports whether path stands for something that is open, as /dev/stdout and
@@ -84,8 +88,8 @@ func ofKernel(path string) bool {
 
 // writable reports whether the user may change the file. To rename another one over it
 // takes the permission of the folder only.
-func writable(path string) bool {
-	f, err := files.OpenFile(path, os.O_WRONLY, 0)
+func (d folders) writable(path string) bool {
+	f, err := d.open(path, os.O_WRONLY, 0)
 	return err == nil && f.Close() == nil
 }
 
@@ -125,7 +129,7 @@ func (f *File) Show() error {
 	if !f.begun || f.temp == "" {
 		return nil
 	}
-	if files.Rename(f.temp, f.path) == nil {
+	if f.in.rename(f.temp, f.path) == nil {
 		f.temp = ""
 		return nil
 	}
@@ -135,7 +139,7 @@ func (f *File) Show() error {
 // overwrite copies what was written into the file at the path, which cannot be renamed
 // over: it is a mount point, say.
 func (f *File) overwrite() error {
-	to, err := openPlain(f.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	to, err := f.in.open(f.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
@@ -145,8 +149,8 @@ func (f *File) overwrite() error {
 	if err != nil {
 		return errors.Join(err, to.Close())
 	}
-	f.Discard()
-	f.f = to
+	_ = errors.Join(f.f.Close(), f.in.remove(f.temp)) // nobody needs it now
+	f.f, f.temp = to, ""
 	return nil
 }
 
@@ -160,6 +164,7 @@ func (f *File) Close() error {
 	}
 	err := f.f.Close()
 	f.f = nil
+	f.in.close()
 	return err
 }
 
@@ -188,8 +193,9 @@ func (f *File) abandon() error {
 	}
 	err := f.f.Close()
 	if f.temp != "" {
-		err = errors.Join(err, files.Remove(f.temp))
+		err = errors.Join(err, f.in.remove(f.temp))
 	}
+	f.in.close()
 	f.f, f.temp = nil, ""
 	return err
 }

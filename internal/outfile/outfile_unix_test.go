@@ -167,7 +167,7 @@ func TestInPlace(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	for _, path := range []string{"/dev/null", "/dev/stdout", "/dev/fd/1"} {
-		if f := beside(path); f != nil {
+		if f := named().beside(path); f != nil {
 			t.Errorf("%s is replaced", path)
 		}
 	}

@@ -30,10 +30,18 @@ type folders struct {
 	lstat  func(name string) (fs.FileInfo, error)
 	remove func(name string) error
 	list   func(name string) ([]os.DirEntry, error)
+	rename func(from, to string) error
+	real   func(name string) (string, error) // the name without links
+	close  func()
 }
 
-func named() folders { return folders{files.OpenFile, files.Lstat, files.Remove, files.ReadDir} }
-func own() folders   { return folders{os.OpenFile, os.Lstat, os.Remove, os.ReadDir} }
+func named() folders {
+	return folders{openPlain, files.Lstat, files.Remove, files.ReadDir, files.Rename, files.EvalSymlinks, func() {}}
+}
+
+func own() folders {
+	return folders{os.OpenFile, os.Lstat, os.Remove, os.ReadDir, os.Rename, filepath.EvalSymlinks, func() {}}
+}
 
 // Unfinished makes an unfinished file in a folder of takt, which only takt's user can read. Keep it open until
 // it has its name.

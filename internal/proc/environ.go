@@ -17,6 +17,12 @@ var plainNames = strings.Fields(`
 	CGO_ENABLED CC CXX PKG_CONFIG_PATH
 	HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE SSL_CERT_DIR`)
 
+// WithoutSettings is the part of environ that a command may see that the user lets takt run: all but takt's
+// settings, which may contain secrets.
+func WithoutSettings(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "TAKT_") })
+}
+
 // credentialed is a URL with a user or a password in it.
 var credentialed = regexp.MustCompile(`://[^/\s]*@`)
 

@@ -6,6 +6,7 @@ package reach
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -73,6 +74,19 @@ func Check(network, address string) error {
 		g.tell(err)
 	}
 	return &net.OpError{Op: "dial", Net: network, Err: err}
+}
+
+// Bypassed returns why a confined process does not use what connects without this package; nil: it may.
+func Bypassed(what string) error {
+	g := confined.Load()
+	if g == nil {
+		return nil
+	}
+	err := fmt.Errorf("%s connects by itself, where --allow-target does not apply; leave it out", what)
+	if g.tell != nil {
+		g.tell(err)
+	}
+	return err
 }
 
 // Dial connects as a net.Dialer does.

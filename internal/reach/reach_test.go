@@ -85,3 +85,19 @@ func TestConfine(t *testing.T) {
 		t.Error("trusted is one port")
 	}
 }
+
+// What connects without this package is refused to a confined process, which tells of it.
+func TestBypassed(t *testing.T) {
+	if err := Bypassed("--contrast"); err != nil {
+		t.Error(err)
+	}
+	var told error
+	free, err := Confine([]string{"10.0.0.1"}, func(err error) { told = err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(free)
+	if err := Bypassed("--contrast"); err == nil || told != err {
+		t.Errorf("%v, told %v", err, told)
+	}
+}

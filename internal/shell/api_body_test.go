@@ -82,10 +82,10 @@ func TestAPIHalfBody(t *testing.T) {
 		<-over
 	})
 	text, err := os.ReadFile(log)
-	logged := strings.Count(string(text), `"outcome":"refused: `) + int(s.unlogged.Load())
-	for _, m := range regexp.MustCompile(`; before it (\d+) more were refused`).FindAllStringSubmatch(string(text), -1) {
+	logged := strings.Count(string(text), `"outcome":"refused: `) + s.audit.left
+	for _, m := range regexp.MustCompile(`"refused: (\d+) more, for reasons of lines above`).FindAllStringSubmatch(string(text), -1) {
 		n, _ := strconv.Atoi(m[1]) // digits
-		logged += n
+		logged += n - 1            // the line itself is none
 	}
 	if err != nil || logged != refused {
 		t.Errorf("%d of %d refusals are in the audit log: %v\n%s", logged, refused, err, text)

@@ -20,6 +20,42 @@ type audit struct {
 	path string
 	mu   sync.Mutex
 	file *os.File
+	left int         // refused sessions without a line so far
+	late *time.Timer // writes their number; nil: there are none
+}
+
+// leftOutTime is how long the number of refused sessions without a line waits for another line.
+const leftOutTime = time.Minute
+
+// leaveOut counts a refused session that gets no line.
+func (a *audit) leaveOut() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left++
+	if a.late == nil {
+		a.late = time.AfterFunc(leftOutTime, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			_ = a.count() // the next line tries again
+		})
+	}
+}
+
+// count writes the number of refused sessions without a line. The caller holds mu.
+func (a *audit) count() error {
+	if a.left == 0 {
+		return nil
+	}
+	a.late.Stop()
+	a.late = nil
+	err := a.append(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more, for reasons of lines above", a.left)})
+	if err == nil {
+		a.left = 0
+	}
+	return err
 }
 
 // record is a line of the audit log, without secrets.
@@ -67,13 +103,20 @@ func (a *audit) write(r record) error {
 	if a == nil {
 		return nil
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.count(); err != nil {
+		return err
+	}
+	return a.append(r)
+}
+
+func (a *audit) append(r record) error {
 	r.Command, r.Outcome = shortened(r.Command), shortened(r.Outcome)
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if err := a.follow(); err != nil {
 		return err
 	}
@@ -101,6 +144,9 @@ func (a *audit) close() error {
 	if a == nil {
 		return nil
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = a.count() // as in note, a loss stops nothing that reads
 	return a.file.Close()
 }
 
@@ -138,9 +184,13 @@ func (c *session) allow(a action) error {
 }
 
 // refuse logs a line that does not run. A line that takt did not understand may contain a
-// secret, so the log gets only the names of its commands.
+// secret, so the log gets only the names of its commands, and why takt cannot read it as words.
 func (c *session) refuse(names []string, err error) {
-	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, "refused: not understood")) // may fail: the line does not run
+	otherwise := "refused: not understood"
+	if why := unreadable(""); errors.As(err, &why) {
+		otherwise += ": " + why.Error()
+	}
+	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, otherwise)) // may fail: the line does not run
 }
 
 // outcomeOf is how a command ended with an error: refused, or otherwise.
@@ -155,7 +205,7 @@ func outcomeOf(err error, otherwise string) string {
 // denials are the texts of the Denied in an error, or of the opener's refusal.
 func denials(err error) []string {
 	texts := deniedIn(err)
-	if refusal := files.Refusal(err); refusal != nil && len(texts) == 0 {
+	if refusal := files.Named(err); refusal != nil && len(texts) == 0 {
 		texts = []string{refusal.Error()}
 	}
 	return texts

@@ -3,6 +3,8 @@ package shell
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -76,6 +79,7 @@ func TestAudit(t *testing.T) {
 	say("elasticsearch use http://127.0.0.1:1 ann tigerlily", "error: elasticsearch: ")
 	say("nonsense tigerlily", "error: unknown command")
 	say("test 30s 1 1 1 1 --secret tigerlily tigerlily", "error: ")
+	say("http 'tigerlily", "error: a quote")
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
@@ -94,7 +98,8 @@ func TestAudit(t *testing.T) {
 			head + `"command","command":"elasticsearch use http://127.0.0.1:1","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"elasticsearch use http://127.0.0.1:1","outcome":"failed"}` + "\n" +
 			head + `"command","command":"?","outcome":"refused: not understood"}` + "\n" +
-			head + `"command","command":"test","outcome":"refused: not understood"}` + "\n",
+			head + `"command","command":"test","outcome":"refused: not understood"}` + "\n" +
+			head + `"command","outcome":"refused: not understood: a quote ' is not closed; close it, or write \\'"}` + "\n",
 		path: head + `"command","command":"define x status","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"queue rm 9","outcome":"allowed"}` + "\n" +
 			head + `"command","command":"queue rm 9","outcome":"failed"}` + "\n" +
@@ -186,4 +191,61 @@ func TestShortened(t *testing.T) {
 	if shortened("x") != "x" {
 		t.Error("a short text is shortened")
 	}
+}
+
+// The audit log with a relative name is beside the server, and not in the folder where sessions write.
+func TestAuditRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := shellFor(t, Options{AuditLog: "audit"})
+	typing(t, s)("status", ">>> ")
+	if text := awaitLines(t, "audit", 1); !strings.Contains(text, "begins") || !filepath.IsAbs(s.options.AuditLog) {
+		t.Errorf("%s at %s", text, s.options.AuditLog)
+	}
+}
+
+// The refused sessions that have no line are counted by the next line, or after a minute.
+func TestLeftOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	synctest.Test(t, func(t *testing.T) {
+		a, err := openAudit(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			text, err := os.ReadFile(path)
+			var got []string
+			for line := range strings.Lines(string(text)) {
+				var r record
+				err = errors.Join(err, json.Unmarshal([]byte(line), &r))
+				got = append(got, r.Outcome)
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+		}
+		const three, one = "refused: 3 more, for reasons of lines above", "refused: 1 more, for reasons of lines above"
+		for range 3 {
+			a.leaveOut()
+		}
+		time.Sleep(leftOutTime - 1)
+		outcomes()
+		time.Sleep(1)
+		outcomes(three)
+		a.leaveOut()
+		if err := a.write(record{Outcome: "begins"}); err != nil {
+			t.Error(err)
+		}
+		outcomes(three, one, "begins")
+		a.leaveOut()
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+		outcomes(three, one, "begins", one)
+		time.Sleep(2 * leftOutTime)
+		outcomes(three, one, "begins", one)
+	})
+	var none *audit
+	none.leaveOut()
 }

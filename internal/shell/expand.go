@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func substitute(segment []word, definitions map[string]string, uses *int) ([]wor
 			continue
 		}
 		if *uses++; *uses >= maxSubstitutions || len(words) > maxWords {
-			return nil, errors.New("too many substitutions (recursive definition?)")
+			return nil, unreadable("too many substitutions (recursive definition?)")
 		}
 		in, err := split(text)
 		if err != nil {

@@ -115,14 +115,10 @@ func (c *session) authenticate(address string) (name string, err error) {
 // left out.
 func (c *session) noteStranger(address string, err error) {
 	if !c.server.strangers.Take(address, time.Now()) {
-		c.server.unlogged.Add(1)
+		c.server.audit.leaveOut()
 		return
 	}
-	text := "refused: " + cmp.Or(err.Error(), "no token")
-	if n := c.server.unlogged.Swap(0); n > 0 {
-		text += fmt.Sprintf("; before it %d more were refused, for this or another reason", n)
-	}
-	_ = c.note(eventSession, 0, "", text)
+	_ = c.note(eventSession, 0, "", "refused: "+cmp.Or(err.Error(), "no token"))
 }
 
 var (

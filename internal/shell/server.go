@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,8 +38,7 @@ type Server struct {
 	host      Host
 	rights    atomic.Pointer[rights]
 	tries     door.Tries
-	strangers door.Tries   // who is logged without a token
-	unlogged  atomic.Int64 // refused sessions that the audit log leaves out so far
+	strangers door.Tries // who is logged without a token
 	state     *state
 	queue     *queue
 	listeners []net.Listener
@@ -87,7 +87,13 @@ func (s *Server) prepare() (err error) {
 		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
 	for name, path := range map[string]*string{"audit-log": &s.options.AuditLog, "unix": &s.options.Unix} { // a confined process does not see where links lead
-		if *path, err = outfile.Follow(*path); err != nil {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err == nil { // a relative name would be one of the folder for files, where sessions write
+			*path, err = outfile.Follow(*path)
+		}
+		if err != nil {
 			return fmt.Errorf("cannot write: %w; check --%s", err, name)
 		}
 	}
@@ -224,9 +230,6 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		<-ended
 	}
 	s.state.close()
-	if n := s.unlogged.Swap(0); n > 0 {
-		_ = s.audit.write(record{Time: time.Now().UTC(), Event: eventSession, Outcome: fmt.Sprintf("refused: %d more, for reasons of lines above", n)}) // as in note, a loss stops nothing that reads
-	}
 	return errors.Join(context.Cause(ctx), s.audit.close(), s.box.Close())
 }
 

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -51,15 +50,20 @@ func split(line string) ([]word, error) {
 	return words, nil
 }
 
+// unreadable says why a line is not words. It has no word of the line, so the audit log may have it.
+type unreadable string
+
+func (u unreadable) Error() string { return string(u) }
+
 // printable refuses characters that a terminal does not show as such: other sessions see the line in the
 // queue, and a control character would act on their terminals.
 func printable(line string) error {
 	if !utf8.ValidString(line) {
-		return errors.New("the line is not UTF-8")
+		return unreadable("the line is not UTF-8")
 	}
 	for _, r := range line {
 		if r != '\t' && !foreign.Shows(r) {
-			return fmt.Errorf("the line has %U, which a terminal does not show; leave it out", r)
+			return unreadable(fmt.Sprintf("the line has %U, which a terminal does not show; leave it out", r))
 		}
 	}
 	return nil
@@ -92,9 +96,9 @@ func nextWord(s string) (w word, n int, err error) {
 	}
 	switch {
 	case quote != 0:
-		return w, 0, fmt.Errorf("a quote %c is not closed; close it, or write \\%c", quote, quote)
+		return w, 0, unreadable(fmt.Sprintf("a quote %c is not closed; close it, or write \\%c", quote, quote))
 	case escaped:
-		return w, 0, errors.New(`the line ends with \; write \\ for a backslash`)
+		return w, 0, unreadable(`the line ends with \; write \\ for a backslash`)
 	}
 	w.text = text.String()
 	return w, len(s), nil

@@ -23,12 +23,11 @@ const LegacyFlags = "takt-legacy-flags"
 // config file. It reports every fault at once, and returns what cobra needs: the command and
 // its arguments.
 func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
-	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") && env.Vet == nil {
 		completeFlags(env, root)
 		return args, nil
 	}
-	args = commandFirst(Meant(root, args))
-	cmd, depth := FindCommand(root, args)
+	args, cmd, depth := read(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		if err := forgottenDashes(root, cmd, args[depth:]); err != nil {
 			return nil, Usage(cmd, []error{err})
@@ -38,11 +37,16 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if err := OtherToolsFile(args); cmd == root && err != nil { // jmeter -n -t plan.jmx
 		return nil, Usage(cmd, []error{err})
 	}
-	if cmd.Name() == "help" {
+	if cmd.Name() == "help" && env.Vet == nil {
 		return helpOf(root, args[depth:])
 	}
 	p := NewFlagParser(cmd, args[depth:])
 	p.Parse()
+	if env.Vet != nil {
+		if err := env.Vet(cmd, p.Given); err != nil {
+			return nil, ExitWith(ExitUsage, err)
+		}
+	}
 	if p.Help {
 		return helpWords(args[:depth:depth], p.HelpAll), nil
 	}
@@ -59,6 +63,13 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, Usage(cmd, p.Faults)
 	}
 	return append(append(args[:depth:depth], "--"), p.Positional...), nil
+}
+
+// read returns the words of a command line as takt means them, their command, and how many of them name it.
+func read(root *cobra.Command, args []string) ([]string, *cobra.Command, int) {
+	args = commandFirst(Meant(root, args))
+	cmd, depth := FindCommand(root, args)
+	return args, cmd, depth
 }
 
 // helpOf returns the words that show the help of the command that topic names: help http, or

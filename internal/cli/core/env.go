@@ -45,6 +45,7 @@ type Env struct {
 	MustEnd  bool                   // the run must end by itself: another one follows it
 	Fleet    *fleet.Gatherer        // makes the runs of load commands on other machines; nil: they run here
 	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
+	Vet      vetter                 // refuses command lines of a stranger before takt does anything that they say; nil: they are the user's
 	Session  bool                   // a session of takt server runs the command; it types commands without takt
 	Owner    bool                   // the session is of the server's owner, who has also set the environment
 	Configs  []string               // SHA-256 of the config files of the session that the server has checked
@@ -54,6 +55,9 @@ type Env struct {
 	Settings *Settings
 	Promises *Promises // files that the command will write; Main sets it
 }
+
+// vetter gets the command of a line, and the settings that the line itself gives.
+type vetter func(cmd *cobra.Command, given []Setting) error
 
 // confiner is files.Confine, and restricter reach.Confine. refused gets what the process is refused then; nil:
 // nobody does.
@@ -131,6 +135,9 @@ func (e Env) exit(err error) int {
 	case errors.As(err, &code):
 		if code.Err != nil {
 			fmt.Fprintln(e.Stderr, "takt:", OneLine(code.Err))
+		}
+		if errors.As(code.Err, &signal) {
+			return ExitSignal + signal.Number
 		}
 		return code.Code
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/value"
@@ -25,27 +26,27 @@ func WritesFiles(f *pflag.Flag, text string) bool {
 	return value.Named(f.Value, text, value.Writes) != nil
 }
 
-// CheckShard returns why a shard does not run the words of its gatherer: a shard sends load, and nothing else.
-// program says that the words run a program that the shard's owner has named.
-func (e Env) CheckShard(words []string, program bool) error {
-	i, err := e.Inspect(words)
-	if f := i.Command.Flags().Lookup(ConfigFlag); f != nil && f.Changed { // not by the environment of the shard
+// IsLoad reports whether a command makes one run.
+func IsLoad(cmd *cobra.Command) bool {
+	of := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
+	return of("rate") && of("shard") && !cmd.HasSubCommands() && cmd.Parent().Name() != ConfigCommand
+}
+
+// VetShard is Env.Vet of a shard: whatever its gatherer gives, a shard sends load, and nothing else.
+func VetShard(cmd *cobra.Command, given []Setting) error {
+	if !IsLoad(cmd) {
+		return fmt.Errorf("the gatherer asks for %s, and a shard only sends load", cmd.CommandPath())
+	}
+	if f := cmd.Flags().Lookup(ConfigFlag); f != nil && f.Changed { // not by the environment of the shard
 		return fmt.Errorf("the gatherer gives --%s, whose file could write files or run commands here; takt fleet sends what its own file says", f.Name)
 	}
-	if err != nil {
-		return nil // running the words says what is wrong
-	}
-	if !program && (i.Command.Flags().Lookup("rate") == nil || i.Command.HasSubCommands()) {
-		return fmt.Errorf("the gatherer asks for takt %s, and a shard only sends load", i.Command.Name())
-	}
 	var faults []error
-	for _, s := range i.Given {
-		f := i.Command.Flags().Lookup(s.Name)
+	for _, s := range given {
+		f := cmd.Flags().Lookup(s.Name)
 		its := slices.Contains([]string{"shard", "run-group", "no-store", "progress"}, s.Name) // what a gatherer adds
-		if f == nil || its || s.Origin.Kind != FromFlag || !OfTheWhole(f) && !WritesFiles(f, s.Value) {
-			continue
+		if f != nil && !its && (OfTheWhole(f) || WritesFiles(f, s.Value)) {
+			faults = append(faults, fmt.Errorf("the gatherer gives --%s; a shard only sends load: it writes no files, runs no commands, and does not judge", s.Name))
 		}
-		faults = append(faults, fmt.Errorf("the gatherer gives --%s, which writes files or runs commands here, and a shard only sends load", s.Name))
 	}
 	return errors.Join(faults...)
 }

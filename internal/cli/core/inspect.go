@@ -27,7 +27,7 @@ func (e Env) Inspect(args []string) (Inspected, error) {
 	e.Args, e.Settings, e.Promises = args, &Settings{}, nil
 	root := e.Root(e)
 	parsed, err := ParseFlags(e, root, args)
-	cmd, depth := FindCommand(root, args)
+	_, cmd, depth := read(root, args)
 	i := Inspected{Command: cmd, Given: e.Settings.Given}
 	if err == nil {
 		i.Words = parsed[min(depth+1, len(parsed)):] // the first is --, or --help

@@ -146,7 +146,7 @@ func checkCommand(env core.Env, args []string) []error {
 	args = core.Meant(root, args)
 	cmd, _ := core.FindCommand(root, args)
 	switch name := core.CommandName(cmd); {
-	case name == "capacity", name == "verify", cmd.Flags().Lookup("rate") != nil && cmd.Flags().Lookup("shard") != nil:
+	case name == "capacity", name == "verify", core.IsLoad(cmd):
 		return nil
 	}
 	if args[0] == "takt" {

@@ -121,16 +121,14 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	var said tail
 	env := s.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), io.Discard, &said
-	part := &side{run: r, reads: env.Names(r.Words).Reads}
+	part := &side{run: r}
 	over := make(chan struct{})
 	defer close(over)
+	env.Vet = core.VetShard
 	env.Programs = func(path string) bool { return slices.Contains(s.programs, path) }
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
 	env.Watchers = append(slices.Clip(env.Watchers), func() live.Watcher { return live.Watcher{Second: r.Second} })
-	if err := env.CheckShard(r.Words, len(r.Words) > 0 && slices.Contains(s.programs, r.Words[0])); err != nil {
-		r.Fail(fleet.Failure{Code: core.ExitUsage, Reason: err.Error()})
-		return core.ExitWith(core.ExitUsage, err)
-	}
+	part.reads = env.Names(r.Words).Reads
 	code := env.Main(env, r.Words)
 	ended := context.Cause(r.Context) // nil: the run ended by itself
 	if part.report == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
@@ -164,7 +165,7 @@ func (i *injector) inject(f fault) takt.Fault {
 	}
 	log := process.NewLog()
 	cmd := exec.Command("sh", "-c", f.command)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, proc.WithoutSettings(cmd.Environ())
 	r.From = i.now().Seconds()
 	child, err := process.Launch(cmd)
 	if err != nil {

@@ -118,3 +118,16 @@ func TestNoteFaults(t *testing.T) {
 		}
 	}
 }
+
+// A command does not see takt's settings, which may contain secrets.
+func TestFaultEnvironment(t *testing.T) {
+	t.Setenv("TAKT_BEARER", "tigerlily")
+	t.Setenv("FAULT_OWN", "seen")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "env")
+	injected(t, []fault{{command: "env > " + path + ".part && mv " + path + ".part " + path}}, func() { await(t, path) })
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), "tigerlily") || !strings.Contains(string(text), "FAULT_OWN=seen") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -24,8 +24,11 @@ import (
 
 // checkFleet refuses flags whose work one process does for itself.
 func (l *load) checkFleet() (faults value.Faults) {
+	if l.driver.Plans != nil && l.driver.Plans() {
+		faults.If(l.env.Fleet != nil || l.env.Side != nil, "--dry-run, --describe and --dump send nothing, and this is a part of a larger run; leave them out")
+	}
 	if l.env.Fleet == nil {
-		return nil
+		return faults
 	}
 	for _, name := range []string{"shard", "start-at"} {
 		faults.If(l.given(name), "--%s is given, but the fleet numbers its shards and gives them their start; leave it out", name)

@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -173,6 +174,9 @@ func (o *Options) StdinReaders() (before, during []string) {
 func (o *Options) checkClient() (faults value.Faults) {
 	why := o.needsNet()
 	faults.If(why != "" && o.Client == clientOwn, "--client own has no %s; leave --client out, or drop that flag", why)
+	if o.ContrastFor > 0 {
+		faults.Add(reach.Bypassed("--contrast"))
+	}
 	why = o.beyondHey()
 	faults.If(why != "" && o.ContrastFor > 0, "--contrast runs hey's requester, which has no %s; drop one of the two", why)
 	return faults

@@ -296,3 +296,37 @@ func TestIndexes(t *testing.T) {
 		rows.Close()
 	}
 }
+
+// A file that looks like a store may have a view without end where a table belongs, or a trigger.
+func TestStrangeTables(t *testing.T) {
+	const endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+	for _, change := range []string{
+		"ALTER TABLE runs RENAME TO other; CREATE VIEW runs AS " + endless,
+		"CREATE TRIGGER t AFTER INSERT ON runs BEGIN SELECT count(*) FROM names; END",
+	} {
+		path := filepath.Join(t.TempDir(), "takt.db")
+		s, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.db.Exec(change); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		_, err = OpenExisting(t.Context(), path)
+		wrong(t, path, err, fault.ErrOtherProgram)
+	}
+	path := filepath.Join(t.TempDir(), "takt.db")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.Exec("CREATE VIEW mine AS SELECT id FROM runs"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if s, err = OpenExisting(t.Context(), path); err != nil {
+		t.Fatalf("a view of the user: %v", err)
+	}
+	s.Close()
+}

@@ -70,7 +70,10 @@ CREATE INDEX runs_group ON runs (run_group, started_at, id) WHERE run_group IS N
 const versionOfMarks = 2
 
 // state is what the head of the file says.
-type state struct{ application, version, tables int }
+type state struct{ application, version, tables, strange int }
+
+// ours are the tables. Another file could have views and triggers there, which never end.
+const ours = "('settings', 'names', 'runs', 'reports')"
 
 func read(ctx context.Context, from interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
@@ -83,6 +86,7 @@ func read(ctx context.Context, from interface {
 		{"SELECT count(*) FROM sqlite_schema", &s.tables},
 		{"PRAGMA application_id", &s.application},
 		{"PRAGMA user_version", &s.version},
+		{"SELECT count(*) FROM sqlite_schema WHERE name IN " + ours + " AND (type <> 'table' OR rootpage = 0) OR type = 'trigger' AND tbl_name IN " + ours, &s.strange},
 	} {
 		err = errors.Join(err, from.QueryRowContext(ctx, q.text).Scan(q.to))
 	}
@@ -97,7 +101,7 @@ func (s *Store) migrate(ctx context.Context, upgrade bool) error {
 		return err
 	}
 	switch {
-	case now.tables > 0 && now.application != application:
+	case now.tables > 0 && now.application != application, now.strange > 0:
 		return &fault.Error{Kind: fault.ErrOtherProgram, Store: s.path, Hint: "give another file with --store"}
 	case now.version > len(schema):
 		return &fault.Error{Kind: fault.ErrTooNew, Store: s.path, Hint: fmt.Sprintf("it has version %d, and this takt knows %d; use a newer takt", now.version, len(schema))}
