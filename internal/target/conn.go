@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // maxRelease is how much of an answer the dispatcher writes itself: copying
@@ -23,6 +25,7 @@ type conn struct {
 	*net.TCPConn
 	over    *tls.Conn // nil: plain
 	veil    *veil     // below over
+	read    net.Conn  // the TCP connection, with the kernel's stamps if there are any
 	desk    *desk
 	in      *bufio.Reader
 	send    *sender
@@ -39,9 +42,9 @@ func newConn(tcp *net.TCPConn, d *desk, conf *tls.Config) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{TCPConn: tcp, desk: d, send: newSender(raw), out: make(chan struct{}, 1)}
+	c := &conn{TCPConn: tcp, desk: d, send: newSender(raw), read: sock.Stamped(tcp), out: make(chan struct{}, 1)}
 	if conf != nil {
-		c.veil = &veil{TCPConn: tcp}
+		c.veil = &veil{TCPConn: tcp, read: c.read}
 		c.over = tls.Server(c.veil, conf)
 	}
 	c.in = bufio.NewReaderSize(c.stream(), maxLine)
@@ -53,7 +56,7 @@ func (c *conn) stream() net.Conn {
 	if c.over != nil {
 		return c.over
 	}
-	return c.TCPConn
+	return c.read
 }
 
 // serve answers requests until the connection ends.
@@ -119,7 +122,7 @@ func (c *conn) body(q request) error {
 // admit brings q to the desk and reports whether it was taken.
 func (c *conn) admit(q request) bool {
 	c.request, c.pending = q, true
-	admission, outcome := c.desk.admit(c, 0)
+	admission, outcome := c.desk.admit(c, 0, sock.Arrived(c.read))
 	switch admission {
 	case atOnce:
 		c.release(outcome, 0)
@@ -137,6 +140,8 @@ func (c *conn) release(o Outcome, _ uint32) {
 		_ = c.Close()
 	case HalfOpen:
 		c.hung = true
+	case Closed:
+		_ = c.Close()
 	default:
 		a := c.desk.answers.of(o, c.request)
 		if !c.write(a) {

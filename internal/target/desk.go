@@ -1,6 +1,7 @@
 package target
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -63,15 +64,15 @@ const (
 	refused                  // the server is closing
 )
 
-// admit takes a request that has just arrived from c.
-func (d *desk) admit(c asker, stream uint32) (admission, Outcome) {
+// admit takes a request that has just been read from c. came is when it came to this host; zero: unknown.
+func (d *desk) admit(c asker, stream uint32, came time.Time) (admission, Outcome) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		return refused, OK
 	}
 	// Under the lock, so that the order of arrivals is the order of the queue.
-	t, arrival := d.enter(c, stream)
+	t, arrival := d.enter(c, stream, came)
 	if t.end == arrival {
 		d.books.close(t.record, t.outcome, 0)
 		d.mu.Unlock()
@@ -88,13 +89,21 @@ func (d *desk) admit(c asker, stream uint32) (admission, Outcome) {
 }
 
 // enter puts a request through the virtual queue and into the books.
-func (d *desk) enter(c asker, stream uint32) (t ticket, arrival time.Duration) {
+func (d *desk) enter(c asker, stream uint32, came time.Time) (t ticket, arrival time.Duration) {
 	arrival = d.now()
-	service := d.draw(d.services)
+	service := d.services.next(arrival)
 	start, end := d.queue.serve(arrival, service)
 	t = ticket{end: end, number: d.books.counts.Requests, outcome: d.fates.draw(), by: c, stream: stream}
-	t.record = d.books.open(entry{arrival: arrival, service: service, start: start, outcome: t.outcome})
+	t.record = d.books.open(entry{arrival: arrival, service: service, start: start, outcome: t.outcome, unread: d.unread(arrival, came)})
 	return t, arrival
+}
+
+// unread is for how long a request that was read at that instant waited in the socket, in ns.
+func (d *desk) unread(arrival time.Duration, came time.Time) uint32 {
+	if came.IsZero() {
+		return 0
+	}
+	return uint32(min(max(0, arrival-came.Sub(d.origin)), math.MaxUint32))
 }
 
 // now is the time since the first request, which it begins if there was none.

@@ -17,6 +17,8 @@ const (
 	Error                   // answered with status 500
 	Reset                   // connection reset (RST); over HTTP/2 the stream (RST_STREAM)
 	HalfOpen                // never answered, connection or stream held open
+	Closed                  // connection closed without an answer, HTTP/1.1 only
+	outcomes
 )
 
 // String is the outcome as the JSON of the Truth has it.
@@ -28,6 +30,8 @@ func (o Outcome) String() string {
 		return "reset"
 	case HalfOpen:
 		return "half_open"
+	case Closed:
+		return "closed"
 	}
 	return "ok"
 }
@@ -37,25 +41,25 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	for x := OK; x <= HalfOpen; x++ {
+	for x := range outcomes {
 		if x.String() == string(text) {
 			*o = x
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not an outcome; write ok, error, reset or half_open", text)
+	return fmt.Errorf("%q is not an outcome; write ok, error, reset, half_open or closed", text)
 }
 
 // fates decides which requests fail.
 type fates struct {
-	errors, resets, halfOpens float64 // shares of the requests
-	rand                      *rand.Rand
+	errors, resets, halfOpens, closes float64 // shares of the requests
+	rand                              *rand.Rand
 }
 
 // check complains about shares that do not fit into the whole.
 func (f fates) check() error {
-	if sum := f.errors + f.resets + f.halfOpens; sum > 1 {
-		return value.Faultf("with --reset-rate and --half-open-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
+	if sum := f.errors + f.resets + f.halfOpens + f.closes; sum > 1 {
+		return value.Faultf("with --reset-rate, --half-open-rate and --close-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
 	}
 	return nil
 }
@@ -71,6 +75,8 @@ func (f fates) draw() Outcome {
 		return Reset
 	case u < f.errors+f.resets+f.halfOpens:
 		return HalfOpen
+	case u < f.errors+f.resets+f.halfOpens+f.closes:
+		return Closed
 	}
 	return OK
 }

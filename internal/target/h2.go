@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/http2/serve"
 	"github.com/taktload/takt/internal/http2/wire"
+	"github.com/taktload/takt/internal/sock"
 )
 
 const (
@@ -177,7 +178,7 @@ func (m *muxed) take(stream uint32) bool {
 		m.done(func() { m.http.Close(wire.EnhanceYourCalm) })
 		return false
 	}
-	admission, outcome := m.desk.admit(m, stream)
+	admission, outcome := m.desk.admit(m, stream, sock.Arrived(m.read))
 	switch admission {
 	case atOnce:
 		m.answer(outcome, stream)

@@ -10,7 +10,7 @@ import (
 func TestNullFaults(t *testing.T) {
 	o := Options{
 		Null: true, Service: "1ms", Servers: 1, Freeze: "1s/10s", Status: 201,
-		ErrorRate: 0.01, ResetRate: 0.01, HalfOpenRate: 0.01, Truth: "truth.json",
+		ErrorRate: 0.01, ResetRate: 0.01, HalfOpenRate: 0.01, CloseRate: 0.01, Slow: "1%/1ms", SlowStart: "1ms/1s", Truth: "truth.json",
 	}
 	faults := o.Validate()
 	if !sock.Available {
@@ -19,7 +19,7 @@ func TestNullFaults(t *testing.T) {
 		}
 		faults = faults[1:]
 	}
-	names := []string{"service", "servers", "freeze", "status", "error-rate", "reset-rate", "half-open-rate", "truth"}
+	names := []string{"service", "servers", "freeze", "status", "error-rate", "reset-rate", "half-open-rate", "close-rate", "slow", "slow-start", "truth"}
 	if len(faults) != len(names) {
 		t.Fatalf("%d faults: %v", len(faults), faults)
 	}

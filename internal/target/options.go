@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"github.com/spf13/pflag"
@@ -26,6 +27,8 @@ const (
 type Options struct {
 	Addr         string  // HOST:PORT to listen on; port 0: any free one
 	Service      string  // service time: 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5)
+	Slow         string  // SHARE/TIME: a share of the requests has this service time instead
+	SlowStart    string  // DURATION/PERIOD: the first service is longer by DURATION, later ones less and less until PERIOD
 	Seed         uint64  // of the service times and of the failures
 	Servers      int     // requests served at once; 0: all
 	Freeze       string  // DURATION/PERIOD, see Freeze
@@ -34,6 +37,7 @@ type Options struct {
 	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
 	ResetRate    float64 // share of requests whose connection (HTTP/2: stream) is reset instead of an answer
 	HalfOpenRate float64 // share of requests never answered, the connection (HTTP/2: stream) stays open
+	CloseRate    float64 // share of requests whose connection is closed without an answer; HTTP/1.1 only
 	TLS          bool    // https, with a certificate that is made at the start
 	H2           bool    // HTTP/2 besides HTTP/1.1
 	H2Requests   int     // requests on a connection of HTTP/2 before GOAWAY; 0: any number
@@ -62,6 +66,8 @@ func (o *Options) addListenFlag(fs *pflag.FlagSet) {
 
 func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Service), "service", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
+	fs.Var(value.Text(&o.Slow), "slow", "another service time for a share of the requests: `SHARE/TIME` such as 2%/80ms")
+	fs.Var(value.Text(&o.SlowStart), "slow-start", "longer service at first, less and less until PERIOD: `DURATION/PERIOD` such as 200ms/2s")
 	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
 	fs.Var(value.Text(&o.Freeze), "freeze", "freeze for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
 	fs.Var(value.Size(o.Size), "size", "`bytes` of the response body, also 1KiB")
@@ -69,6 +75,7 @@ func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Share(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
 	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection (HTTP/2: stream) is reset, such as 0.1%")
 	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection (HTTP/2: stream) stays open")
+	fs.Var(value.Share(&o.CloseRate), "close-rate", "`share` of requests whose connection is closed without an answer (HTTP/1.1 only)")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 }
@@ -86,10 +93,9 @@ func (o Options) Validate() []error {
 // settings are the options understood.
 type settings struct {
 	addr     string
-	draw     drawer
+	services services
 	freeze   Freeze
 	fates    fates
-	services *rand.Rand
 	answers  answers
 	h2       h2Answers
 	speaksH2 bool
@@ -108,8 +114,12 @@ func (o Options) settings() (s settings, faults []error) {
 	var err error
 	s.addr, err = parseAddr(o.Addr)
 	note("addr", err)
-	s.draw, err = parseService(o.Service)
+	s.services.draw, err = parseService(o.Service)
 	note("service", err)
+	s.services.slow, err = parseSlow(o.Slow)
+	note("slow", err)
+	s.services.slowStart, err = parseDecline(o.SlowStart)
+	note("slow-start", err)
 	note("servers", checkServers(o.Servers))
 	s.freeze, err = parseFreeze(o.Freeze)
 	note("freeze", err)
@@ -120,10 +130,11 @@ func (o Options) settings() (s settings, faults []error) {
 	note("size", checkSize(size))
 	status, err := parseStatus(o.Status)
 	note("status", err)
-	s.fates.errors, s.fates.resets, s.fates.halfOpens = o.ErrorRate, o.ResetRate, o.HalfOpenRate
+	s.fates.errors, s.fates.resets, s.fates.halfOpens, s.fates.closes = o.ErrorRate, o.ResetRate, o.HalfOpenRate, o.CloseRate
 	note("error-rate", checkShare(o.ErrorRate))
 	note("reset-rate", checkShare(o.ResetRate))
 	note("half-open-rate", checkShare(o.HalfOpenRate))
+	note("close-rate", checkCloses(o.CloseRate, o.H2))
 	note("error-rate", s.fates.check())
 	note("h2-streams", checkStreams(o.H2Streams, o.H2))
 	note("h2-requests", checkRequests(o.H2Requests, o.H2))
@@ -132,12 +143,20 @@ func (o Options) settings() (s settings, faults []error) {
 	if len(faults) > 0 {
 		return s, faults
 	}
-	// Two streams of one seed: the service times stay the same whatever fails.
-	s.services = rand.New(rand.NewPCG(o.Seed, 1))
+	// Streams of one seed: the service times stay the same whatever fails.
+	s.services.rand, s.services.slowRand = rand.New(rand.NewPCG(o.Seed, 1)), rand.New(rand.NewPCG(o.Seed, 3))
 	s.fates.rand = rand.New(rand.NewPCG(o.Seed, 2))
 	if o.H2 {
 		s.h2 = renderH2(status, size)
 	}
 	s.answers, s.null = renderAnswers(status, size), nullAnswer(size)
 	return s, nil
+}
+
+// checkCloses: over HTTP/2 a closed connection would end other requests, too.
+func checkCloses(share float64, h2 bool) error {
+	if share > 0 && h2 {
+		return errors.New("over HTTP/2 it would end other requests, too; use --reset-rate, or leave out --h2")
+	}
+	return checkShare(share)
 }

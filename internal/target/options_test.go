@@ -63,6 +63,42 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A share of the requests is slow, and the first ones are slower: the others are as without.
+func TestSlow(t *testing.T) {
+	plain, _ := Options{Seed: 5, Service: "exp(1ms)"}.settings()
+	some, faults := Options{Seed: 5, Service: "exp(1ms)", Slow: "2%/80ms", SlowStart: "200ms/2s"}.settings()
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	slow := 0
+	for i := range 10_000 {
+		a, b := plain.services.next(0), some.services.next(2*time.Second)
+		if b == 80*ms {
+			slow++
+		} else if a != b {
+			t.Fatalf("request %d takes %v instead of %v", i, b, a)
+		}
+	}
+	if slow < 150 || slow > 250 {
+		t.Errorf("%d of 10000 requests are slow", slow)
+	}
+	for at, want := range map[time.Duration]time.Duration{0: 200 * ms, 500 * ms: 150 * ms, 2 * time.Second: 0, time.Hour: 0} {
+		if got := some.services.slowStart.at(at); got != want {
+			t.Errorf("at %v longer by %v, want %v", at, got, want)
+		}
+	}
+	for _, bad := range []string{"2%", "80ms", "2%/", "/80ms", "101%/1ms", "-1%/1ms", "2%/-1ms", "2%/2h"} {
+		if _, err := parseSlow(bad); err == nil {
+			t.Errorf("slow %q was accepted", bad)
+		}
+	}
+	for _, bad := range []string{"2s", "200ms/", "/2s", "200ms/0", "-1s/2s", "1s/-2s"} {
+		if _, err := parseDecline(bad); err == nil {
+			t.Errorf("slow start %q was accepted", bad)
+		}
+	}
+}
+
 func TestParsers(t *testing.T) {
 	for s, good := range map[string]bool{"": true, "0": true, "1s/10s": true, "1s": false, "1s/1s": false, "0/1s": false, "1us/1s": false, "1s/1.001s": false, "1h/25h": false} {
 		if _, err := parseFreeze(s); (err == nil) != good {
@@ -124,7 +160,7 @@ func TestSeed(t *testing.T) {
 	draw := func(o Options) (ds []time.Duration, fs []Outcome) {
 		s, _ := o.settings()
 		for range 1000 {
-			ds, fs = append(ds, s.draw(s.services)), append(fs, s.fates.draw())
+			ds, fs = append(ds, s.services.next(0)), append(fs, s.fates.draw())
 		}
 		return ds, fs
 	}

@@ -42,10 +42,14 @@ func selfSigned(addr net.Addr, h2 bool) (*tls.Config, error) {
 // for it is collected.
 type veil struct {
 	*net.TCPConn
+	read    net.Conn
 	mu      sync.Mutex
 	collect bool
 	sealed  []byte
 }
+
+// Read implements net.Conn.
+func (v *veil) Read(b []byte) (int, error) { return v.read.Read(b) }
 
 // Write implements net.Conn.
 func (v *veil) Write(b []byte) (int, error) {

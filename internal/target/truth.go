@@ -20,13 +20,14 @@ type Truth struct {
 	Records   []Record  `json:"records"` // in order of arrival
 }
 
-// Counts of requests: Requests = OK + Errors + Resets + HalfOpen + Unfinished.
+// Counts of requests: Requests = OK + Errors + Resets + HalfOpen + Closed + Unfinished.
 type Counts struct {
 	Requests   uint64 `json:"requests"`
 	OK         uint64 `json:"ok"`
 	Errors     uint64 `json:"errors"`
 	Resets     uint64 `json:"resets"`
 	HalfOpen   uint64 `json:"half_open"`
+	Closed     uint64 `json:"closed"`
 	Unfinished uint64 `json:"unfinished"` // waiting or being served
 	Malformed  uint64 `json:"malformed"`  // not requests: refused with status 400 or 431, no records
 	// RefusedStreams counts streams of HTTP/2 above --h2-streams, or after GOAWAY. They are not requests.
@@ -46,6 +47,8 @@ func (c *Counts) add(o Outcome) {
 		c.Resets++
 	case HalfOpen:
 		c.HalfOpen++
+	case Closed:
+		c.Closed++
 	}
 }
 
@@ -58,9 +61,10 @@ type Record struct {
 	End      time.Duration // the server was done with it: Start + Service + freezes
 	Released time.Duration // the answer was sent: later than End by the server's own lateness; negative: not yet
 	Outcome  Outcome
+	Came     time.Duration // its last byte came to this host, by the kernel's stamp; equals Arrival where there are no stamps
 }
 
-// MarshalJSON implements json.Marshaler. An array takes 60 bytes, an object 130.
+// MarshalJSON implements json.Marshaler. An array takes 70 bytes, an object 150.
 func (r Record) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 96)
 	b = append(b, '[')
@@ -68,13 +72,13 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		b = strconv.AppendInt(b, int64(d), 10)
 		b = append(b, ',')
 	}
-	b = strconv.AppendQuote(b, r.Outcome.String())
-	return append(b, ']'), nil
+	b = append(strconv.AppendQuote(b, r.Outcome.String()), ',')
+	return append(strconv.AppendInt(b, int64(r.Came), 10), ']'), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *Record) UnmarshalJSON(b []byte) error {
-	fields := []any{&r.Arrival, &r.Service, &r.Start, &r.End, &r.Released, &r.Outcome}
+	fields := []any{&r.Arrival, &r.Service, &r.Start, &r.End, &r.Released, &r.Outcome, &r.Came}
 	want := len(fields)
 	if err := json.Unmarshal(b, &fields); err != nil {
 		return err

@@ -100,12 +100,12 @@ func TestTruthFile(t *testing.T) {
 }
 
 func TestRecordJSON(t *testing.T) {
-	r := Record{1, 2, 3, 4, -1, HalfOpen}
+	r := Record{1, 2, 3, 4, -1, HalfOpen, 0}
 	text, err := json.Marshal(r)
-	if want := `[1,2,3,4,-1,"half_open"]`; string(text) != want || err != nil {
+	if want := `[1,2,3,4,-1,"half_open",0]`; string(text) != want || err != nil {
 		t.Errorf("%s, %v; want %s", text, err, want)
 	}
-	for _, bad := range []string{`[1,2,3,4,-1,"lost"]`, `[1,2]`, `[1,2,3,4,5,"ok",7]`, `{}`} {
+	for _, bad := range []string{`[1,2,3,4,-1,"lost",0]`, `[1,2]`, `[1,2,3,4,5,"ok"]`, `[1,2,3,4,5,"ok",7,8]`, `{}`} {
 		if err := json.Unmarshal([]byte(bad), &r); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
