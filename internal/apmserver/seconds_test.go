@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/warn"
@@ -67,7 +67,7 @@ func TestSecondsOfATrial(t *testing.T) {
 		t.Errorf("%v of %v events", sum, events)
 	}
 	var out bytes.Buffer
-	if err := text.Server(&out, r); err != nil {
+	if err := report.Server(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"the server over 3s, 1s a column\n", "  log warnings ", "  dropped  ", "  memory  "} {

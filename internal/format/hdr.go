@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -16,7 +16,7 @@ import (
 // writeHGRM writes only the percentile spectrum of the primary latency: readers of the format
 // accept no comment above its head.
 func writeHGRM(w io.Writer, r *takt.Report) error {
-	h, err := hist.Decode(r.Latency[text.Primary(r)].HDR)
+	h, err := hist.Decode(r.Latency[report.Primary(r)].HDR)
 	if err != nil {
 		return err
 	}

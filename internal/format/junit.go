@@ -8,7 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -65,7 +65,7 @@ func (s *junitSuite) write(w io.Writer) error {
 
 // writeJUnit writes a test case for the verdict of a run and one for each assertion.
 func writeJUnit(w io.Writer, r *takt.Report) error {
-	s := &junitSuite{Name: "takt " + page.Clean(r.Kind+" "+text.Target(r))}
+	s := &junitSuite{Name: "takt " + page.Clean(r.Kind+" "+report.Target(r))}
 	class := "takt " + page.Clean(r.Kind)
 	if r.Kind == capacity.Kind {
 		c, err := capacityCase(class, r)
@@ -84,7 +84,7 @@ func writeJUnit(w io.Writer, r *takt.Report) error {
 
 // verdictCase is an error if the run is inconclusive.
 func verdictCase(class string, r *takt.Report) junitCase {
-	_, words := text.VerdictWords(r)
+	_, words := report.VerdictWords(r)
 	c := junitCase{Class: class, Name: "verdict"}
 	switch short := stored.CutShort(r); {
 	case r.Verdict == takt.Invalid:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/plot"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
@@ -33,7 +33,7 @@ func Text(color bool) Format {
 		if r.Kind == capacity.Kind {
 			return answer.CapacityText(w, r, color)
 		}
-		return text.Report(w, r, color)
+		return report.Text(w, r, color)
 	})}
 }
 
@@ -41,7 +41,7 @@ func writeMarkdown(w io.Writer, r *takt.Report) error {
 	if r.Kind == capacity.Kind {
 		return answer.CapacityMarkdown(w, r)
 	}
-	return text.Markdown(w, r)
+	return report.Markdown(w, r)
 }
 
 // CapacitySVG draws the curve of a report of kind capacity: response and service time over

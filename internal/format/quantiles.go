@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -31,7 +31,7 @@ func writeQuantiles(w io.Writer, r *takt.Report) error {
 // far from 100 as the one before, and at 100. A row has the value and the number of values up
 // to it. Without measurements only the head is written.
 func Quantiles(r *takt.Report) (string, error) {
-	h, err := hist.Decode(r.Latency[text.Primary(r)].HDR)
+	h, err := hist.Decode(r.Latency[report.Primary(r)].HDR)
 	if err != nil || h.Count() == 0 {
 		return quantilesHead, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/taktload/takt/internal/apmserver"
 	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/files"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
@@ -240,7 +240,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 	r, err := one.Run(ctx)
 	if r != nil {
 		fmt.Fprintln(log)
-		err = errors.Join(err, apmserver.Block(log, r, t.words), text.Server(log, r))
+		err = errors.Join(err, apmserver.Block(log, r, t.words), report.Server(log, r))
 	}
 	if ctx.Err() != nil {
 		return errors.New("work cancelled; nothing was saved")

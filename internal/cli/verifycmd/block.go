@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store/document"
@@ -101,7 +101,7 @@ func (b *block) again() string {
 	if where := b.verifyCommand.store.Where; where != "" && where == value.HidePassword(where) { // else TAKT_STORE has it
 		words = append(words, "--store", where)
 	}
-	return text.CommandLine(words)
+	return part.CommandLine(words)
 }
 
 // sideFilter is the label that the runs of one side have, and those of the other have not.

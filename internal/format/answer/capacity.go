@@ -10,8 +10,9 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/format/plot"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
@@ -179,9 +180,9 @@ func CapacityText(w io.Writer, r *takt.Report, color bool) error {
 			p.Linef("%s", line)
 		}
 	}
-	text.ListWarnings(p, r)
+	part.WriteText(p, part.Part{Blocks: []part.Block{{Close: true, Below: report.WarningSentences(r)}}})
 	p.Linef("")
-	text.Subject(p, r)
+	part.WriteText(p, report.Subject(r))
 	p.Item("slo", page.Clean(c.SLO))
 	capacityTable(p, c)
 	p.Linef("")
@@ -271,7 +272,7 @@ func CapacityMarkdown(w io.Writer, r *takt.Report) error {
 		response, service := c.Shown(s)
 		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
 	}
-	text.MarkdownWarnings(&b, r)
+	part.WriteMarkdown(&b, report.Warnings(r))
 	_, err = io.WriteString(w, b.String())
 	return err
 }

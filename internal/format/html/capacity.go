@@ -9,7 +9,9 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -38,7 +40,11 @@ func (f *Frame) writeCapacity(w io.Writer, r *takt.Report) error {
 		Lead:   "SLO: " + page.Clean(c.SLO) + ". Each dot is a step of the search, and leads to its row in the table.",
 		Blocks: []block{capacityCurve(c), {Table: capacityTable(c)}},
 	})
-	d.Sections = append(d.Sections, about(r)...)
+	about, err := sections([]part.Part{report.About(r, false)}, r, nil)
+	if err != nil {
+		return err
+	}
+	d.Sections = append(d.Sections, about...)
 	return d.write(w, r)
 }
 
@@ -54,28 +60,28 @@ func capacityVerdict(c capacity.Answer) verdictWord {
 	return verdictWord{"not sure", "warn"}
 }
 
-func capacityCards(c capacity.Answer) (list []card) {
+func capacityCards(c capacity.Answer) (list []part.Card) {
 	switch {
 	case c.Ranged():
-		list = append(list, card{"highest rate", rateRange(c.Interval), percentOf(c.Confidence) + " interval"})
+		list = append(list, part.Card{Name: "highest rate", Value: rateRange(c.Interval), Note: percentOf(c.Confidence) + " interval"})
 	case c.Sustainable > 0:
 		note := ""
 		if c.Interval.Low != nil && c.Interval.High != nil {
 			note = rateRange(c.Interval)
 		}
-		list = append(list, card{"highest rate", page.Rate(page.Round3(c.Sustainable)), note})
+		list = append(list, part.Card{Name: "highest rate", Value: page.Rate(page.Round3(c.Sustainable)), Note: note})
 	}
 	if c.Knee != nil {
-		list = append(list, card{"knee", "near " + page.Rate(page.Round3(*c.Knee)), ""})
+		list = append(list, part.Card{Name: "knee", Value: "near " + page.Rate(page.Round3(*c.Knee)), Note: ""})
 	}
 	if c.Machines != nil {
 		n, note := fmt.Sprint(c.Machines.Planned), "planned for "+page.Rate(c.Need)
 		if c.Machines.Planned == 0 {
 			n, note = fmt.Sprint("≤ ", c.Machines.Count), "for "+page.Rate(c.Need)+", as far as is known"
 		}
-		list = append(list, card{"machines", n, note})
+		list = append(list, part.Card{Name: "machines", Value: n, Note: note})
 	}
-	return append(list, card{"steps", fmt.Sprint(len(c.Steps)), ""})
+	return append(list, part.Card{Name: "steps", Value: fmt.Sprint(len(c.Steps)), Note: ""})
 }
 
 func rateRange(i capacity.Range) string {
@@ -88,7 +94,7 @@ func percentOf(share float64) string { return page.Short(share*100) + " %" }
 func capacityCurve(c capacity.Answer) block {
 	rate, time, bound := plot.Range(c)
 	if rate <= 0 || time <= 0 {
-		return block{Note: "No step has a latency."}
+		return block{Notes: []string{"No step has a latency."}}
 	}
 	x, y := linear(rate*1.03), linear(time*1.03)
 	d := newDrawing(heroHeight + 60)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,7 +22,7 @@ type document struct {
 	Headline string
 	Notes    []string // below the headline
 	Checks   []check  // assertions
-	Cards    []card
+	Cards    []part.Card
 	Sections []section
 	Markdown string // for the clipboard
 
@@ -36,13 +37,17 @@ type document struct {
 }
 
 // verdictWord is a word with its tone: good, bad, warn or plain.
-type verdictWord struct{ Text, Tone string }
+type verdictWord struct {
+	Text string
+	Tone part.Tone
+}
 
 // check is an assertion and its result.
-type check struct{ Word, Tone, Expression, Reason string }
-
-// card is one of the key figures.
-type card struct{ Name, Value, Note string }
+type check struct {
+	Word               string
+	Tone               part.Tone
+	Expression, Reason string
+}
 
 // section is a part of the page with a heading.
 type section struct {
@@ -55,7 +60,7 @@ type section struct {
 // block is a picture, a table, or a list of facts; several in this order.
 type block struct {
 	Title   string
-	Note    string
+	Notes   []string
 	Tabs    []tab // alternatives; one is shown
 	Picture template.HTML
 	Legend  []legend
@@ -82,6 +87,7 @@ type table struct {
 	Head        []string
 	Rows        [][]string
 	Words       int
+	Texts       []bool   // which columns are texts; nil: by Words and Tail
 	RowIDs      []string // id of each row; nil: none
 	Tail        int      // last columns that are texts again
 }
@@ -98,7 +104,12 @@ var (
 // parsed is the template, which takes a millisecond to parse.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"figure": func(t *table, column int) bool { return column >= t.Words && column < len(t.Head)-t.Tail },
+		"figure": func(t *table, column int) bool {
+			if t.Texts != nil {
+				return !t.Texts[column]
+			}
+			return column >= t.Words && column < len(t.Head)-t.Tail
+		},
 		"row": func(t *table, i int) string {
 			if i < len(t.RowIDs) {
 				return t.RowIDs[i]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
@@ -64,7 +65,7 @@ func forestScale(list []verify.Finding, tolerance float64) scale {
 	return scale{low: max(x.low, -mostBelow), high: min(x.high, mostAbove)}
 }
 
-var wordTones = map[verify.Word]string{verify.Regressed: "bad", verify.Inconclusive: "warn", verify.OK: "good", verify.Improved: "good"}
+var wordTones = map[verify.Word]part.Tone{verify.Regressed: "bad", verify.Inconclusive: "warn", verify.OK: "good", verify.Improved: "good"}
 
 func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 	d.label(y, f.Metric)
@@ -84,10 +85,10 @@ func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 	for _, v := range f.Pairs {
 		d.across(x, v, y, 3, "ring", "a pair: "+signedPercent(v))
 	}
-	d.stroke(x.at(low), x.at(high), y, y, "whisker "+wordTones[f.Verdict])
+	d.stroke(x.at(low), x.at(high), y, y, "whisker "+string(wordTones[f.Verdict]))
 	for _, end := range []float64{low, high} {
 		if x.beyond(end) != 0 {
-			d.across(x, end, y, 0, "beyond "+wordTones[f.Verdict], "the interval goes on")
+			d.across(x, end, y, 0, "beyond "+string(wordTones[f.Verdict]), "the interval goes on")
 		}
 	}
 	d.across(x, f.Difference, y, 5, "dot", f.Metric+": "+signedPercent(f.Difference))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -31,11 +33,12 @@ type Search struct{ Action, Text string }
 
 // Page is a page whose content another package writes.
 type Page struct {
-	Title      string
-	Subtitle   []string
-	Word, Tone string // of the verdict; "": none
-	Headline   string
-	Body       template.HTML
+	Title    string
+	Subtitle []string
+	Word     string // of the verdict; "": none
+	Tone     part.Tone
+	Headline string
+	Body     template.HTML
 }
 
 // Page writes a page.
@@ -67,8 +70,7 @@ func (f *Frame) Live(w io.Writer, r *takt.Report, ran time.Duration, ended bool)
 	}
 	d.Subtitle = append(d.Subtitle[:1], so)
 	if n := len(d.Cards); n > 0 {
-		c, bad := r.Counts, r.Counts.Failed+r.Counts.Dropped
-		d.Cards[n-1] = card{"not ok", page.Percent(float64(bad), float64(c.Scheduled)), page.Count(bad) + " of " + page.Count(c.Scheduled) + ", " + page.Count(c.Unfinished) + " in flight"}
+		d.Cards[n-1] = report.NotOK(r, r.Counts.Failed+r.Counts.Dropped, ", "+page.Count(r.Counts.Unfinished)+" in flight")
 	}
 	return d.write(w)
 }

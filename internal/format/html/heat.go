@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -37,7 +37,7 @@ type heat struct {
 // newHeat is an empty map for the latencies of r. If there are too many intervals, a column has
 // several whole ones.
 func newHeat(r *takt.Report) heat {
-	l := r.Latency[text.Primary(r)]
+	l := r.Latency[report.Primary(r)]
 	m := heat{y: logarithmic(max(l.Min, 1e-3), max(l.Max, 1e-3)*1.02)}
 	each := (len(r.Intervals) + heatColumns - 1) / heatColumns
 	for i, iv := range r.Intervals {
@@ -114,7 +114,7 @@ func (m *heat) picture() (string, error) {
 func (m *heat) block(s *series) block {
 	picture, err := m.picture()
 	if err != nil {
-		return block{Note: "The heat map could not be drawn."} // cannot happen: writes to memory
+		return block{Notes: []string{"The heat map could not be drawn."}} // cannot happen: writes to memory
 	}
 	d := newDrawing(heatHeight)
 	for _, v := range m.y.ticks(6) {

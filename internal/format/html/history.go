@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/history"
 )
 
@@ -28,7 +29,7 @@ func (f *Frame) History(w io.Writer, h history.History) error {
 	if err != nil {
 		return err
 	}
-	tones := map[history.Word]string{history.Regressed: "bad", history.Inconclusive: "warn", history.OK: "good"}
+	tones := map[history.Word]part.Tone{history.Regressed: "bad", history.Inconclusive: "warn", history.OK: "good"}
 	d := &document{
 		Frame: f, Title: "history", Verdict: verdictWord{string(h.Verdict), tones[h.Verdict]}, Headline: answer.HistoryWords(h),
 		Notes: answer.HistoryNotes(h), Markdown: markdown.String(), JSON: string(text),
@@ -59,7 +60,7 @@ func seriesBlocks(h history.History, g *history.Group, s *history.Series) []bloc
 		b.Legend = append(b.Legend, legend{"dotkey over", "a change for the worse that is open"}, legend{"range", "where a change may be"})
 	}
 	if s.Verdict == history.Inconclusive {
-		b.Help = capital(answer.NeedSentence(h, s)) + "."
+		b.Help = page.Capital(answer.NeedSentence(h, s)) + "."
 	}
 	blocks := []block{b}
 	if len(s.Changes) > 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -46,7 +46,7 @@ func Judgement(w io.Writer, j verify.Judgement) error {
 			return err
 		}
 		d.Sections = append(d.Sections, curves...)
-		d.Sections = append(d.Sections, section{ID: "load", Title: "Load", Blocks: []block{{Title: "Command", Pre: text.CommandLine(head[0].Command)}}})
+		d.Sections = append(d.Sections, section{ID: "load", Title: "Load", Blocks: []block{{Title: "Command", Pre: part.CommandLine(head[0].Command)}}})
 	}
 	return d.write(w)
 }
@@ -149,5 +149,5 @@ func overlaid(latency string, names [2]string, base, head []*takt.Report) ([]sec
 	if single != nil {
 		b.Help = "The thin curves are the single runs."
 	}
-	return []section{{ID: "spectrum-" + latency, Title: capital(page.Words(latency)) + " time of both sides", Blocks: []block{b}}}, nil
+	return []section{{ID: "spectrum-" + latency, Title: page.Capital(page.Words(latency)) + " time of both sides", Blocks: []block{b}}}, nil
 }

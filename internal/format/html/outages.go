@@ -1,12 +1,6 @@
 package html
 
-import (
-	"fmt"
-
-	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
-	"github.com/taktload/takt/pkg/takt"
-)
+import "fmt"
 
 // marks draws the outages and the commands of --fault below the curves of a chart.
 func (s *series) marks(d *drawing) {
@@ -44,31 +38,4 @@ func (s *series) markLegend() (list []legend) {
 		list = append(list, legend{"faultkey", "begin and end of a command of --fault"})
 	}
 	return list
-}
-
-// outages is the section on the times in which the target did not do its work.
-func outages(r *takt.Report) []section {
-	if len(r.Outages)+len(r.Faults) == 0 {
-		return nil
-	}
-	s := section{ID: "outages", Title: "Outages"}
-	if len(r.Outages) > 0 {
-		head := text.OutageHead()
-		t := &table{Caption: "From the first lost connection or failed attempt to the success of each affected part.", Head: append(head, "what was out, and the first error"), Tail: 1}
-		for i, row := range text.OutageRows(r) {
-			t.Rows = append(t.Rows, append(row, text.OutageCause(&r.Outages[i])))
-		}
-		s.Blocks = append(s.Blocks, block{Table: t})
-	} else {
-		s.Title = "Faults"
-	}
-	if len(r.Faults) > 0 {
-		t := &table{Caption: "Commands of --fault.", Head: []string{"fault", "command", "when", "end"}, Words: 4}
-		for i := range r.Faults {
-			f := &r.Faults[i]
-			t.Rows = append(t.Rows, []string{page.Count(uint64(i + 1)), page.Clean(f.Command), text.FaultTime(f), text.FaultEnd(f) + text.FaultOutput(f)})
-		}
-		s.Blocks = append(s.Blocks, block{Table: t})
-	}
-	return []section{s}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -46,10 +46,10 @@ func TestOutages(t *testing.T) {
 // Text and Markdown have the same, and show what nobody counted.
 func TestOutagesAsText(t *testing.T) {
 	var plain, markdown bytes.Buffer
-	if err := text.Report(&plain, broken(), false); err != nil {
+	if err := report.Text(&plain, broken(), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := text.Markdown(&markdown, broken()); err != nil {
+	if err := report.Markdown(&markdown, broken()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`

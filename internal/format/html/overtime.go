@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
@@ -24,31 +23,10 @@ const (
 	stripHeight = 64
 )
 
-// overTime is the section with everything over time.
-func overTime(r *takt.Report, s *series) []section {
-	if len(s.list) == 0 || text.Primary(r) == "" {
-		return nil
-	}
-	stops := stalls.Of(r)
-	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: stalls.Sentence(r), Blocks: slices.Concat([]block{s.hero(r, stops)}, stallTable(stops), s.panels(r), s.server(r), []block{s.everySecond(r)})},
-		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the more operations it has, on a logarithmic scale for the whole picture.", Blocks: []block{s.heat.block(s)}},
-	}
-}
-
-func heroTitle(r *takt.Report, s *series) string {
-	switch {
-	case s.hasService() && r.Rate.Intended != nil:
-		return "What users felt, and what the server did"
-	case s.hasService(): // a closed loop waits for the server, so it does not know what users would feel
-		return "Response time and service time"
-	}
-	return capital(page.Words(text.Primary(r))) + " time"
-}
-
 // hero draws response against service time, with the gap between them.
-func (s *series) hero(r *takt.Report, stops []takt.Stall) block {
-	name := page.Words(text.Primary(r))
+func (s *series) hero(r *takt.Report) block {
+	stops := stalls.Of(r)
+	name := page.Words(report.Primary(r))
 	low, high := s.extremes()
 	y := latencyScale(low, high)
 	b := block{Legend: []legend{{"response", name + " time: from when it was due"}}, Help: "Each step is one interval. The shaded gap is time that operations waited before they were sent."}
@@ -152,17 +130,6 @@ func (s *series) drawStalls(d *drawing, stops []takt.Stall) {
 	}
 }
 
-func stallTable(stops []takt.Stall) []block {
-	if len(stops) == 0 {
-		return nil
-	}
-	t := &table{Caption: "Stalls: the length is the longest wait, or with timeouts the time without an answer. The operations are those that waited, timed out or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
-	for _, one := range stops {
-		t.Rows = append(t.Rows, []string{page.Span(one.FromS), figure.Micros(one.LongestUS), page.Count(one.Held)})
-	}
-	return []block{{Fold: fmt.Sprintf("Stalls (%d)", len(stops)), Table: t}}
-}
-
 // warm shades the warm-up.
 func (s *series) warm(d *drawing) {
 	if s.warmup > 0 {
@@ -183,89 +150,8 @@ func (s *series) time(d *drawing) {
 	d.columns(at, func(i int) string { return page.Span(ticks[i]) })
 }
 
-// panels are the other charts over time.
-func (s *series) panels(r *takt.Report) []block {
-	rate := block{Title: "Due and completed, a second", Picture: s.rates(), Legend: []legend{{"due", "due"}, {"ok", "ok"}}}
-	if s.highest(func(one *second) float64 { return float64(one.Failed + one.Dropped) }) > 0 {
-		rate.Legend = append(rate.Legend, legend{"bad", "failed or dropped"})
-	}
-	list := append([]block{rate}, s.failures()...)
-	if s.highest(func(one *second) float64 { return float64(one.InFlightMax) }) > 0 {
-		list = append(list, block{Title: "In flight, at most", Picture: s.inFlight()})
-	}
-	if r.Latency[takt.LatencyScheduleLag].Count > 0 {
-		picture, bound := s.lag(r)
-		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: fmt.Sprintf("takt's own lateness. The run is invalid if more than %g %% of the operations, and at least %d, are later than the bound, %s.", 100*verdict.LateShare, verdict.LateAtLeast, bound)})
-	}
-	return list
-}
-
-func (s *series) rates() template.HTML {
-	due := func(one *second) float64 { return s.perSecond(one, one.Scheduled) }
-	ok := func(one *second) float64 { return s.perSecond(one, one.OK) }
-	bad := func(one *second) float64 { return s.perSecond(one, one.Failed+one.Dropped) }
-	y := linear(1.1 * max(s.highest(due), s.highest(ok), s.highest(bad)))
-	d := s.drawing(panelHeight)
-	s.frame(d, y, func(v float64) string { return page.Short(v) })
-	at := func(of func(*second) float64) []point {
-		return s.points(func(one *second) (float64, bool) { return y.at(of(one)), true })
-	}
-	if s.highest(bad) > 0 {
-		d.steps(at(bad), "bad")
-	}
-	d.steps(at(due), "due")
-	d.steps(at(ok), "ok")
-	return d.svg("operations that were due and that completed, a second", ` data-table="every-second"`)
-}
-
-// perSecond is a count as a rate. The last interval may be so short that its rate means nothing.
-func (s *series) perSecond(one *second, n uint64) float64 {
-	return float64(n) / max(one.length(), s.list[0].length()/2)
-}
-
-// mostClasses is the number of classes with a strip of their own.
-const mostClasses = 4
-
-// classes are the most frequent ones of failed operations, in this order.
-func (s *series) classes() []string {
-	sum := map[string]uint64{}
-	for i := range s.list {
-		sum = takt.PlusErrors(sum, s.list[i].Errors)
-	}
-	list := slices.SortedFunc(maps.Keys(sum), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b))
-	})
-	return list[:min(mostClasses, len(list))]
-}
-
-// classed reports whether the failed operations of an interval have classes: those of the warm-up have not.
-func (s *second) classed() bool { return s.Failed == 0 || !s.Warmup }
-
-// failures are the strips of the most frequent classes.
-func (s *series) failures() (list []block) {
-	for _, class := range s.classes() {
-		of := func(one *second) float64 { return s.perSecond(one, one.Errors[class]) }
-		y := linear(1.1 * s.highest(of))
-		d := s.drawing(stripHeight)
-		s.frame(d, y, func(v float64) string { return page.Short(v) })
-		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), one.classed() }), "bad")
-		name := "Failed a second: " + page.Words(class)
-		list = append(list, block{Title: name, Picture: d.svg(name, ` data-table="every-second"`)})
-	}
-	return list
-}
-
-func (s *series) inFlight() template.HTML {
-	of := func(one *second) float64 { return float64(one.InFlightMax) }
-	y := linear(1.1 * s.highest(of))
-	d := s.drawing(stripHeight)
-	s.frame(d, y, func(v float64) string { return page.Short(v) })
-	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), true }), "ok")
-	return d.svg("largest number of operations in flight", ` data-table="every-second"`)
-}
-
 // lag draws the generator's lateness below the bound of validity.
-func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
+func (s *series) lag(r *takt.Report) block {
 	limit := hist.Micros(verdict.BoundOf(r))
 	of := func(one *second) float64 { return one.ScheduleLagP99 }
 	low := math.Inf(1)
@@ -284,7 +170,11 @@ func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
 	d.horizontal(y.at(limit), "bound", "")
 	d.text(1, d.y(y.at(limit))-4, "end", "bound-name", "bound "+figure.Micros(limit))
 	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), of(one) > 0 }), "ok")
-	return d.svg("p99 of the schedule lag, with the bound of validity at "+figure.Micros(limit), ` data-table="every-second"`), figure.Micros(limit)
+	bound := figure.Micros(limit)
+	return block{
+		Title: "Schedule lag of takt, p99", Picture: d.svg("p99 of the schedule lag, with the bound of validity at "+bound, ` data-table="every-second"`),
+		Help: fmt.Sprintf("takt's own lateness. The run is invalid if more than %g %% of the operations, and at least %d, are later than the bound, %s.", 100*verdict.LateShare, verdict.LateAtLeast, bound),
+	}
 }
 
 // frame adds the grid of a panel.
@@ -309,7 +199,7 @@ type column struct {
 
 // everySecond is the table behind all charts over time. The script shows its rows beside the pointer.
 func (s *series) everySecond(r *takt.Report) block {
-	columns := s.columns(page.Words(text.Primary(r)))
+	columns := s.columns(r, page.Words(report.Primary(r)))
 	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Words: 1, Head: []string{"until"}}
 	for _, c := range columns {
 		t.Head = append(t.Head, c.title)
@@ -330,7 +220,7 @@ func (s *series) everySecond(r *takt.Report) block {
 }
 
 // columns are those of the table, without counts that are 0 in every interval.
-func (s *series) columns(name string) (list []column) {
+func (s *series) columns(r *takt.Report, name string) (list []column) {
 	for _, c := range []struct {
 		title string
 		of    func(*second) uint64
@@ -345,9 +235,9 @@ func (s *series) columns(name string) (list []column) {
 			list = append(list, column{c.title, func(one *second) string { return page.Count(c.of(one)) }})
 		}
 	}
-	for _, class := range s.classes() {
+	for _, class := range report.Classes(r) {
 		list = append(list, column{page.Words(class), func(one *second) string {
-			if !one.classed() {
+			if !report.Classed(&one.Interval) {
 				return "–"
 			}
 			return page.Count(one.Errors[class])

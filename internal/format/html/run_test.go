@@ -379,7 +379,7 @@ func TestFailuresInWarmup(t *testing.T) {
 			r.Intervals[i].Errors = map[string]uint64{"5xx": 5}
 		}
 	}
-	_, rest, _ := strings.Cut(write(t, r), `aria-label="Failed a second: 5xx"`)
+	_, rest, _ := strings.Cut(write(t, r), `aria-label="Failed a second: 5xx; the table has the figures"`)
 	if _, path, _ := strings.Cut(rest, `<path class="bad" d="`); !strings.HasPrefix(path, "M500 ") {
 		t.Errorf("the strip begins with %.20q, not after the warm-up", path)
 	}

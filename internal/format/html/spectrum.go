@@ -32,7 +32,7 @@ func spectrum(curves []curve) block {
 		}
 	}
 	if most == 0 {
-		return block{Note: "Nothing was measured."}
+		return block{Notes: []string{"Nothing was measured."}}
 	}
 	x, y := logarithmic(1, float64(most)), latencyScale(low, high)
 	d := newDrawing(spectrumHeight)

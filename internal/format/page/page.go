@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/foreign"
@@ -102,6 +103,12 @@ func Clean(s string) string { return foreign.Line(s) }
 
 // Visible is Clean with the number of spaces as it is.
 func Visible(s string) string { return foreign.Text(s) }
+
+// Capital begins a sentence or a heading.
+func Capital(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
 
 // Cut shortens s to at most n runes.
 func Cut(s string, n int) string {

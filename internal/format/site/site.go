@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
@@ -200,5 +201,5 @@ func (n Notice) Write(w io.Writer, f *html.Frame) error {
 	if err != nil {
 		return err
 	}
-	return f.Page(w, html.Page{Title: n.Title, Word: n.Word, Tone: n.Tone, Headline: n.Text, Body: text})
+	return f.Page(w, html.Page{Title: n.Title, Word: n.Word, Tone: part.Tone(n.Tone), Headline: n.Text, Body: text})
 }

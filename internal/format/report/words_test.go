@@ -1,18 +1,10 @@
-package text
+package report
 
 import (
 	"testing"
 
 	"github.com/taktload/takt/pkg/takt"
 )
-
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{"--rate": "--rate", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "http://h/?a=1&b": "'http://h/?a=1&b'"} {
-		if got := quote(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}
 
 func TestRatesSaySo(t *testing.T) {
 	response := map[string]takt.Latency{takt.LatencyResponse: {}}

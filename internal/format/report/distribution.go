@@ -1,12 +1,12 @@
-package text
+package report
 
 import (
 	"math"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/pkg/hist"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 const (
@@ -21,23 +21,24 @@ type bin struct {
 	count uint64
 }
 
-// distribution draws h, the primary latency.
-func distribution(p *page.Page, r *takt.Report, h *hist.Histogram) {
+// distribution has the main latency by its size. A page has the heat map and the percentile spectrum instead.
+func distribution(r *run) part.Part {
+	h := r.main
 	if h.Count() == 0 {
-		return
+		return part.Part{}
 	}
-	u := tableUnit(r)
-	bins := fill(edges(h, u), h)
+	t := &part.Table{Unit: r.unit, Columns: []part.Column{
+		{Title: page.Words(r.primary), Words: true, Width: 15}, {Title: "count", Width: 10}, {Title: "share", Width: 11}, {Words: true, Gap: 2},
+	}}
+	bins := fill(edges(h, r.unit), h)
 	var highest uint64
 	for _, b := range bins {
 		highest = max(highest, b.count)
 	}
-	p.Linef("")
-	p.Linef("%s", p.Paint(page.Bold, page.Left(page.Words(Primary(r))+", "+u.Name, 15)+page.Right("count", 10)+page.Right("share", 11)))
 	for _, b := range bins {
-		share := page.Percent(float64(b.count), float64(h.Count()))
-		p.Linef("  ≤ %s%s%s  %s", page.Right(u.Aligned(b.to), 11), page.Right(page.Count(b.count), 10), page.Right(share, 11), bar(b.count, highest))
+		t.Add(part.Bound(b.to), part.Count(b.count), part.Ratio(float64(b.count), float64(h.Count())), part.Words(bar(b.count, highest)))
 	}
+	return part.Part{Blocks: []part.Block{{In: part.Text, Table: t}}}
 }
 
 // edges are the upper ends of the bins: in equal ratios from the fastest to p99, and from

@@ -1,23 +1,52 @@
-package text
+package report
 
 import (
 	"fmt"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// totals writes rates, the accounting identity and bytes.
-func totals(p *page.Page, r *takt.Report) {
-	p.Linef("")
-	p.Item("rate", rates(r))
-	p.Item("operations", accounting(r.Counts))
-	p.Item("users", crowd(r))
-	p.Item("broker", ledger(r.Ledger))
-	p.Item("bytes", volumes(r))
-	p.Item("stalls", stalls.Sentence(r))
+// account has the rates, the accounting of all operations, and bytes.
+func account(r *run) part.Part {
+	c, in := r.Counts, part.Outputs(0)
+	if c.Scheduled == 0 {
+		in = part.Text | part.Markdown
+	}
+	one := part.Part{ID: "account", Title: "Accounting", Lead: accounting(c) + ".", Last: true, Blocks: []part.Block{{In: in, Facts: []part.Fact{
+		{Label: "rate", Says: rates(r.Report), Bare: true},
+		{Label: "operations", Says: accounting(c), In: part.Text | part.Markdown, Bare: true},
+		{Label: "users", Says: crowd(r.Report), In: part.Text | part.HTML},
+		{Label: "broker", Says: ledger(r.Ledger)},
+		{Label: "bytes", Says: volumes(r.Report), In: part.Text | part.HTML},
+		{Label: "stalls", Says: stalls.Sentence(r.Report), In: part.Text | part.Markdown, Bare: true},
+		{Says: markdownSubject(r.Report), In: part.Markdown, Bare: true, Marked: true},
+		{Says: labels(r.Report, page.CodeSpan), In: part.Markdown, Bare: true, Marked: true},
+	}}}}
+	if c.Scheduled > 0 {
+		share := func(n uint64, name, class string) part.Share {
+			return part.Share{Name: page.Count(n) + " " + name, Class: class, Part: float64(n) / float64(c.Scheduled)}
+		}
+		one.Blocks = append([]part.Block{{In: part.HTML, Bar: []part.Share{
+			share(c.OK, "ok", "share-1"), share(c.Failed, "failed", "share-bad"), share(c.Dropped, "dropped", "share-3"), share(c.Unfinished, "unfinished", "share-4"),
+		}}}, one.Blocks...)
+	}
+	return one
+}
+
+// markdownSubject is what was run, beside the title of the summary.
+func markdownSubject(r *takt.Report) string {
+	s := Measured(r) + ", started " + Started(r)
+	if shard := PartOf(r); shard != "" {
+		s += ", shard " + page.Escape(shard)
+	}
+	if r.ID != "" {
+		s += ", id " + page.CodeSpan(r.ID)
+	}
+	return s
 }
 
 // crowd is how many users a log had; "" without users. A scenario has its steps instead.

@@ -1,4 +1,4 @@
-package text
+package report
 
 import (
 	"testing"
@@ -35,7 +35,7 @@ func TestMeasured(t *testing.T) {
 		"over after 1.4s of 5s of warm-up":               {WarmupS: 5, Intervals: []takt.Interval{{T: 1.4}}},
 		"1m scheduled, over after 7s with 5s of warm-up": {DurationS: 60, WarmupS: 5, Intervals: []takt.Interval{{T: 1}, {T: 7}}},
 	} {
-		if got := measured(r); got != want {
+		if got := Measured(r); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,7 +1,7 @@
-package text
+package report
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,68 +9,67 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-const (
-	maxClasses = 10  // largest number of error classes shown; the format json has all
-	maxBody    = 140 // largest part of a body shown, in runes
-)
+func about(r *run) part.Part { return About(r.Report, true) }
 
-// failures writes result codes and error classes.
-func failures(p *page.Page, r *takt.Report) {
-	if len(r.Status)+len(r.Errors) > 0 {
-		p.Linef("")
+// About has how the run was made: the cost of the load, and in a page the driver's own figures if own, the
+// command and the settings.
+func About(r *takt.Report, own bool) part.Part {
+	extra, floor := "", ""
+	if own {
+		extra = extras(r.Extra)
 	}
-	var codes []string
-	for _, code := range byLength(page.Sorted(r.Status)) {
-		codes = append(codes, fmt.Sprintf("%s%s×%[2]s%[3]d", page.Clean(code), page.NoBreak, r.Status[code]))
+	if us := r.Generator.NoiseFloorUS; us > 0 {
+		floor = figure.Micros(us)
 	}
-	p.Item("status", strings.Join(codes, ", "))
-	if len(r.Errors) > 0 {
-		p.Linef("%s", p.Paint(page.Bold, "errors"))
-	}
-	ended := float64(r.Counts.OK + r.Counts.Failed + r.Counts.Unfinished)
-	for i, e := range r.Errors {
-		if i == maxClasses {
-			more(p, r.Errors[i:])
-			break
+	one := part.Part{ID: "about", Title: "The run", Last: true, Blocks: []part.Block{
+		{In: part.HTML, Title: "Command", Pre: part.CommandLine(r.Command)},
+		{In: part.Text | part.HTML, Facts: []part.Fact{
+			{Label: "addresses", Says: addresses(r.Extra)},
+			{Label: "topics", Says: topics(r.Extra)},
+			{Label: "extra", Says: extra},
+			{Label: "generator", Says: generator(r.Generator)},
+			{Label: "host class", Says: r.Generator.HostClass, In: part.HTML},
+			{Label: "noise floor", Says: floor, In: part.HTML},
+			{Label: "labels", Says: labels(r, page.Clean), In: part.HTML},
+			{Label: "id", Says: r.ID, In: part.HTML},
+			{Label: "comparability key", Says: r.ComparabilityKey, In: part.HTML},
+			{Label: "takt", Says: r.Tool.Version + " " + r.Tool.Go, In: part.HTML},
+		}},
+	}}
+	if len(r.Variables) > 0 {
+		t := &part.Table{Caption: "The settings that shape the load or the target.", Columns: []part.Column{{Title: "variable", Words: true}, {Title: "value", Words: true}}}
+		for _, key := range page.Sorted(r.Variables) {
+			t.Add(part.Words(key), part.Words(fmt.Sprint(r.Variables[key])))
 		}
-		errorClass(p, e, ended)
+		one.Blocks = append(one.Blocks, part.Block{In: part.HTML, Fold: "Variables", Table: t})
 	}
+	if section := ownSection(r); own && section != "" {
+		one.Blocks = append(one.Blocks, part.Block{In: part.HTML, Fold: "The driver's own section, as JSON", Pre: section})
+	}
+	return one
 }
 
-// byLength sorts shorter codes first, so that numbers are in numerical order.
-func byLength(codes []string) []string {
-	slices.SortStableFunc(codes, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	return codes
-}
+// longestOwn is the size of a driver's own section in bytes up to which a page shows it.
+const longestOwn = 20_000
 
-func errorClass(p *page.Page, e takt.ErrorClass, ended float64) {
-	p.Linef("  %s %s", page.Left(page.Clean(e.Class), 18), fmt.Sprintf("%d (%s)", e.Count, page.Percent(float64(e.Count), ended)))
-	if s := page.Clean(e.Sample); s != "" {
-		p.Bullet("  ", s)
+// ownSection is the driver's own section; "": the page shows all of it elsewhere, or it is too long.
+func ownSection(r *takt.Report) string {
+	nested := false
+	for _, v := range r.Extra {
+		switch v.(type) {
+		case map[string]any, []any:
+			nested = true
+		}
 	}
-	if s := page.Cut(page.Clean(e.Body), maxBody); s != "" {
-		p.Bullet("  body: ", s)
+	own, err := json.MarshalIndent(r.Extra, "", "  ")
+	if !nested || err != nil || len(own) > longestOwn {
+		return ""
 	}
-}
-
-func more(p *page.Page, rest []takt.ErrorClass) {
-	var n uint64
-	for _, e := range rest {
-		n += e.Count
-	}
-	p.Linef("  %s %d", page.Left("and "+page.Plural(len(rest), "more kind"), 18), n)
-}
-
-// footer writes the driver's own figures and the cost of the run.
-func footer(p *page.Page, r *takt.Report) {
-	p.Linef("")
-	p.Item("addresses", addresses(r.Extra))
-	p.Item("topics", topics(r.Extra))
-	p.Item("extra", extras(r.Extra))
-	p.Item("generator", generator(r.Generator))
+	return string(own)
 }
 
 // extras are the plain values of the driver's section. Lists and objects are for programs.

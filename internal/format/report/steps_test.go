@@ -1,4 +1,4 @@
-package text
+package report
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -15,14 +16,15 @@ func TestSteps(t *testing.T) {
 		"name": "log in", "ok": 3.0, "failed": 1.0, "skipped": 0.0,
 		"response_p50_us": 41e3, "response_p99_us": 61e3, "response_max_us": 62e3, "service_p50_us": 20e3, "service_p99_us": 21e3,
 	}}}}
+	one := stepsOf(&run{Report: r, unit: unitOf(r)})
 	p := &page.Page{}
-	stepsText(p, r)
+	part.WriteText(p, one)
 	var out bytes.Buffer
 	if err := p.Print(&out); err != nil {
 		t.Fatal(err)
 	}
 	var md strings.Builder
-	stepsMarkdown(&md, r)
+	part.WriteMarkdown(&md, one)
 	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		if len(line) > 90 {
 			t.Errorf("%d columns: %s", len(line), line)

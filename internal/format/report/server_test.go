@@ -1,4 +1,4 @@
-package text_test
+package report_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -32,7 +32,7 @@ func watched(seconds int, value float64) *takt.Report {
 func serverText(t *testing.T, r *takt.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := text.Server(&b, r); err != nil {
+	if err := report.Server(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
