@@ -470,7 +470,9 @@ func TestEndless(t *testing.T) {
 				if !strings.Contains(lost.Reason, c.want) || strings.Count(lost.Reason, "was lost") != liars {
 					t.Errorf("the error is %v, want %q", lost, c.want)
 				}
-				if whole == nil || whole.Counts.OK != 3*(n-liars) || whole.Verdict != takt.Invalid {
+				// An early end ends the others, too, at the instant at which their last second ends.
+				early := strings.HasPrefix(name, "an early end")
+				if whole == nil || whole.Counts.OK != 3*(n-liars) && !(early && whole.Counts.OK == 2*(n-liars)) || whole.Verdict != takt.Invalid {
 					t.Errorf("the whole has %+v", whole)
 				}
 				w.end(1)

@@ -1,6 +1,8 @@
 package loadcmd
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -125,7 +127,8 @@ func TestFaultEnvironment(t *testing.T) {
 	t.Setenv("FAULT_OWN", "seen")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "env")
-	injected(t, []fault{{command: "env > " + path + ".part && mv " + path + ".part " + path}}, func() { await(t, path) })
+	command := "env > " + path
+	injected(t, []fault{{command: command}}, func(i *injector) { i.ended(t, command) })
 	text, err := os.ReadFile(path)
 	if err != nil || strings.Contains(string(text), "tigerlily") || !strings.Contains(string(text), "FAULT_OWN=seen") {
 		t.Errorf("%v\n%s", err, text)
