@@ -18,7 +18,7 @@ func TestNamesWithPasswords(t *testing.T) {
 		"": {{"http", "--rate", "1/s", url + "/a?b=c"}, {"http", "-x", url, url}, {"capacity", "--slo", "p99<1s", "--", "http", url}},
 		"it can be given only where a target is loaded": {
 			{"runs", url}, {"show", url}, {"show", "--output=" + url}, {"compare", url, url}, {"collate", url}, {"history", url}, {"history", "--metric=" + url}, {"verify", url},
-			{"http", "--user-agent=" + url, "http://127.0.0.1:1"}, {"http", "--body=" + url, url},
+			{"http", "--user-agent=" + url, "http://127.0.0.1:1"}, {"http", "--body=" + url, url}, {"http", "-d", url, url}, {"http", "-T", url, "-m", "POST", url}, {"http", "--user-agent", url, url}, {"http", "--expect-body", url, url},
 			{"http", "--accept=" + url, "http://127.0.0.1:1"}, {"http", "--content-type=" + url, url}, {"capacity", "--slo", "p99<1s", "--", "http", "-H", "a: " + url, url},
 		},
 		"leads to another machine": {{"http", "--connect-to", "shop:1:127.0.0.1:2", url}, {"http", "-x", "http://127.0.0.1:2", url}},

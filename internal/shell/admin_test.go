@@ -150,6 +150,12 @@ func TestNamedTargets(t *testing.T) {
 	if strings.Contains(string(log.body)+string(report.body), secret) {
 		t.Errorf("%s\n%s", log.body, report.body)
 	}
+	for _, line := range []string{"http -d@=@shop @shop", "http -d@=@shop @stage", "http -d @shop @shop", "http --user-agent @shop @shop", "capacity --slo p99<1s -- http -d@=@shop @shop"} {
+		a := ann.raw("POST", "/v1/jobs", lineOf(line), nil)
+		if a.status != 403 || strings.Contains(string(a.body), secret) || !strings.Contains(string(a.body), "@shop is a target with a password") {
+			t.Errorf("%s: %d %s", line, a.status, a.body)
+		}
+	}
 	for line, want := range map[string]string{
 		"http -n 1 http://10.0.0.3/": "10.0.0.3 may not be loaded", "kafka produce --topic t --brokers 10.0.0.9:9092": "10.0.0.9:9092 may not be loaded", "http @nobody/x": "there is no target @nobody/x; status lists the names", "http -n 1 @shop@evil": "evil may not be loaded",
 	} {

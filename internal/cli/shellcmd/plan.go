@@ -69,12 +69,12 @@ type confined struct {
 	env     core.Env
 	rules   shell.Rules
 	cmd     *cobra.Command
-	words   []string        // words as typed
-	shown   []string        // words without secrets
-	secret  bool            // shown differs from words
-	configs []string        // SHA-256 of the config files
-	placed  map[string]bool // words that name a target with a password where a target may be
-	others  []string        // flags that lead to other machines
+	words   []string       // words as typed
+	shown   []string       // words without secrets
+	secret  bool           // shown differs from words
+	configs []string       // SHA-256 of the config files
+	placed  map[string]int // how often a word names a target with a password where a target may be
+	others  []string       // flags that lead to other machines
 	faults  []error
 }
 
@@ -121,19 +121,20 @@ func (k *confined) named(text string) string {
 // place notes a word that may contain the name of a target.
 func (k *confined) place(word string) {
 	if k.placed == nil {
-		k.placed = map[string]bool{}
+		k.placed = map[string]int{}
 	}
-	k.placed[word] = true
+	k.placed[word]++
 }
 
 // passwords refuses names of targets with passwords where they are no targets, or where the line leads to
 // other machines, too: a session may use such a password, and not see it.
 func (k *confined) passwords() {
+	seen := map[string]int{} // the same word may be at another place, too
 	for _, word := range k.words {
 		name := k.named(word)
-		switch {
+		switch seen[word]++; {
 		case name == "":
-		case !k.placed[word]:
+		case seen[word] > k.placed[word]:
 			k.faults = nil // they could quote the word
 			k.deny("%s is a target with a password; it can be given only where a target is loaded", name)
 			return
