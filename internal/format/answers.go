@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
@@ -56,36 +57,30 @@ func known(name string, names []string) error {
 // (RFC 4180), JSON, Markdown or an HTML page.
 func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 	switch name {
-	case "table":
-		return answer.CollationTable(w, c, color)
 	case "csv":
 		return answer.CollationCSV(w, c)
-	case "json":
-		return encode(w, c, "  ")
-	case "markdown", markdownShort:
-		return answer.CollationMarkdown(w, c)
 	case "html":
 		return html.Collation(w, c)
+	case "table":
+		name = "text"
+	case markdownShort:
+		name = "markdown"
+	case "text":
+		return CheckCollation(name)
 	}
-	return CheckCollation(name)
+	return written(w, answer.Collation(c), c, name, color, Collations())
 }
 
 // Judgement writes the result of verify: as text for people, in colours if color, as JSON,
 // JUnit XML, GitHub's Markdown or an HTML page.
 func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	switch name {
-	case "text":
-		return answer.JudgementText(w, j, color)
-	case "json":
-		return encode(w, j, "  ")
 	case "junit":
 		return judgementJUnit(w, j)
-	case "markdown":
-		return answer.JudgementMarkdown(w, j)
 	case "html":
 		return html.Judgement(w, j)
 	}
-	return CheckJudgement(name)
+	return written(w, answer.Judgement(j), j, name, color, Judgements())
 }
 
 // Contrasted is the result of compare with the reports of both sides.
@@ -97,32 +92,30 @@ type Contrasted struct {
 // Contrast writes the result of compare: as text for people, in colours if color, as JSON,
 // GitHub's Markdown or an HTML page.
 func Contrast(w io.Writer, all Contrasted, name string, color bool) error {
-	c := all.Contrast
-	switch name {
-	case "text":
-		return answer.ContrastText(w, c, color)
-	case "json":
-		return encode(w, c, "  ")
-	case "markdown":
-		return answer.ContrastMarkdown(w, c)
-	case "html":
-		return html.Contrast(w, c, all.BaseReports, all.HeadReports)
+	if name == "html" {
+		return html.Contrast(w, all.Contrast, all.BaseReports, all.HeadReports)
 	}
-	return known(name, []string{"text", "json", "markdown", "html"})
+	return written(w, answer.Contrast(all.Contrast, nil, nil), all.Contrast, name, color, []string{"text", "json", "markdown", "html"})
 }
 
 // History writes the result of history: as text for people, in colours if color, as JSON, GitHub's
 // Markdown or an HTML page.
 func History(w io.Writer, h history.History, name string, color bool) error {
-	switch name {
-	case "text":
-		return answer.HistoryText(w, h, color)
-	case "json":
-		return encode(w, h, "  ")
-	case "markdown":
-		return answer.HistoryMarkdown(w, h)
-	case "html":
+	if name == "html" {
 		return html.History(w, h)
 	}
-	return CheckHistory(name)
+	return written(w, answer.History(h), h, name, color, Histories())
+}
+
+// written writes a document in one of the formats that all answers have.
+func written(w io.Writer, d *part.Document, v any, name string, color bool, names []string) error {
+	switch name {
+	case "text":
+		return d.WriteText(w, color)
+	case "json":
+		return encode(w, v, "  ")
+	case "markdown":
+		return d.WriteMarkdown(w)
+	}
+	return known(name, names)
 }

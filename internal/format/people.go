@@ -31,7 +31,11 @@ func whole(write func(io.Writer, *takt.Report) error) func(io.Writer, takt.Repor
 func Text(color bool) Format {
 	return Format{Name: "text", Short: "the report for people", Open: whole(func(w io.Writer, r *takt.Report) error {
 		if r.Kind == capacity.Kind {
-			return answer.CapacityText(w, r, color)
+			d, err := answer.Capacity(r)
+			if err != nil {
+				return err
+			}
+			return d.WriteText(w, color)
 		}
 		return report.Text(w, r, color)
 	})}
@@ -39,7 +43,11 @@ func Text(color bool) Format {
 
 func writeMarkdown(w io.Writer, r *takt.Report) error {
 	if r.Kind == capacity.Kind {
-		return answer.CapacityMarkdown(w, r)
+		d, err := answer.Capacity(r)
+		if err != nil {
+			return err
+		}
+		return d.WriteMarkdown(w)
 	}
 	return report.Markdown(w, r)
 }

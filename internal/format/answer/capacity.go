@@ -4,11 +4,9 @@ package answer
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/format/plot"
@@ -165,75 +163,116 @@ func peakWords(u *capacity.USL) string {
 // fine writes small and large coefficients with three digits.
 func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// CapacityText writes the report of kind capacity for people.
-func CapacityText(w io.Writer, r *takt.Report, color bool) error {
+// Capacity is a report of kind capacity.
+func Capacity(r *takt.Report) (*part.Document, error) {
 	c, err := capacity.In(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := &page.Page{Color: color}
-	for i, s := range CapacityWords(c) {
-		for _, line := range page.Wrap(page.Clean(s), page.Width) {
-			if i == 0 {
-				line = p.Paint(capacityColour(c), line)
-			}
-			p.Linef("%s", line)
-		}
+	words := CapacityWords(c)
+	d := &part.Document{Command: "capacity", Title: report.Title(r), Tone: part.Warn, Word: "not sure", Line: words[0], Heading: words[0], In: part.Markdown | part.HTML}
+	switch c.Ended {
+	case capacity.EndInvalid:
+		d.Word, d.Tone = "invalid", part.Bad
+	case capacity.EndNone:
+		d.Word, d.Tone = "not met", part.Bad
+	case capacity.EndFound:
+		d.Word, d.Tone = "found", part.Good
 	}
-	part.WriteText(p, part.Part{Blocks: []part.Block{{Close: true, Below: report.WarningSentences(r)}}})
-	p.Linef("")
-	part.WriteText(p, report.Subject(r))
-	p.Item("slo", page.Clean(c.SLO))
-	capacityTable(p, c)
-	p.Linef("")
-	plot.Draw(p, c)
-	return p.Print(w)
+	for _, s := range append(paragraphs(words[1:]), report.WarningSentences(r)...) {
+		s.In = part.HTML
+		d.Notes = append(d.Notes, s)
+	}
+	steps := stepTable(c)
+	each := *steps // with a unit for each latency
+	each.Unit = page.Unit{}
+	d.Parts = []part.Part{
+		{Blocks: capacityHead(r, c, words, d.Tone)},
+		{Blocks: []part.Block{{In: part.Text, Table: steps}, {In: part.Markdown, Table: &each}, {In: part.Text, Plot: func(p *page.Page) { plot.Draw(p, c) }}}},
+		only(part.Markdown, report.Warnings(r)),
+		{
+			ID: "curve", Title: "Latency over the rate",
+			Lead:   "SLO: " + page.Clean(c.SLO) + ". Each dot is a step of the search, and leads to its row in the table.",
+			Blocks: []part.Block{{In: part.HTML, Drawing: c}, {In: part.HTML, Table: searchTable(c)}},
+		},
+		only(part.HTML, report.About(r, false)),
+	}
+	return d, nil
 }
 
-func capacityColour(c capacity.Answer) string {
-	switch {
-	case c.Ended == capacity.EndInvalid, c.Ended == capacity.EndNone:
-		return page.Red
-	case c.Ended == capacity.EndFound:
-		return page.Green
+// only is a part for one writer.
+func only(w part.Outputs, one part.Part) part.Part {
+	blocks := one.Blocks
+	one.Blocks = nil
+	for _, b := range blocks {
+		if b.In.Has(w) {
+			b.In = w
+			one.Blocks = append(one.Blocks, b)
+		}
 	}
-	return page.Yellow
+	return one
 }
 
-// capacityTable writes a line for each step, by rising rate.
-func capacityTable(p *page.Page, c capacity.Answer) {
-	steps := c.ByRate()
-	if len(steps) == 0 {
-		return
+// paragraphs are sentences that are paragraphs.
+func paragraphs(list []string) (sentences []part.Sentence) {
+	for _, s := range list {
+		sentences = append(sentences, part.Sentence{Text: s})
 	}
-	var slowest float64
-	for _, s := range steps {
-		response, _ := c.Shown(s)
-		slowest = max(slowest, response)
+	return sentences
+}
+
+// capacityHead is the result in sentences, and what was run.
+func capacityHead(r *takt.Report, c capacity.Answer, words []string, tone part.Tone) (blocks []part.Block) {
+	for _, s := range words {
+		blocks = append(blocks, part.Block{In: part.Text, Close: true, Title: s, Tone: tone})
+		tone = part.Plain
 	}
-	first, _ := c.Shown(steps[0])
-	u := page.UnitFor(first, slowest)
-	row := func(cells []string) string {
-		s := page.Right(cells[0], 11) + page.Right(cells[1], 11)
-		for _, cell := range cells[2:4] {
-			s += page.Right(cell, 18)
-		}
-		return s + page.Right(cells[4], 11) + "  " + cells[5]
+	run := report.Subject(r).Blocks[0]
+	run.Close = false
+	run.Facts = append(run.Facts, part.Fact{Label: "slo", Says: page.Clean(c.SLO)})
+	summary := part.Block{In: part.Markdown}
+	for _, s := range words[1:] {
+		summary.Facts = append(summary.Facts, part.Fact{Says: s, Bare: true})
 	}
-	p.Linef("")
-	head := CapacityHead(c)
-	head[2], head[3] = head[2]+", "+u.Name, head[3]+", "+u.Name
-	p.Linef("%s", p.Paint(page.Bold, row(head)))
-	for _, s := range steps {
+	summary.Facts = append(summary.Facts, part.Fact{Says: fmt.Sprintf("SLO %s, id %s", page.CodeSpan(c.SLO), page.CodeSpan(r.ID)), Bare: true, Marked: true})
+	return append(blocks, part.Block{In: part.Text, Close: true, Below: report.WarningSentences(r)}, run, summary)
+}
+
+// stepTable has a row for each step, by rising rate.
+func stepTable(c capacity.Answer) *part.Table {
+	t := &part.Table{Columns: []part.Column{
+		{Title: "offered", Width: 11}, {Title: "completed", Width: 11}, {Title: "response " + c.Statistic, Width: 18}, {Title: "service " + c.Statistic, Width: 18},
+		{Title: "errors", Width: 11}, {Title: "slo", Words: true, Gap: 2},
+	}}
+	var first, slowest float64
+	for i, s := range c.ByRate() {
 		response, service := c.Shown(s)
-		p.Linef("%s", row([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), u.Aligned(response), u.Aligned(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
+		if slowest = max(slowest, response); i == 0 {
+			first = response
+		}
+		t.Add(part.Figure(page.Rate(s.Offered)), part.Figure(page.Rate(s.Throughput())), part.Latency(response), part.Latency(service), part.Ratio(s.Errors, 100), part.Words(StepWord(c, s)))
 	}
+	t.Unit = page.UnitFor(first, slowest)
+	return t
 }
 
-// CapacityHead has the columns of the table of steps.
-func CapacityHead(c capacity.Answer) []string {
-	return []string{"offered", "completed", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
+// searchTable has the steps in their order, for the links of a chart.
+func searchTable(c capacity.Answer) *part.Table {
+	t := &part.Table{Caption: "The steps of the search, in their order.", Columns: []part.Column{
+		{Title: "step", Words: true}, {Title: "offered"}, {Title: "completed"}, {Title: "response " + c.Statistic}, {Title: "service " + c.Statistic}, {Title: "errors"},
+		{Title: "slo", Words: true}, {Title: "nearest condition", Words: true},
+	}}
+	for i, s := range c.Steps {
+		response, service := c.Shown(s)
+		t.Add(part.Count(uint64(i+1)), part.Figure(page.Rate(s.Offered)), part.Figure(page.Rate(page.Round3(s.Throughput()))), part.Latency(response), part.Latency(service),
+			part.Ratio(s.Errors, 100), part.Words(StepWord(c, s)), part.Words(s.Nearest+" "+s.Reason))
+		t.Rows[i].ID = StepID(i)
+	}
+	return t
 }
+
+// StepID is the anchor of a step's row.
+func StepID(i int) string { return fmt.Sprintf("step-%d", i+1) }
 
 // StepWord says whether a step met the SLO.
 func StepWord(c capacity.Answer, s capacity.Step) string {
@@ -252,27 +291,4 @@ func StepWord(c capacity.Answer, s capacity.Step) string {
 		return "held"
 	}
 	return "broke"
-}
-
-// CapacityMarkdown writes the report of kind capacity for a comment on GitHub.
-func CapacityMarkdown(w io.Writer, r *takt.Report) error {
-	c, err := capacity.In(r)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	words := CapacityWords(c)
-	fmt.Fprintf(&b, "### takt capacity: %s\n\n", page.Escape(page.Clean(words[0])))
-	for _, s := range words[1:] {
-		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(s)))
-	}
-	fmt.Fprintf(&b, "- SLO %s, id %s\n\n", page.CodeSpan(c.SLO), page.CodeSpan(r.ID))
-	b.WriteString(page.MarkdownRow(CapacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
-	for _, s := range c.ByRate() {
-		response, service := c.Shown(s)
-		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
-	}
-	part.WriteMarkdown(&b, report.Warnings(r))
-	_, err = io.WriteString(w, b.String())
-	return err
 }

@@ -2,75 +2,71 @@ package answer
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/query"
 )
 
-// CollationTable writes the groups of collate as tables for people.
-func CollationTable(w io.Writer, c query.Collation, color bool) error {
-	p := &page.Page{Color: color}
+// Collation is the result of collate.
+func Collation(c query.Collation) *part.Document {
+	d := &part.Document{
+		Command: "collate", Title: "collate " + page.Clean(c.Variable), Word: page.Plural(len(c.Groups), "group"), In: part.HTML,
+		Line: "Within a group all settings are equal, except " + page.Clean(c.Variable) + ".",
+	}
 	for i := range c.Groups {
 		g := &c.Groups[i]
-		if i > 0 {
-			p.Linef("")
-		}
-		p.Linef("%s", p.Paint(page.Bold, sameLine(g)))
-		groupRows(p, c, g)
+		same := sameLine(g)
+		d.Parts = append(d.Parts, part.Part{ID: fmt.Sprintf("group-%d", i+1), Title: page.Clean(same), Blocks: []part.Block{
+			{In: part.HTML, Title: page.Clean(g.Criterion), Drawing: GroupChart{c, g}},
+			{Close: i == 0, Title: same, Bold: true, Edge: true, Table: groupTable(c, g)},
+		}})
 	}
 	for _, note := range collationNotes(c) {
-		p.Linef("")
-		for _, line := range page.Wrap(note, page.Width) {
-			p.Linef("%s", line)
-		}
+		d.Notes = append(d.Notes, part.Sentence{Text: note})
 	}
-	return p.Print(w)
+	return d
 }
 
-// groupCells are the titles and the rows of a group.
-func groupCells(c query.Collation, g *query.Group) [][]string {
-	table := make([][]string, 1+len(g.Rows))
-	for _, col := range collationColumns(c, g) {
-		table[0] = append(table[0], col.title)
-		for i := range g.Rows {
-			table[i+1] = append(table[i+1], col.cell(&g.Rows[i]))
-		}
-	}
-	return table
+// GroupChart is a drawing of the criterion of a group.
+type GroupChart struct {
+	query.Collation
+	*query.Group
 }
 
-// groupRows writes columns as wide as their longest cell, two spaces apart.
-func groupRows(p *page.Page, c query.Collation, g *query.Group) {
-	table := groupCells(c, g)
-	index := slices.Index(table[0], "index")
-	page.Align(table, func(int) bool { return false })
-	p.Linef("%s", strings.Join(table[0], "  "))
-	for i, cells := range table[1:] {
-		r := g.Rows[i]
-		if f, ok := r.Figures["index"]; ok && !r.Sure && index >= 0 {
-			cells[index] = paintIndex(p, cells[index], f.Value)
-		}
-		line := strings.TrimRight(strings.Join(cells, "  "), " ")
-		if r.Sure {
-			line = p.Paint(page.Green, line)
-		}
-		p.Linef("%s", line)
+// groupTable has the rows of a group.
+func groupTable(c query.Collation, g *query.Group) *part.Table {
+	t := &part.Table{Caption: "Runs with equal settings, side by side.", Left: true}
+	for i, col := range collationColumns(c, g) {
+		figures := i >= 2 && i < 2+len(g.Metrics)
+		t.Column(part.Column{Title: col.title, Words: !figures}, len(g.Rows), func(i int) part.Value {
+			r := &g.Rows[i]
+			v := part.Words(col.cell(r))
+			if f, ok := r.Figures["index"]; ok && !r.Sure && col.title == "index" {
+				v.Tone = indexTone(f.Value)
+			}
+			return v
+		})
 	}
+	for i := range t.Rows {
+		if g.Rows[i].Sure {
+			t.Rows[i].Tone = part.Good
+		}
+	}
+	return t
 }
 
-// paintIndex colours the index ratio of a server that indexed too few accepted events, with
-// hey-apm's limits.
-func paintIndex(p *page.Page, cell string, ratio float64) string {
+// indexTone is the tone of the index ratio of a server that indexed too few accepted events, with hey-apm's
+// limits.
+func indexTone(ratio float64) part.Tone {
 	switch {
 	case ratio < 0.70:
-		return p.Paint(page.Red, cell)
+		return part.Bad
 	case ratio < 0.85:
-		return p.Paint(page.Yellow, cell)
+		return part.Warn
 	}
-	return cell
+	return ""
 }
 
 // sameLine lists the settings that all rows of a group share.
@@ -152,25 +148,4 @@ func apartText(field string, g *query.Group, r *query.Row) string {
 		sign, low, high = -1, -a.High, -a.Low
 	}
 	return fmt.Sprintf("%s is %.0f %% %s than the rest in the runs' %s, %.0f to %.0f %%", name, sign*a.Percent, word, g.Criterion, low, high)
-}
-
-// CollationMarkdown writes the groups of collate as tables of GitHub's Markdown.
-func CollationMarkdown(w io.Writer, c query.Collation) error {
-	var b strings.Builder
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		fmt.Fprintf(&b, "**%s**\n\n", page.Escape(page.Clean(sameLine(g))))
-		for i, cells := range groupCells(c, g) {
-			b.WriteString(page.MarkdownRow(cells))
-			if i == 0 {
-				b.WriteString(page.MarkdownRow(slices.Repeat([]string{"---"}, len(cells))))
-			}
-		}
-		b.WriteString("\n")
-	}
-	for _, note := range collationNotes(c) {
-		b.WriteString(page.Escape(page.Clean(note)) + "\n\n")
-	}
-	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
-	return err
 }

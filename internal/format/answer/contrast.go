@@ -2,34 +2,35 @@ package answer
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ContrastText writes the result of compare for people.
-func ContrastText(w io.Writer, c verify.Contrast, color bool) error {
-	p := &page.Page{Color: color}
-	p.Linef("%s", p.Paint(page.Bold, page.Clean(contrastTitle(c))))
-	for _, note := range contrastNotes(c, "; the curves: all runs merged") {
-		p.Bullet("- ", page.Clean(note))
+// Contrast is the result of compare, with the reports of both sides.
+func Contrast(c verify.Contrast, base, head []*takt.Report) *part.Document {
+	names, sides := [2]string{Revision(c.Base.Name), Revision(c.Head.Name)}, contrasted(c)
+	d := &part.Document{
+		Command: "compare", Title: "compare " + names[1] + " with " + names[0], Word: "compared", Line: contrastTitle(c), Notes: contrastNotes(c, sides), First: true,
 	}
-	p.Linef("")
-	sides := contrasted(c)
-	findings(p, telling(c.Findings), sides)
+	told := telling(c.Findings)
+	metrics := part.Part{ID: "metrics", Title: "Differences", Blocks: []part.Block{
+		{In: part.HTML, Drawing: Forest{told, c.Tolerance, sides[1]}}, {Table: findingTable(told, sides)},
+	}}
 	for _, o := range c.Overlay {
 		if o.Latency == takt.LatencyResponse || o.Latency == takt.LatencyService {
-			p.Linef("")
-			overlay(p, o, sides)
+			metrics.Blocks = append(metrics.Blocks, part.Block{In: part.Text, Plot: func(p *page.Page) { overlay(p, o, sides) }})
 		}
 	}
-	return p.Print(w)
+	metrics.Blocks = append(metrics.Blocks, runsOf(c.Base, c.Head))
+	d.Parts = append([]part.Part{metrics}, bothSides(names, base, head)...)
+	return d
 }
 
 // telling omits findings without news for people: response_ok and send delay, which mostly
@@ -57,38 +58,21 @@ func contrastTitle(c verify.Contrast) string {
 // contrasted are the titles of the columns of both sides.
 func contrasted(c verify.Contrast) [2]string { return Titles(c.Base.Name, c.Head.Name, "A", "B") }
 
-// contrastNotes say why the sides may not be comparable, and what the figures are; curves
-// describes the plot, if there is one.
-func contrastNotes(c verify.Contrast, curves string) (notes []string) {
-	notes = sideLines(c.Base, c.Head, contrasted(c))
+// contrastNotes say why the sides may not be comparable, and what the figures are.
+func contrastNotes(c verify.Contrast, sides [2]string) []part.Sentence {
+	notes := sideLines(c.Base, c.Head, sides)
 	if len(c.Differing) > 0 {
 		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
 	}
 	for _, s := range c.Unfit {
 		notes = append(notes, "proves nothing: "+s)
 	}
-	notes = append(notes, c.Advice...)
-	if len(c.Base.Runs) > 1 || len(c.Head.Runs) > 1 {
-		sides := contrasted(c)
-		notes = append(notes, fmt.Sprintf("%s and %s: medians of the runs%s", sides[0], sides[1], curves))
+	list := listed(append(notes, c.Advice...))
+	if len(c.Base.Runs) > 1 || len(c.Head.Runs) > 1 { // Markdown has no curves
+		medians := fmt.Sprintf("%s and %s: medians of the runs", sides[0], sides[1])
+		list = append(list, part.Sentence{Text: medians + "; the curves: all runs merged", Mark: "- ", In: part.Text | part.HTML}, part.Sentence{Text: medians, Mark: "- ", In: part.Markdown})
 	}
-	return notes
-}
-
-// ContrastMarkdown writes the result of compare for a comment on GitHub.
-func ContrastMarkdown(w io.Writer, c verify.Contrast) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", page.Escape(page.Clean(contrastTitle(c))))
-	notes := contrastNotes(c, "")
-	for _, note := range notes {
-		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(note)))
-	}
-	if len(notes) > 0 {
-		b.WriteString("\n")
-	}
-	markdownFindings(&b, telling(c.Findings), contrasted(c))
-	_, err := io.WriteString(w, b.String())
-	return err
+	return list
 }
 
 // overlayWidth is the width of an overlay's plot in columns.

@@ -2,42 +2,89 @@ package answer
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
-// HistoryText writes the result of history for people.
-func HistoryText(w io.Writer, h history.History, color bool) error {
-	p := &page.Page{Color: color}
-	p.Linef("%s: %s", paintHistory(p, h.Verdict, strings.ToUpper(string(h.Verdict))), historyFound(h))
-	p.Linef("%s", historyCriteria(h))
+var historyTones = map[history.Word]part.Tone{history.Regressed: part.Bad, history.Inconclusive: part.Warn, history.OK: part.Good}
+
+// History is the result of history.
+func History(h history.History) *part.Document {
+	d := &part.Document{Command: "history", Title: "history", Word: string(h.Verdict), Tone: historyTones[h.Verdict], Line: historyFound(h), More: historyCriteria(h), Notes: listed(historyNotes(h))}
 	for i := range h.Groups {
 		g := &h.Groups[i]
-		p.Linef("")
-		for _, line := range page.Wrap(HistoryTitle(g), page.Width) {
-			p.Linef("%s", p.Paint(page.Bold, line))
-		}
+		one := part.Part{ID: fmt.Sprintf("group-%d", i+1), Title: historyTitle(g)}
+		t := &part.Table{Caption: "Every metric of these runs.", Columns: []part.Column{
+			{Title: "metric", Words: true}, {Title: "revisions"}, {Title: "first level"}, {Title: "newest level"}, {Title: "spread"}, {Title: "verdict", Words: true},
+		}}
+		all := part.Block{In: part.Markdown | part.HTML, Title: one.Title, Bold: true, Table: t}
+		var charts []part.Block
+		text := part.Block{In: part.Text, Title: one.Title, Plot: func(p *page.Page) {
+			for k := range g.Series {
+				historySeries(p, h, g, &g.Series[k])
+			}
+		}}
 		for k := range g.Series {
-			historySeries(p, h, g, &g.Series[k])
+			s := &g.Series[k]
+			first, last := s.Points[0].Level, s.Points[len(s.Points)-1].Level
+			t.Add(part.Words(s.Metric), part.Count(uint64(len(s.Points))), part.Words(page.Amount(s.Unit, first)), part.Words(page.Amount(s.Unit, last)), part.Words(relative(s, s.Noise.Spread)), part.Words(string(s.Verdict)))
+			all.Below = append(all.Below, historySentences(h, g, s)...)
+			charts = append(charts, part.Block{In: part.HTML, Drawing: SeriesChart{h, g, s}})
+			if len(s.Changes) > 0 {
+				charts = append(charts, part.Block{In: part.HTML, Table: changeTable(s)})
+			}
 		}
+		one.Blocks = append([]part.Block{text, all}, charts...)
+		d.Parts = append(d.Parts, one)
 	}
-	if notes := HistoryNotes(h); len(notes) > 0 {
-		p.Linef("")
-		for _, s := range notes {
-			p.Bullet("- ", s)
-		}
-	}
-	return p.Print(w)
+	return d
 }
 
-func paintHistory(p *page.Page, w history.Word, s string) string {
-	return p.Paint(map[history.Word]string{history.Regressed: page.Red, history.Inconclusive: page.Yellow, history.OK: page.Green}[w], s)
+// SeriesChart is a drawing of a series over the revisions of its group.
+type SeriesChart struct {
+	History history.History
+	Group   *history.Group
+	Series  *history.Series
+}
+
+// historySentences say what changed in a series, or what it cannot show. A page has them in a table.
+func historySentences(h history.History, g *history.Group, s *history.Series) (list []part.Sentence) {
+	add := func(text string) {
+		list = append(list, part.Sentence{Text: text, Mark: "- ", In: part.Text | part.Markdown})
+	}
+	for _, c := range s.Changes {
+		add(changeSentence(g, s, c))
+	}
+	if s.Verdict == history.Inconclusive {
+		add(NeedSentence(h, s))
+	}
+	return list
+}
+
+// changeTable has the changes of a series.
+func changeTable(s *history.Series) *part.Table {
+	t := &part.Table{Caption: "The changes of " + page.Clean(s.Metric) + "."}
+	for _, title := range []string{"revision", "date", "change", "95 % interval", "later than", "not later than", ""} {
+		t.Columns = append(t.Columns, part.Column{Title: title, Words: true})
+	}
+	for _, c := range s.Changes {
+		size, ends := changeSize(s, c)
+		sign := "+"
+		if c.Difference < 0 {
+			sign = "−"
+		}
+		if ends == "" {
+			ends = "none: too few revisions"
+		}
+		t.Add(part.Words(Revision(c.Revision)), part.Words(day(c.Date)), part.Words(sign+size), part.Words(strings.Trim(ends, " ()")), part.Words(Revision(c.After)), part.Words(Revision(c.Until)), part.Words(changeWord(c)))
+	}
+	return t
 }
 
 // historyFound says how many changes there are.
@@ -67,8 +114,8 @@ func historyCriteria(h history.History) string {
 	return fmt.Sprintf("tolerance %s %%, errors %s points, confidence %s %%", page.Short(h.Tolerance*100), page.Short(h.ErrorTolerance), atLeast(h.Confidence))
 }
 
-// HistoryTitle names a group: its settings, and how many revisions it has.
-func HistoryTitle(g *history.Group) string {
+// historyTitle names a group: its settings, and how many revisions it has.
+func historyTitle(g *history.Group) string {
 	var parts []string
 	for _, s := range g.Same {
 		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
@@ -97,7 +144,7 @@ func historySeries(p *page.Page, h history.History, g *history.Group, s *history
 		levels = page.Amount(s.Unit, first) + " → " + levels
 	}
 	p.Linef("")
-	word := paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12))
+	word := p.Paint(historyTones[s.Verdict].Colour(), page.Left(string(s.Verdict), 12))
 	rest := page.Wrap(joined(levels)+" "+spreadText(h, s), page.Width-25)
 	p.Linef("%s %s  %s", page.Left(page.Clean(s.Metric), 10), word, rest[0])
 	for _, line := range rest[1:] {
@@ -110,11 +157,8 @@ func historySeries(p *page.Page, h history.History, g *history.Group, s *history
 	} else {
 		p.Linef("           %s", sparkline(s))
 	}
-	for _, c := range s.Changes {
-		p.Bullet("", ChangeSentence(g, s, c))
-	}
-	if s.Verdict == history.Inconclusive {
-		p.Bullet("", NeedSentence(h, s))
+	for _, one := range historySentences(h, g, s) {
+		p.Bullet("", one.String())
 	}
 }
 
@@ -150,8 +194,8 @@ func percentText(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// ChangeSentence says what changed, by how much, when, and what became of it.
-func ChangeSentence(g *history.Group, s *history.Series, c history.Change) string {
+// changeSentence says what changed, by how much, when, and what became of it.
+func changeSentence(g *history.Group, s *history.Series, c history.Change) string {
 	verb := "rose"
 	if c.Difference < 0 {
 		verb = "fell"
@@ -164,11 +208,11 @@ func ChangeSentence(g *history.Group, s *history.Series, c history.Change) strin
 	} else {
 		text += fmt.Sprintf("between %s and %s", stored.ShortRevision(c.After), stored.ShortRevision(c.Until))
 	}
-	return page.Clean(text + ": " + ChangeWord(c))
+	return page.Clean(text + ": " + changeWord(c))
 }
 
-// ChangeWord says what a change means for the verdict.
-func ChangeWord(c history.Change) string {
+// changeWord says what a change means for the verdict.
+func changeWord(c history.Change) string {
 	switch {
 	case c.Open:
 		return "worse, open"
@@ -233,8 +277,8 @@ func detectable(h history.History, s *history.Series) float64 {
 	return h.Detect
 }
 
-// HistoryNotes say what the series do not show.
-func HistoryNotes(h history.History) (notes []string) {
+// historyNotes say what the series do not show.
+func historyNotes(h history.History) (notes []string) {
 	for _, s := range h.Advice {
 		notes = append(notes, page.Clean(s))
 	}

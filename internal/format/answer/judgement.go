@@ -2,7 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -10,32 +9,93 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/pkg/takt"
 )
 
-// JudgementText writes the result of verify for people.
-func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
-	p := &page.Page{Color: color}
-	p.Linef("%s: %s", paintWord(p, j.Verdict, strings.ToUpper(string(j.Verdict))), page.Clean(verdictLine(j)))
-	for _, c := range j.Comparisons {
-		p.Linef("")
-		p.Linef("%s", p.Paint(page.Bold, page.Clean(against(j, c))))
-		for _, line := range sideLines(c.Base, j.Head, judged(c, j)) {
-			p.Linef("%s", page.Clean(line))
-		}
+// Tones are those of the words of a verdict.
+var tones = map[verify.Word]part.Tone{verify.Regressed: part.Bad, verify.Inconclusive: part.Warn, verify.OK: part.Good, verify.Improved: part.Good}
+
+// Tone is how good the word of a verdict is.
+func Tone(w verify.Word) part.Tone { return tones[w] }
+
+// Judgement is the result of verify.
+func Judgement(j verify.Judgement) *part.Document {
+	d := &part.Document{Command: "verify", Title: judgedTitle(j.Head), Word: string(j.Verdict), Tone: Tone(j.Verdict), Line: verdictLine(j), Notes: listed(j.Advice)}
+	for i, c := range j.Comparisons {
+		titles := judged(c, j)
+		sides := sideLines(c.Base, j.Head, titles)
+		one := part.Part{ID: fmt.Sprintf("comparison-%d", i+1), Title: page.Clean(against(j, c)), Lead: strings.Join(sides, " · ")}
+		b := part.Block{Title: one.Title, Bold: true, Edge: true, Table: findingTable(c.Findings, titles)}
 		if j.Duet != nil {
-			p.Linef("%s", duetLine(j.Duet))
+			one.Title += "; " + duetLine(j.Duet)
+			sides = append(sides, duetLine(j.Duet))
 		}
-		findings(p, c.Findings, judged(c, j))
+		for _, line := range sides {
+			b.Above = append(b.Above, part.Sentence{Text: line, Line: true, In: part.Text | part.Markdown})
+		}
+		one.Blocks = []part.Block{{In: part.HTML, Drawing: Forest{c.Findings, j.Tolerance, titles[1]}}, b, runsOf(c.Base, j.Head)}
+		d.Parts = append(d.Parts, one)
 	}
-	if len(j.Advice) > 0 {
-		p.Linef("")
+	if head := j.Reports[1]; len(j.Comparisons) == 1 && len(head) > 0 {
+		d.Parts = append(d.Parts, bothSides(judged(j.Comparisons[0], j), j.Reports[0], head)...)
+		d.Parts = append(d.Parts, part.Part{ID: "load", Title: "Load", Blocks: []part.Block{{In: part.HTML, Title: "Command", Pre: part.CommandLine(head[0].Command)}}})
 	}
-	for _, s := range j.Advice {
-		p.Bullet("- ", page.Clean(s))
+	return d
+}
+
+// judgedTitle names the judged side, with the subject of its commit.
+func judgedTitle(head verify.Side) string {
+	if head.Commit == nil {
+		return "verify " + Revision(head.Name)
 	}
-	return p.Print(w)
+	return "verify " + Revision(head.Name) + ": " + page.Clean(head.Commit.Subject)
+}
+
+// listed are sentences as a list.
+func listed(list []string) (sentences []part.Sentence) {
+	for _, s := range list {
+		sentences = append(sentences, part.Sentence{Text: s, Mark: "- "})
+	}
+	return sentences
+}
+
+// Forest is a drawing of the intervals of relative differences.
+type Forest struct {
+	Findings  []verify.Finding
+	Tolerance float64
+	Head      string // name of the side whose more is on the right
+}
+
+// Spectra is a drawing of a latency of all runs of both sides, laid over each other.
+type Spectra struct {
+	Latency string
+	Names   [2]string
+	Sides   [2][]*takt.Report
+}
+
+// bothSides have the latencies of both sides.
+func bothSides(names [2]string, base, head []*takt.Report) (list []part.Part) {
+	for _, latency := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySend, "transfer"} {
+		list = append(list, part.Part{
+			ID: "spectrum-" + latency, Title: page.Capital(page.Words(latency)) + " time of both sides",
+			Blocks: []part.Block{{In: part.HTML, Drawing: Spectra{latency, names, [2][]*takt.Report{base, head}}}},
+		})
+	}
+	return list
+}
+
+// runsOf lists the runs of both sides.
+func runsOf(sides ...verify.Side) part.Block {
+	t := &part.Table{Caption: "The runs of both sides.", Columns: []part.Column{{Title: "side", Words: true}, {Title: "run", Words: true}}}
+	for _, side := range sides {
+		for _, id := range side.Runs {
+			t.Add(part.Words(Revision(side.Name)), part.Words(id))
+		}
+	}
+	return part.Block{In: part.HTML, Fold: "Runs", Table: t}
 }
 
 // verdictLine names the judged runs and the criteria.
@@ -73,9 +133,9 @@ func sideLines(base, head verify.Side, titles [2]string) (lines []string) {
 	for i, side := range []verify.Side{base, head} {
 		switch {
 		case side.Commit != nil:
-			lines = append(lines, fmt.Sprintf("%s is %s: %s", []string{"base", "head"}[i], side.Commit.Name, side.Commit.Subject))
+			lines = append(lines, page.Clean(fmt.Sprintf("%s is %s: %s", []string{"base", "head"}[i], side.Commit.Name, side.Commit.Subject)))
 		case titles[i] != page.Clean(stored.ShortRevision(side.Name)):
-			lines = append(lines, fmt.Sprintf("%s is %s", titles[i], side.Name))
+			lines = append(lines, page.Clean(fmt.Sprintf("%s is %s", titles[i], side.Name)))
 		}
 	}
 	return lines
@@ -109,18 +169,6 @@ func duetLine(d *verify.DuetFacts) string {
 	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", figure.Micros(d.Seconds*1e6), d.Operations, d.Guarded, page.Short(d.GuardMS))
 }
 
-// paintWord colours s by the word.
-func paintWord(p *page.Page, w verify.Word, s string) string {
-	switch w {
-	case verify.Regressed:
-		return p.Paint(page.Red, s)
-	case verify.Inconclusive:
-		return p.Paint(page.Yellow, s)
-	default:
-		return p.Paint(page.Green, s)
-	}
-}
-
 // longestTitle is the longest name of a side that is the title of a column.
 const longestTitle = 16
 
@@ -133,28 +181,26 @@ func Titles(base, head, a, b string) [2]string {
 	return [2]string{base, head}
 }
 
-// FindingTable is a comparison with its titles. It has no columns of intervals if no finding has an
-// interval, and no words if no finding has a verdict.
-func FindingTable(list []verify.Finding, sides [2]string) [][]string {
-	table := [][]string{{"metric", sides[0], sides[1], "difference", "interval", "at", "verdict"}}
-	bounded, worded := false, false
-	for _, f := range list {
-		table = append(table, FindingCells(f))
-		bounded, worded = bounded || interval(f) != noInterval, worded || f.Verdict != ""
+// findingTable is a comparison. It has no columns of intervals if no finding has an interval, and no words if
+// no finding has a verdict.
+func findingTable(list []verify.Finding, sides [2]string) *part.Table {
+	t := &part.Table{Caption: sides[1] + " against " + sides[0] + ", every metric."}
+	bounded := slices.ContainsFunc(list, func(f verify.Finding) bool { return interval(f) != noInterval })
+	worded := slices.ContainsFunc(list, func(f verify.Finding) bool { return f.Verdict != "" })
+	for i, title := range []string{"metric", sides[0], sides[1], "difference", "interval", "at", "verdict"} {
+		if (i == 4 || i == 5) && !bounded || i == 6 && !worded {
+			continue
+		}
+		t.Column(part.Column{Title: title, Words: i == 0 || i == 6}, len(list), func(row int) part.Value {
+			v, f := part.Words(FindingCells(list[row])[i]), list[row]
+			if i == 6 {
+				v.Tone = Tone(f.Verdict)
+				v.Strong = v.Tone == part.Bad || v.Tone == part.Warn
+			}
+			return v
+		})
 	}
-	for row, cells := range table {
-		for i := range cells {
-			cells[i] = page.Clean(cells[i])
-		}
-		if !worded {
-			cells = cells[:6]
-		}
-		if !bounded {
-			cells = slices.Delete(cells, 4, 6)
-		}
-		table[row] = cells
-	}
-	return table
+	return t
 }
 
 // FindingCells are the columns of a finding.
@@ -170,22 +216,6 @@ func FindingCells(f verify.Finding) []string {
 		word += fmt.Sprintf(", needs about %d", f.Needed)
 	}
 	return []string{f.Metric, page.Amount(u, f.Base), page.Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}
-}
-
-// findings writes columns as wide as their longest cell, two spaces apart.
-func findings(p *page.Page, list []verify.Finding, sides [2]string) {
-	table := FindingTable(list, sides)
-	last := len(table[0]) - 1
-	words := table[0][last] == "verdict"
-	for row, cells := range table[1:] {
-		if words {
-			cells[last] = paintWord(p, list[row].Verdict, cells[last])
-		}
-	}
-	page.Align(table, func(column int) bool { return column > 0 && !(words && column == last) })
-	for _, cells := range table {
-		p.Linef("%s", strings.Join(cells, "  "))
-	}
 }
 
 func unitOf(f verify.Finding) stored.Unit {

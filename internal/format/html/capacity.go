@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -11,53 +10,27 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/format/plot"
-	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // writeCapacity writes the page of a report of kind capacity.
 func (f *Frame) writeCapacity(w io.Writer, r *takt.Report) error {
+	found, err := answer.Capacity(r)
+	if err != nil {
+		return err
+	}
+	d, err := f.answered(found, nil, r)
+	if err != nil {
+		return err
+	}
 	c, err := capacity.In(r)
 	if err != nil {
 		return err
 	}
-	var markdown bytes.Buffer
-	if err := answer.CapacityMarkdown(&markdown, r); err != nil {
-		return err
-	}
-	d := heading(r)
-	d.Frame, d.Markdown = f, markdown.String()
-	words := answer.CapacityWords(c)
-	d.Verdict, d.Headline = capacityVerdict(c), words[0]
-	for _, s := range words[1:] {
-		d.Notes = append(d.Notes, page.Clean(s))
-	}
-	d.Notes = append(d.Notes, warningsOf(r)...)
-	d.Cards = capacityCards(c)
-	d.Sections = append(d.Sections, section{
-		ID: "curve", Title: "Latency over the rate",
-		Lead:   "SLO: " + page.Clean(c.SLO) + ". Each dot is a step of the search, and leads to its row in the table.",
-		Blocks: []block{capacityCurve(c), {Table: capacityTable(c)}},
-	})
-	about, err := sections([]part.Part{report.About(r, false)}, r, nil)
-	if err != nil {
-		return err
-	}
-	d.Sections = append(d.Sections, about...)
+	about := heading(r)
+	d.Tool, d.Subtitle, d.Cards = about.Tool, about.Subtitle, capacityCards(c)
 	return d.write(w, r)
-}
-
-func capacityVerdict(c capacity.Answer) verdictWord {
-	switch c.Ended {
-	case capacity.EndInvalid:
-		return verdictWord{"invalid", "bad"}
-	case capacity.EndNone:
-		return verdictWord{"not met", "bad"}
-	case capacity.EndFound:
-		return verdictWord{"found", "good"}
-	}
-	return verdictWord{"not sure", "warn"}
 }
 
 func capacityCards(c capacity.Answer) (list []part.Card) {
@@ -122,7 +95,7 @@ func capacityCurve(c capacity.Answer) block {
 		case !s.Met:
 			class += " over"
 		}
-		d.link(x.at(s.Offered), y, response, stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
+		d.link(x.at(s.Offered), y, response, answer.StepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
 	}
 	b.Legend = append(b.Legend, legend{"dotkey over", "broke the SLO"})
 	b.Picture = d.svg("response and service time over the offered rate; the table has the steps", "")
@@ -145,8 +118,6 @@ func capacityFit(d *drawing, c capacity.Answer, x, y scale) []legend {
 	d.line(line, "fit")
 	return []legend{{"fit-band", "fitted response " + c.Statistic + " and its 95 % band"}}
 }
-
-func stepID(i int) string { return fmt.Sprintf("step-%d", i+1) }
 
 // capacityLimits draws the SLO, the limit with its interval, and the knee.
 func capacityLimits(d *drawing, c capacity.Answer, x, y scale, bound float64) (list []legend) {
@@ -172,15 +143,4 @@ func capacityLimits(d *drawing, c capacity.Answer, x, y scale, bound float64) (l
 		d.line([]point{{from: x.at(l.Rate), y: 0}, {from: x.at(top), y: 1}}, "limit")
 	}
 	return list
-}
-
-func capacityTable(c capacity.Answer) *table {
-	t := &table{Caption: "The steps of the search, in their order.", Head: append([]string{"step"}, answer.CapacityHead(c)...), Words: 1, Tail: 2}
-	t.Head = append(t.Head, "nearest condition")
-	for i, s := range c.Steps {
-		response, service := c.Shown(s)
-		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), page.Rate(s.Offered), page.Rate(page.Round3(s.Throughput())), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), answer.StepWord(c, s), page.Clean(s.Nearest + " " + s.Reason)})
-		t.RowIDs = append(t.RowIDs, stepID(i))
-	}
-	return t
 }

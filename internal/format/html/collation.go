@@ -1,9 +1,6 @@
 package html
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 
@@ -15,31 +12,17 @@ import (
 
 // Collation writes the page of collate.
 func Collation(w io.Writer, c query.Collation) error {
-	var markdown bytes.Buffer
-	if err := answer.CollationMarkdown(&markdown, c); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(c, "", "  ")
+	d, err := (*Frame)(nil).answered(answer.Collation(c), c, nil)
 	if err != nil {
 		return err
-	}
-	d := &document{
-		Title: "collate " + page.Clean(c.Variable), Verdict: verdictWord{page.Plural(len(c.Groups), "group"), "plain"},
-		Headline: "Within a group all settings are equal, except " + page.Clean(c.Variable) + ".",
-		Notes:    answer.CollationNotes(c), Markdown: markdown.String(), JSON: string(text),
-	}
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		same, cells := answer.CollationCells(c, g)
-		t := &table{Caption: "Runs with equal settings, side by side.", Head: cells[0], Rows: cells[1:], Words: 2, Tail: max(0, len(cells[0])-2-len(g.Metrics))}
-		d.Sections = append(d.Sections, section{ID: fmt.Sprintf("group-%d", i+1), Title: same, Blocks: append(groupChart(c, g), block{Table: t})})
 	}
 	return d.write(w)
 }
 
 // groupChart draws the group's criterion of each row: the figure, and from the least to the greatest of
 // its runs.
-func groupChart(c query.Collation, g *query.Group) []block {
+func groupChart(of answer.GroupChart) []block {
+	c, g := of.Collation, of.Group
 	high := 0.0
 	var rows []*query.Row
 	for i := range g.Rows {

@@ -81,15 +81,13 @@ type legend struct{ Class, Text string }
 
 type fact struct{ Name, Text string }
 
-// table has text in its first Words columns and figures in the others.
+// table is a table of texts.
 type table struct {
 	ID, Caption string
 	Head        []string
+	Texts       []bool // which columns are aligned at the left
 	Rows        [][]string
-	Words       int
-	Texts       []bool   // which columns are texts; nil: by Words and Tail
-	RowIDs      []string // id of each row; nil: none
-	Tail        int      // last columns that are texts again
+	RowIDs      []string // anchor of each row; "": none
 }
 
 var (
@@ -103,20 +101,7 @@ var (
 
 // parsed is the template, which takes a millisecond to parse.
 var parsed = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"figure": func(t *table, column int) bool {
-			if t.Texts != nil {
-				return !t.Texts[column]
-			}
-			return column >= t.Words && column < len(t.Head)-t.Tail
-		},
-		"row": func(t *table, i int) string {
-			if i < len(t.RowIDs) {
-				return t.RowIDs[i]
-			}
-			return ""
-		},
-	}).Parse(layout))
+	return template.Must(template.New("page").Funcs(template.FuncMap{"figure": func(t *table, column int) bool { return !t.Texts[column] }}).Parse(layout))
 })
 
 // write writes the page with the reports in it.

@@ -6,15 +6,15 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/format/answer"
-	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // forest draws the intervals of relative differences, one row a metric, with the pairs as dots. Metrics
 // with an absolute difference, such as shares of errors, have a unit of their own and are in the table. A
 // difference without an interval proves nothing, so it is only there, too.
-func forest(all []verify.Finding, tolerance float64, head string) []block {
-	list := slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool {
+func forest(all answer.Forest) []block {
+	tolerance := all.Tolerance
+	list := slices.DeleteFunc(slices.Clone(all.Findings), func(f verify.Finding) bool {
 		return f.Absolute || f.Low == nil && f.High == nil
 	})
 	if len(list) == 0 {
@@ -37,7 +37,7 @@ func forest(all []verify.Finding, tolerance float64, head string) []block {
 		b.Legend = append(b.Legend, legend{"ring", "a pair"})
 	}
 	b.Picture = d.svg("difference of each metric with its interval; the table has the figures", "")
-	b.Help = "Right of 0, " + head + " has more. An arrow at the edge: the interval or the pair goes on there."
+	b.Help = "Right of 0, " + all.Head + " has more. An arrow at the edge: the interval or the pair goes on there."
 	return []block{b}
 }
 
@@ -65,8 +65,6 @@ func forestScale(list []verify.Finding, tolerance float64) scale {
 	return scale{low: max(x.low, -mostBelow), high: min(x.high, mostAbove)}
 }
 
-var wordTones = map[verify.Word]part.Tone{verify.Regressed: "bad", verify.Inconclusive: "warn", verify.OK: "good", verify.Improved: "good"}
-
 func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 	d.label(y, f.Metric)
 	worse := tolerance
@@ -85,10 +83,10 @@ func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 	for _, v := range f.Pairs {
 		d.across(x, v, y, 3, "ring", "a pair: "+signedPercent(v))
 	}
-	d.stroke(x.at(low), x.at(high), y, y, "whisker "+string(wordTones[f.Verdict]))
+	d.stroke(x.at(low), x.at(high), y, y, "whisker "+string(answer.Tone(f.Verdict)))
 	for _, end := range []float64{low, high} {
 		if x.beyond(end) != 0 {
-			d.across(x, end, y, 0, "beyond "+string(wordTones[f.Verdict]), "the interval goes on")
+			d.across(x, end, y, 0, "beyond "+string(answer.Tone(f.Verdict)), "the interval goes on")
 		}
 	}
 	d.across(x, f.Difference, y, 5, "dot", f.Metric+": "+signedPercent(f.Difference))
@@ -104,14 +102,4 @@ func signedPercent(v float64) string {
 		return "0 %"
 	}
 	return fmt.Sprintf("%+.3g %%", v*100)
-}
-
-// findingTable has all findings.
-func findingTable(list []verify.Finding, sides [2]string) *table {
-	cells := answer.FindingTable(list, sides)
-	t := &table{Caption: sides[1] + " against " + sides[0] + ", every metric.", Head: cells[0], Rows: cells[1:], Words: 1}
-	if cells[0][len(cells[0])-1] == "verdict" {
-		t.Tail = 1
-	}
-	return t
 }

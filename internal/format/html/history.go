@@ -1,8 +1,6 @@
 package html
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/history"
 )
 
@@ -21,56 +18,27 @@ func History(w io.Writer, h history.History) error { return (*Frame)(nil).Histor
 
 // History writes the page of history.
 func (f *Frame) History(w io.Writer, h history.History) error {
-	var markdown bytes.Buffer
-	if err := answer.HistoryMarkdown(&markdown, h); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(h, "", "  ")
+	d, err := f.answered(answer.History(h), h, nil)
 	if err != nil {
 		return err
-	}
-	tones := map[history.Word]part.Tone{history.Regressed: "bad", history.Inconclusive: "warn", history.OK: "good"}
-	d := &document{
-		Frame: f, Title: "history", Verdict: verdictWord{string(h.Verdict), tones[h.Verdict]}, Headline: answer.HistoryWords(h),
-		Notes: answer.HistoryNotes(h), Markdown: markdown.String(), JSON: string(text),
-	}
-	for i := range h.Groups {
-		g := &h.Groups[i]
-		t := &table{Caption: "Every metric of these runs.", Head: answer.HistoryHead(), Words: 1, Tail: 1}
-		s := section{ID: fmt.Sprintf("group-%d", i+1), Title: answer.HistoryTitle(g)}
-		for k := range g.Series {
-			t.Rows = append(t.Rows, answer.HistoryCells(&g.Series[k]))
-		}
-		s.Blocks = append(s.Blocks, block{Table: t})
-		for k := range g.Series {
-			s.Blocks = append(s.Blocks, seriesBlocks(h, g, &g.Series[k])...)
-		}
-		d.Sections = append(d.Sections, s)
 	}
 	return d.write(w)
 }
 
-// seriesBlocks are the chart of a series, and the table of its changes.
-func seriesBlocks(h history.History, g *history.Group, s *history.Series) []block {
+// seriesChart draws a series.
+func seriesChart(of answer.SeriesChart) block {
+	s := of.Series
 	b := block{
-		Title: page.Clean(s.Metric), Picture: historyPicture(g, s),
+		Title: page.Clean(s.Metric), Picture: historyPicture(of.Group, s),
 		Legend: []legend{{"dotkey", "a revision"}, {"response", "level"}},
 	}
 	if len(s.Changes) > 0 {
 		b.Legend = append(b.Legend, legend{"dotkey over", "a change for the worse that is open"}, legend{"range", "where a change may be"})
 	}
 	if s.Verdict == history.Inconclusive {
-		b.Help = page.Capital(answer.NeedSentence(h, s)) + "."
+		b.Help = page.Capital(answer.NeedSentence(of.History, s)) + "."
 	}
-	blocks := []block{b}
-	if len(s.Changes) > 0 {
-		t := &table{Caption: "The changes of " + page.Clean(s.Metric) + ".", Head: answer.ChangeHead(), Words: 7}
-		for _, c := range s.Changes {
-			t.Rows = append(t.Rows, answer.ChangeCells(s, c))
-		}
-		blocks = append(blocks, block{Table: t})
-	}
-	return blocks
+	return b
 }
 
 const (

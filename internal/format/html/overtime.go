@@ -200,9 +200,9 @@ type column struct {
 // everySecond is the table behind all charts over time. The script shows its rows beside the pointer.
 func (s *series) everySecond(r *takt.Report) block {
 	columns := s.columns(r, page.Words(report.Primary(r)))
-	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Words: 1, Head: []string{"until"}}
+	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Head: []string{"until"}, Texts: []bool{true}, RowIDs: make([]string, len(s.list))}
 	for _, c := range columns {
-		t.Head = append(t.Head, c.title)
+		t.Head, t.Texts = append(t.Head, c.title), append(t.Texts, false)
 	}
 	for i := range s.list {
 		one := &s.list[i]

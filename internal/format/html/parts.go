@@ -2,11 +2,15 @@ package html
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -46,15 +50,15 @@ func blocksOf(one *part.Part, r *takt.Report, s *series) (list []block, err erro
 		if !b.In.Has(part.HTML) {
 			continue
 		}
-		if draw := drawings[b.Drawing]; draw != nil {
-			drawn, err := draw(r, s)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, drawn...)
+		if b.Drawing == nil {
+			list = append(list, blockOf(b, s))
 			continue
 		}
-		list = append(list, blockOf(b, s))
+		drawn, err := drawingOf(b.Drawing, r, s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, drawn...)
 	}
 	return list, nil
 }
@@ -169,7 +173,7 @@ func (s *series) curves(b *block, c *part.Curves) {
 	b.Picture = d.svg(b.Title+"; the table has the figures", ` data-table="`+cmp.Or(c.Table, "every-second")+`"`)
 }
 
-// drawings are the charts of a page that have one purpose, by the names that parts have for them.
+// drawings are the charts of a run with one purpose, by the names that parts have for them.
 var drawings = map[string]func(*takt.Report, *series) ([]block, error){
 	"time":         func(r *takt.Report, s *series) ([]block, error) { return []block{s.hero(r)}, nil },
 	"lag":          func(r *takt.Report, s *series) ([]block, error) { return []block{s.lag(r)}, nil },
@@ -177,4 +181,49 @@ var drawings = map[string]func(*takt.Report, *series) ([]block, error){
 	"heat":         func(_ *takt.Report, s *series) ([]block, error) { return []block{s.heat.block(s)}, nil },
 	"spectrum":     latencySpectrum,
 	"replayed":     replayed,
+}
+
+// drawingOf is a chart with one purpose: of a run by its name, of an answer by what it draws.
+func drawingOf(drawing any, r *takt.Report, s *series) ([]block, error) {
+	switch d := drawing.(type) {
+	case string:
+		return drawings[d](r, s)
+	case answer.Forest:
+		return forest(d), nil
+	case answer.Spectra:
+		return overlaid(d)
+	case answer.GroupChart:
+		return groupChart(d), nil
+	case answer.SeriesChart:
+		return []block{seriesChart(d)}, nil
+	case capacity.Answer:
+		return []block{capacityCurve(d)}, nil
+	}
+	return nil, fmt.Errorf("no page draws a %T", drawing)
+}
+
+// answered is the page of a document; v is what it shows as JSON, unless it is nil.
+func (f *Frame) answered(found *part.Document, v any, r *takt.Report) (*document, error) {
+	var markdown strings.Builder
+	if err := found.WriteMarkdown(&markdown); err != nil {
+		return nil, err
+	}
+	d := &document{
+		Frame: f, Title: found.Title, Verdict: verdictWord{found.Word, cmp.Or(found.Tone, part.Plain)}, Headline: found.Headline(), Markdown: markdown.String(),
+	}
+	for _, s := range found.Notes {
+		if s.In.Has(part.HTML) {
+			d.Notes = append(d.Notes, s.String())
+		}
+	}
+	var err error
+	if v != nil {
+		text, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		d.JSON = string(text)
+	}
+	d.Sections, err = sections(found.Parts, r, nil)
+	return d, err
 }

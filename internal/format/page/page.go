@@ -46,9 +46,9 @@ func (p *Page) Print(w io.Writer) error {
 	return err
 }
 
-// Paint colours s if the page has colours.
+// Paint colours s if the page has colours; "": no colour.
 func (p *Page) Paint(sgr, s string) string {
-	if !p.Color {
+	if !p.Color || sgr == "" {
 		return s
 	}
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"

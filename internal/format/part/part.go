@@ -29,20 +29,21 @@ type Part struct {
 
 // Block is what belongs together in a part. Its members are shown in this order.
 type Block struct {
-	In     Outputs
-	Close  bool   // text has no empty line before the block
-	Title  string // line above in text, heading in a page
-	Bold   bool   // Markdown has the title, too
-	Tone   Tone   // of the title, in text
-	Fold   string // heading below which a page folds the block; "": open
-	Above  []Sentence
-	Facts  []Fact
-	Table  *Table
-	Curves Curves
-	Bar    []Share // parts of a whole
-	// Drawing is the name of a chart of the page's own, with one purpose, such as the heat map.
-	Drawing string
-	Pre     string // text that keeps its line breaks
+	In      Outputs
+	Close   bool   // text has no empty line before the block
+	Title   string // line above in text, heading in a page
+	Bold    bool   // Markdown has the title, too
+	Edge    bool   // text does not wrap the title, and has the table at the left edge
+	Tone    Tone   // of the title, in text
+	Fold    string // heading below which a page folds the block; "": open
+	Above   []Sentence
+	Facts   []Fact
+	Table   *Table
+	Curves  Curves
+	Bar     []Share          // parts of a whole
+	Drawing any              // chart of a page with one purpose: its name, or what it draws
+	Plot    func(*page.Page) // drawing of text with one purpose
+	Pre     string           // text that keeps its line breaks
 	Below   []Sentence
 }
 
@@ -177,9 +178,10 @@ type Share struct {
 type Tone string
 
 const (
-	Good Tone = "good"
-	Warn Tone = "warn"
-	Bad  Tone = "bad"
+	Plain Tone = "plain"
+	Good  Tone = "good"
+	Warn  Tone = "warn"
+	Bad   Tone = "bad"
 )
 
 // Colour is a tone in text.

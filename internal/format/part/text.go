@@ -28,10 +28,12 @@ func (b *Block) text(p *page.Page) {
 	if len(b.Curves.List) > 0 {
 		title += b.Curves.span()
 	}
-	if title != "" {
-		for _, line := range page.Wrap(page.Clean(title), page.Width) {
-			p.Linef("%s", p.Paint(b.titleColour(), line))
-		}
+	lines := page.Wrap(page.Clean(title), page.Width)
+	if b.Edge {
+		lines = []string{page.Visible(title)}
+	}
+	for _, line := range lines {
+		p.Linef("%s", p.Paint(b.titleColour(), line))
 	}
 	sentences(p, b.Above)
 	for _, f := range b.Facts {
@@ -40,9 +42,12 @@ func (b *Block) text(p *page.Page) {
 		}
 	}
 	if b.Table != nil {
-		b.Table.text(p, b.Title != "")
+		b.Table.text(p, b.Title != "" && !b.Edge)
 	}
 	b.Curves.text(p)
+	if b.Plot != nil {
+		b.Plot(p)
+	}
 	sentences(p, b.Below)
 }
 
@@ -81,7 +86,7 @@ func (f *Fact) text(p *page.Page) {
 const aligned = 10
 
 // text writes a table. A table with widths has its titles in bold at the left edge and its rows two columns
-// to the right; a table without is indented if there is a title above it.
+// to the right; a table without is indented below a title that is not at the edge.
 func (t *Table) text(p *page.Page, titled bool) {
 	l := t.layout()
 	indent := ""
