@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -92,6 +93,8 @@ func verdictOf(r *takt.Report) (verdictWord, string) {
 		return verdictWord{"invalid", "bad"}, words
 	case r.Counts.OK == 0:
 		return verdictWord{"failed", "bad"}, words
+	case overload.Of(r) != nil:
+		return verdictWord{"overloaded", "warn"}, overload.Sentence(r)
 	case len(text.OwnOf(r)) > 0:
 		return verdictWord{"valid", "warn"}, "The generator was not the bottleneck, but some figures are its own lateness."
 	case len(r.Warnings) > 0:

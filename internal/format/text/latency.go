@@ -5,6 +5,7 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,6 +90,9 @@ func percentiles(p *page.Page, r *takt.Report) {
 	}
 	if len(own) > 0 {
 		p.Bullet("", p.Paint(page.Yellow, own.String()))
+	}
+	if overload.Of(r) != nil {
+		p.Bullet("", p.Paint(page.Yellow, overload.Mark))
 	}
 	truncated(p, r)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
@@ -35,6 +36,9 @@ func markdownVerdict(b *strings.Builder, r *takt.Report) {
 		but = ", but nothing succeeded"
 	}
 	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, page.CodeSpan(strings.TrimSpace(r.Kind+" "+Target(r))), but)
+	if s := overload.Sentence(r); s != "" {
+		fmt.Fprintf(b, "**%s**\n\n", page.Escape(s))
+	}
 	if r.Verdict == takt.Invalid {
 		fmt.Fprintf(b, "**%s** The warnings say how.\n\n", verdict.Sentence(r.Warnings))
 		if r.Counts.OK == 0 {
@@ -103,6 +107,9 @@ func markdownLatency(b *strings.Builder, r *takt.Report) {
 			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.Aligned(s.value(r.Latency[name])))+page.Escape(own.Mark(i, s.name)))
 		}
 		b.WriteString("\n")
+	}
+	if overload.Of(r) != nil {
+		fmt.Fprintf(b, "\n%s\n", overload.Mark)
 	}
 	if len(own) > 0 {
 		fmt.Fprintf(b, "\n%s\n", page.Escape(own.String()))
