@@ -155,6 +155,13 @@ func (c *checker) outages() {
 	for i, f := range c.r.Faults {
 		c.span(fmt.Sprintf("faults.%d", i), f.From, f.To)
 	}
+	if o := c.r.Overload; o != nil {
+		c.seconds("overload.from_s", o.FromS)
+		c.within("overload.due_per_s", o.DuePerS, 1<<62)
+		c.within("overload.completed_per_s", o.CompletedPerS, o.DuePerS)
+		c.within("overload.growth_us_per_s", o.GrowthUSPerS, 1<<62)
+		c.within("overload.in_flight", float64(o.InFlight), 1<<62)
+	}
 	for i, s := range c.r.Stalls {
 		field := fmt.Sprintf("stalls.%d", i)
 		c.span(field, s.FromS, &s.ToS)

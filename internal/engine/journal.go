@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/verdict"
@@ -158,5 +159,6 @@ func (f *Following) report(replay *record.Replay) (rep *takt.Report, ran time.Du
 		untold(rep)
 	}
 	asides(rep, f.last.Late, f.last.Received)
+	rep.Overload = overload.Find(rep)
 	return rep, ran
 }

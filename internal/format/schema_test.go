@@ -274,6 +274,9 @@ func (m *matcher) match(typ reflect.Type, s object, path string) {
 		m.used[strings.TrimPrefix(ref, "#/$defs/")] = true
 		s = resolve(m.root, ref)
 	}
+	if typ.Kind() == reflect.Pointer && typ.Elem().Kind() == reflect.Struct {
+		typ = typ.Elem() // absent instead of null
+	}
 	if want := jsonType(typ); !reflect.DeepEqual(s["type"], want) {
 		m.t.Errorf("%s is %v in Go, hence %v, but the schema says %v", path, typ, want, s["type"])
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/warn"
@@ -116,5 +117,6 @@ func (p *Plan) complete(ctx context.Context, r *takt.Report) {
 	if p.oneCore(ctx) {
 		r.Warn(warn.OneCore, "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: %s", takt.Advice("set Tune, or GOMAXPROCS=2"))
 	}
+	r.Overload = overload.Find(r)
 	assert.Judge(r, p.Assertions)
 }

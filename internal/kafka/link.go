@@ -298,6 +298,9 @@ func (l *link) read(conn *Conn) {
 			l.fail(conn, err)
 			return
 		}
+		if f := l.opt.Throttled; f != nil && resp.ThrottleMillis > 0 {
+			f(time.Duration(resp.ThrottleMillis) * time.Millisecond)
+		}
 		l.mu.Lock()
 		for l.conn == conn && l.sending && len(l.flight) == 1 { // the batches' memory is in use until they are sent
 			l.sent.Wait()

@@ -35,6 +35,9 @@ type Options struct {
 	// the number of its records, 0 if they were not sent yet, or were counted before. since is when
 	// Send got it. It must not call the producer. nil: nobody wants to know.
 	Again func(partition int32, records int, since time.Time, err error)
+	// Throttled is called when a broker says for how long it makes the producer wait, because of a
+	// quota: until then it reads no request of the connection. nil: nobody wants to know.
+	Throttled func(time.Duration)
 }
 
 // Producer sends batches over a connection to each leader.

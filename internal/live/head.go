@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -22,6 +23,7 @@ type Head struct {
 	Closed     bool          `json:"closed,omitempty"`   // a closed loop, which has no intended rate
 	OneWay     bool          `json:"one_way,omitempty"`  // no answers, so no response and service time
 	Receives   bool          `json:"receives,omitempty"` // nothing is sent
+	Waits      bool          `json:"waits,omitempty"`    // operations wait for the answers to others, as those of users
 	Assertions []string      `json:"assertions,omitempty"`
 }
 
@@ -34,10 +36,20 @@ func (h *Head) answered() bool { return !h.OneWay && !h.Receives }
 // Snapshot is what the engine publishes once a second.
 type Snapshot struct {
 	Interval takt.Interval     `json:"interval"`
-	Errors   []takt.ErrorClass `json:"errors,omitempty"` // of the whole run so far, most frequent first
-	Outage   *takt.Outage      `json:"outage,omitempty"` // the newest; nil: there was none
-	Faults   []takt.Fault      `json:"faults,omitempty"` // that began; To is nil while they run
-	Lent     timeline.Lent     `json:"-"`                // histograms of Interval, which all watchers share; nil: each decodes them
+	Errors   []takt.ErrorClass `json:"errors,omitempty"`   // of the whole run so far, most frequent first
+	Overload *takt.Overload    `json:"overload,omitempty"` // of the target now; nil: there is none, or nobody can say so
+	Outage   *takt.Outage      `json:"outage,omitempty"`   // the newest; nil: there was none
+	Faults   []takt.Fault      `json:"faults,omitempty"`   // that began; To is nil while they run
+	Lent     timeline.Lent     `json:"-"`                  // histograms of Interval, which all watchers share; nil: each decodes them
+}
+
+// Overloads returns what finds an overload of the run's target; nil: the backlog of such a run is not that of
+// its target.
+func (h *Head) Overloads() *overload.Watch {
+	if !h.scheduled() || !h.answered() || h.Waits {
+		return nil
+	}
+	return &overload.Watch{End: h.End.Seconds(), Room: h.Room}
 }
 
 // Moment is the state of a run between two snapshots.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -55,8 +56,11 @@ func markLine(g *grid, y int, list []*column) {
 	}
 }
 
-// troubleNotes say what the newest outage is, and the newest fault.
+// troubleNotes say that the target is overloaded, what the newest outage is, and the newest fault.
 func (s *State) troubleNotes() (list []note) {
+	if s.overload != nil {
+		list = append(list, note{"overload", overload.Words(s.overload), "", yellow})
+	}
 	if n := s.mute(); n > 0 && (s.outage == nil || s.outage.To != nil) {
 		list = append(list, note{"outage", "no operation has ended for " + span(page.Seconds(n)), "", yellow})
 	} else if s.outage != nil {

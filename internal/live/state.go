@@ -40,6 +40,7 @@ type State struct {
 	total    takt.Interval
 	measured float64 // seconds of the schedule without the warm-up
 	errors   []takt.ErrorClass
+	overload *takt.Overload
 	outage   *takt.Outage
 	faults   []takt.Fault
 
@@ -66,6 +67,7 @@ func (s *State) Add(snap Snapshot) {
 	if snap.Errors != nil {
 		s.errors = snap.Errors
 	}
+	s.overload = snap.Overload
 	s.addMarks(snap.Outage, snap.Faults)
 	h, _ := snap.Lent.Of(iv) // the engine has just encoded them, so a fault is impossible, and would cost a part of the picture
 	s.addLatencies(c, iv, &h)
@@ -107,7 +109,7 @@ func (s *State) Clone() *State {
 	c := New(s.head)
 	c.columns = append(c.columns, s.columns...)
 	c.first, c.last, c.total, c.measured, c.errors = s.first, s.last, s.total, s.measured, s.errors
-	c.outage, c.faults = s.outage, s.faults
+	c.overload, c.outage, c.faults = s.overload, s.outage, s.faults
 	c.response.Merge(s.response)
 	c.service.Merge(s.service)
 	return c

@@ -40,6 +40,7 @@ type Report struct {
 	Intervals        []Interval         `json:"intervals"`
 	ServerSeconds    []ServerSecond     `json:"server_seconds,omitempty"` // the server under test, if takt watched it
 	Stalls           []Stall            `json:"stalls,omitzero"`          // times in which the target answered nothing; nil: of an older takt
+	Overload         *Overload          `json:"overload,omitempty"`       // of the target at the end of the schedule; nil: none, or of an older takt
 	Outages          []Outage           `json:"outages,omitempty"`        // when the target could not be reached, if the driver sees that
 	Faults           []Fault            `json:"faults,omitempty"`         // commands of --fault, by begin
 	Exports          []Export           `json:"exports,omitempty"`        // what became of the figures of --export
@@ -201,6 +202,16 @@ type Stall struct {
 	ToS       float64 `json:"to_s"`       // end
 	LongestUS float64 `json:"longest_us"` // longest wait of an operation, or with timeouts the time without an answer
 	Held      uint64  `json:"held"`       // operations that waited for the end, timed out or were dropped meanwhile
+}
+
+// Overload is a backlog that grew up to the end of the schedule, because the target completed less than was
+// due. Percentiles of such a run measure its length.
+type Overload struct {
+	FromS         float64 `json:"from_s"`              // begin, since the start of the run
+	DuePerS       float64 `json:"due_per_s"`           // since then
+	CompletedPerS float64 `json:"completed_per_s"`     // since then, well or with an error
+	GrowthUSPerS  float64 `json:"growth_us_per_s"`     // by which an operation that was due a second later took longer: due ÷ completed − 1
+	InFlight      int     `json:"in_flight,omitempty"` // limit in flight, if it was reached at the end: it may be why no more completed
 }
 
 // ServerSecond is a part of a run as the server under test saw it, one second long while the run

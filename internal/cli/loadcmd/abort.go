@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
@@ -68,6 +71,9 @@ func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sampl
 // hide removes secrets from a text that takt did not write, such as an answer.
 func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
 
+// overloadCondition is the condition of --abort-on that is not an assertion.
+const overloadCondition = "overload"
+
 // guarded ends the run when a condition of --abort-on is true.
 func (l *load) guarded(ctx context.Context) live.Watcher {
 	g := &guard{
@@ -80,8 +86,13 @@ func (l *load) guarded(ctx context.Context) live.Watcher {
 		},
 	}
 	return live.Watcher{
-		Begin:  func(h live.Head, _ time.Time) { g.warmup, g.end, g.receives = h.Warmup, h.End, h.Receives },
-		Second: func(s live.Snapshot) { g.interval(s.Interval, s.Lent, time.Now()) },
+		Begin: func(h live.Head, _ time.Time) { g.warmup, g.end, g.receives = h.Warmup, h.End, h.Receives },
+		Second: func(s live.Snapshot) {
+			g.interval(s.Interval, s.Lent, time.Now())
+			if o := s.Overload; l.abortOverload && o != nil && !s.Interval.Warmup {
+				g.strike(&abortError{overloadCondition, int(math.Ceil(s.Interval.T)), overload.Words(o)})
+			}
+		},
 	}
 }
 
@@ -111,10 +122,16 @@ func (l *load) lasted(r *takt.Report) bool {
 }
 
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
-// metrics.
-func parseConditions(texts []string, closed bool) (all []assert.Assertion, faults []error) {
+// metrics. overload: the run ends when its target is overloaded.
+func parseConditions(texts []string, closed bool) (all []assert.Assertion, overload bool, faults []error) {
 	for _, text := range texts {
-		some, bad := assert.ParseAssertions(text)
+		parts := strings.Split(text, ",")
+		rest := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return strings.TrimSpace(s) == overloadCondition })
+		overload = overload || len(rest) < len(parts)
+		if len(rest) == 0 {
+			continue
+		}
+		some, bad := assert.ParseAssertions(strings.Join(rest, ","))
 		for _, a := range some {
 			bad = core.AppendError(bad, a.InInterval(closed))
 		}
@@ -123,7 +140,27 @@ func parseConditions(texts []string, closed bool) (all []assert.Assertion, fault
 		}
 		all = append(all, some...)
 	}
-	return all, faults
+	return all, overload, faults
+}
+
+// checkOverload refuses --abort-on overload for a run that cannot say whether its target is overloaded.
+func (l *load) checkOverload() error {
+	why := ""
+	switch {
+	case !l.abortOverload:
+	case l.engine.Closed():
+		why = "a closed loop has no rate that its target could miss; give --rate"
+	case overload.Waits(l.driver.Variables()):
+		why = "users wait for their answers, so an overloaded target gets less load; use a latency, as in p99>2s"
+	case l.driver.NoAnswer != nil:
+		if none, instead := l.driver.NoAnswer(); none != "" {
+			why = none + "; use " + instead
+		}
+	}
+	if why == "" {
+		return nil
+	}
+	return value.Faultf("condition %q of --abort-on cannot be judged: %s", overloadCondition, why)
 }
 
 // guard checks the conditions of --abort-on in each full second of one run. It does not check

@@ -10,7 +10,6 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -76,7 +75,7 @@ func TestGuard(t *testing.T) {
 		"the generator stood still": {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 9, 0)}, ""},
 		"and goes on":               {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 0, 0)}, "ok==0 was true in second 5 (ok was 0)"},
 	} {
-		conditions, faults := parseConditions(strings.Fields(c.conditions), false)
+		conditions, _, faults := parseConditions(strings.Fields(c.conditions), false)
 		if faults != nil {
 			t.Fatal(faults)
 		}
@@ -102,13 +101,17 @@ func TestGuard(t *testing.T) {
 }
 
 func TestParseConditions(t *testing.T) {
-	_, faults := parseConditions([]string{"errors>50%", "p98>1s", "unfinished>1", "rate<5%"}, true)
+	list, overload, faults := parseConditions([]string{"errors>50%, overload", "overload"}, false)
+	if len(list) != 1 || !overload || faults != nil {
+		t.Errorf("%v %v %v", list, overload, faults)
+	}
+	_, overload, faults = parseConditions([]string{"errors>50%", "p98>1s", "unfinished>1", "rate<5%"}, true)
 	want := []string{
 		`bad --abort-on: assertion "p98>1s": unknown metric`,
 		`bad --abort-on: condition "unfinished>1": `,
 		`bad --abort-on: condition "rate<5%": a closed loop has no intended rate`,
 	}
-	if len(faults) != len(want) {
+	if overload || len(faults) != len(want) {
 		t.Fatal(faults)
 	}
 	for i, err := range faults {
@@ -149,7 +152,7 @@ func TestOutcomeOfJudgements(t *testing.T) {
 		{"a signal before it goes before it", after, valid, true, 1, 143, ""},
 	} {
 		var errs bytes.Buffer
-		l := &load{requirements: core.Requirements{Strict: c.strict}, conditions: make([]assert.Assertion, c.conditions)}
+		l := &load{requirements: core.Requirements{Strict: c.strict}, aborts: make([]string, c.conditions)}
 		got := core.Env{Stderr: &errs}.Exit(l.outcome(c.ctx, &c.report, nil))
 		if got != c.code || !strings.HasPrefix(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
 			t.Errorf("%s: exit code %d, want %d, %q", c.name, got, c.code, &errs)

@@ -22,6 +22,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
@@ -51,15 +52,16 @@ type load struct {
 	runGroup engine.RunGroup
 	noStore  bool
 
-	calibrated *calibratecmd.Calibration // calibration of this host; nil: none
-	conditions []assert.Assertion        // conditions of --abort-on
-	injected   []fault                   // commands of --fault
-	abort      context.CancelCauseFunc
-	scrub      *core.Scrubber
-	group      string
-	named      map[string]string // labels of the system under test
-	brokeOff   error             // what ended the run early: its list of operations or its driver
-	quitByKey  atomic.Bool       // the SIGINT of the run is that of the view's key q
+	calibrated    *calibratecmd.Calibration // calibration of this host; nil: none
+	conditions    []assert.Assertion        // conditions of --abort-on
+	abortOverload bool                      // --abort-on overload
+	injected      []fault                   // commands of --fault
+	abort         context.CancelCauseFunc
+	scrub         *core.Scrubber
+	group         string
+	named         map[string]string // labels of the system under test
+	brokeOff      error             // what ended the run early: its list of operations or its driver
+	quitByKey     atomic.Bool       // the SIGINT of the run is that of the view's key q
 }
 
 // Add adds the load commands. The commands of a protocol such as kafka are subcommands of
@@ -124,7 +126,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 }
 
 func (l *load) addAbortFlag(fs *pflag.FlagSet) {
-	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable; the exit code is 1 instead if nothing succeeded, and 6 if the run is invalid")
+	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0,overload; repeatable; the exit code is 1 instead if nothing succeeded, and 6 if the run is invalid")
 }
 
 func (l *load) addProgressFlag(fs *pflag.FlagSet) {
@@ -447,6 +449,7 @@ func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 	r.Labels, r.Variables = head.Labels, head.Variables
 	r.Variables["engine"] = r.Generator.Engine
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
+	r.Overload = overload.Find(r)
 	l.calibrated.NoteFloor(r)
 	l.joinGroup(r, number)
 	l.scrub.HideIn(r)
@@ -485,7 +488,7 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error
 	case crashed(ctx):
 		return core.ExitWith(core.ExitAssertion, nil)
 	}
-	err := l.requirements.Outcome(r, len(l.conditions) > 0)
+	err := l.requirements.Outcome(r, len(l.aborts) > 0)
 	if code := (*core.ExitError)(nil); errors.As(err, &code) && code.Err != nil {
 		code.Err = errors.New(l.trust(code.Err.Error()))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/internal/value"
@@ -149,9 +150,9 @@ func (l *load) fillsTerminal() bool {
 // headEvery is the number of lines after which their header comes again.
 const headEvery = 20
 
-// lines prints a line a second.
+// lines prints a line a second, and a line when an overload begins.
 func (l *load) lines(head live.Head) live.Watcher {
-	state, n := live.New(head), 0
+	state, n, overloaded := live.New(head), 0, false
 	return live.Watcher{Second: func(s live.Snapshot) {
 		state.Add(s)
 		if state.Silent() {
@@ -163,6 +164,10 @@ func (l *load) lines(head live.Head) live.Watcher {
 		}
 		n++
 		fmt.Fprint(l.env.Stderr, text+state.Line(width, l.palette())+"\n")
+		if o := s.Overload; o != nil && !overloaded {
+			fmt.Fprintf(l.env.Stderr, "takt: the target is overloaded: %s\n", overload.Words(o))
+		}
+		overloaded = s.Overload != nil
 	}}
 }
 
@@ -191,7 +196,7 @@ func (l *load) liveHead(run string, end time.Duration, d *takt.Driver) live.Head
 		Run:     run,
 		Command: strings.Join(l.command(), " "), End: end, Warmup: l.engine.Warmup, Drain: l.engine.Drain.Duration(),
 		Requests: l.engine.Requests, Room: l.engine.InFlight(), Closed: l.engine.Closed(), OneWay: d.OneWay,
-		Receives: d.Loop == nil && d.Async == nil && d.Worker == nil,
+		Receives: d.Loop == nil && d.Async == nil && d.Worker == nil, Waits: overload.Waits(l.driver.Variables()),
 	}
 	for _, a := range l.requirements.Assertions {
 		h.Assertions = append(h.Assertions, a.Text)

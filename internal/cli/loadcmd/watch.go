@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/timeline"
@@ -14,10 +15,11 @@ import (
 // following is what follows a run, local or remote.
 type following struct {
 	live.Watchers
-	faults *injector
-	outage func() (takt.Outage, bool) // the newest outage; nil: nobody sees any
-	hide   func(string) string
-	judged bool // guarded looks into each second
+	overload *overload.Watch // nil: the run has not begun, or nobody can say
+	faults   *injector
+	outage   func() (takt.Outage, bool) // the newest outage; nil: nobody sees any
+	hide     func(string) string
+	judged   bool // guarded looks into each second
 }
 
 // follow returns what follows a run. words tells of it in a predecessor's words. source is where its
@@ -53,8 +55,18 @@ func (l *load) follow(ctx context.Context, out core.Outputs, pump *metrics.Pump,
 	return f
 }
 
+// Begin passes on that the run begins.
+func (f *following) Begin(h live.Head, start time.Time) {
+	f.overload = h.Overloads()
+	f.Watchers.Begin(h, start)
+}
+
 // Second adds what happened to the target, and passes the second on.
 func (f *following) Second(s live.Snapshot) {
+	if f.overload != nil {
+		f.overload.Add(&s.Interval)
+		s.Overload = f.overload.Now()
+	}
 	s.Outage, s.Faults, s.Lent = f.newest(), f.faults.soFar(), timeline.Lend(&s.Interval)
 	if f.judged {
 		_, _ = s.Lent() // here: guarded would wait for a view or an exporter that decodes on a thread of low priority

@@ -76,6 +76,9 @@ func limitWords(c capacity.Answer) string {
 		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
 	}
 	what := c.LimitedBy + " breaks"
+	if c.LimitedBy == capacity.Overload {
+		what = "The target is overloaded"
+	}
 	if a, err := assert.ParseAssertion(c.LimitedBy); err == nil {
 		what = a.Break()
 	}

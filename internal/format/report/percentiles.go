@@ -6,6 +6,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -86,6 +87,9 @@ func percentiles(r *run) part.Part {
 	var notes []part.Sentence
 	if len(r.own) > 0 {
 		notes = append(notes, part.Sentence{Text: r.own.String(), Tone: part.Warn})
+	}
+	if overload.Of(r.Report) != nil {
+		notes = append(notes, part.Sentence{Text: overload.Mark, Tone: part.Warn})
 	}
 	if n := r.Counts.Dropped; n > 0 {
 		notes = append(notes, part.Sentence{Text: "truncated: " + page.Count(n) + " dropped operations are in no percentile", Tone: part.Warn, In: part.Text | part.HTML})

@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -19,7 +20,9 @@ func opening(p *page.Page, r *takt.Report) {
 	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
 		words += " at the end"
 	}
-	p.Linef("%s", p.Paint(colour, words))
+	for _, line := range page.Wrap(words, page.Width) {
+		p.Linef("%s", p.Paint(colour, line))
+	}
 	if r.Verdict == takt.Invalid {
 		part.WriteText(p, part.Part{Blocks: []part.Block{{Close: true, Below: WarningSentences(r)}}})
 		if r.Counts.OK == 0 {
@@ -35,9 +38,13 @@ func VerdictWords(r *takt.Report) (colour, words string) {
 	if r.Verdict == takt.Invalid {
 		return page.Red, verdict.Headline(r.Warnings)
 	}
-	colour, words = page.Green, "valid run"
-	if len(r.Warnings) > 0 {
+	colour, words = page.Green, validRun(r)
+	o := overload.Of(r)
+	if len(r.Warnings) > 0 || o != nil {
 		colour = page.Yellow
+	}
+	if o != nil {
+		words += ": " + overload.Words(o)
 	}
 	if r.Counts.OK == 0 {
 		colour, words = page.Red, words+", but nothing succeeded"
@@ -46,6 +53,14 @@ func VerdictWords(r *takt.Report) (colour, words string) {
 		words += ", with " + page.Plural(len(r.Warnings), "warning")
 	}
 	return colour, words
+}
+
+// validRun is a valid run in two words, or whose limit it shows.
+func validRun(r *takt.Report) string {
+	if overload.Of(r) != nil {
+		return "valid run " + overload.Kind(r)
+	}
+	return "valid run"
 }
 
 // Headline is the verdict as a word and as a sentence, for a page.
@@ -59,6 +74,8 @@ func Headline(r *takt.Report) (word string, tone part.Tone, sentence string) {
 		return "invalid", part.Bad, words
 	case r.Counts.OK == 0:
 		return "failed", part.Bad, words
+	case overload.Of(r) != nil:
+		return "overloaded", part.Warn, overload.Sentence(r)
 	case len(ownOf(r)) > 0:
 		return "valid", part.Warn, "The generator was not the bottleneck, but some figures are its own lateness."
 	case len(r.Warnings) > 0:
@@ -83,13 +100,16 @@ func assertions(p *page.Page, r *takt.Report) {
 // failed or void assertions and the operations of a valid run.
 func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
+	if r.Verdict != takt.Invalid && overload.Of(r) != nil && r.Counts.OK > 0 {
+		words = validRun(r) // the first line has the figures
+	}
 	all := page.Plural(len(r.Assertions), "assertion")
 	switch outcome := assert.Outcome(r); {
 	case r.Verdict == takt.Invalid:
 	case outcome == takt.Fail:
-		colour, words = page.Red, fmt.Sprintf("valid run, %d of %s failed", with(r.Assertions, takt.Fail), all)
+		colour, words = page.Red, fmt.Sprintf("%s, %d of %s failed", validRun(r), with(r.Assertions, takt.Fail), all)
 	case outcome == takt.Void && r.Counts.OK > 0:
-		colour, words = page.Yellow, fmt.Sprintf("valid run, %d of %s void", with(r.Assertions, takt.Void), all)
+		colour, words = page.Yellow, fmt.Sprintf("%s, %d of %s void", validRun(r), with(r.Assertions, takt.Void), all)
 	}
 	if r.Verdict != takt.Invalid {
 		words += ": " + briefly(r.Counts)
@@ -152,6 +172,9 @@ func markdownVerdict(b *strings.Builder, r *takt.Report) {
 		but = ", but nothing succeeded"
 	}
 	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, page.CodeSpan(Title(r)), but)
+	if s := overload.Sentence(r); s != "" {
+		fmt.Fprintf(b, "**%s**\n\n", page.Escape(s))
+	}
 	if r.Verdict == takt.Invalid {
 		fmt.Fprintf(b, "**%s** The warnings say how.\n\n", verdict.Sentence(r.Warnings))
 		if r.Counts.OK == 0 {

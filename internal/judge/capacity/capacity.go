@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -129,6 +130,10 @@ func (s Step) Throughput() float64 {
 	return s.Achieved
 }
 
+// Overload is the Nearest of a step that met the SLO only because it was short: its target was overloaded.
+// Its value is due ÷ completed, and its bound is 1.
+const Overload = "overload"
+
 // worst is the largest possible margin.
 const worst = 1 - 1/mostOver
 
@@ -152,6 +157,12 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 		s.Margin, s.Reason = worst, "not one operation succeeded"
 	default:
 		s.Met, err = slo.judge(r, &s)
+		if o := overload.Of(r); err == nil && o != nil { // whatever the latencies are now, a longer step would break the SLO
+			s.Met = false
+			if m := 1 - o.CompletedPerS/o.DuePerS; m > s.Margin {
+				s.Margin, s.Nearest, s.Reason = m, Overload, overload.Words(o)
+			}
+		}
 	}
 	s.Proven = slo.proves(r, s.Met)
 	return s, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outage"
@@ -224,6 +225,7 @@ func (f *Fold) Report() (*takt.Report, error) {
 	if whole.Stalls, err = stalls.Find(whole); err != nil {
 		return nil, &UnmergeableError{[]string{err.Error()}}
 	}
+	whole.Overload = overload.Find(whole)
 	return whole, nil
 }
 

@@ -2,10 +2,10 @@ package stored
 
 import "github.com/taktload/takt/pkg/takt"
 
-// Completed returns how many operations ended per second while the schedule lasted: in the whole
-// intervals of the measured window. Without one it returns 0 and false. Rate.Achieved includes operations
-// that ended in the drain, so beside an overloaded target it is the offered rate, and Completed is
-// what the target can do.
+// Completed returns how many operations ended per second while the schedule lasted, of those that could:
+// in the whole intervals of the measured window, except the time before the first answer can come. Without
+// such an interval it returns 0 and false. Rate.Achieved includes operations that ended in the drain, so
+// beside an overloaded target it is the offered rate, and Completed is what the target can do.
 func Completed(r *takt.Report) (perS float64, ok bool) {
 	const rounding = 1e-3 // of T, in seconds
 	var ended uint64
@@ -23,6 +23,9 @@ func Completed(r *takt.Report) (perS float64, ok bool) {
 	}
 	if before < end { // the run was over when its last operation was: nothing more was due
 		seconds += end - before
+	}
+	if fill := r.Latency[takt.LatencyService].Min/1e6 - r.WarmupS; fill > 0 && fill < seconds { // what was due one response time earlier
+		seconds -= fill
 	}
 	return float64(ended) / seconds, true
 }

@@ -197,7 +197,7 @@ const CloseTime = time.Second
 func (c *Cluster) Franz() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.Addresses()...), kgo.ClientID(c.ClientID), kgo.Dialer(c.DialBroker),
-		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(),
+		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(), kgo.WithHooks(c.Traffic),
 	}
 	if c.APIVersion != "" {
 		opts = append(opts, kgo.MaxVersions(c.versions()))

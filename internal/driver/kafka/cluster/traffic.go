@@ -7,9 +7,14 @@ import (
 	"net"
 	"sync/atomic"
 	"syscall"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,6 +24,32 @@ type Traffic struct {
 	Sent, received atomic.Int64 // numbers of bytes
 	Closed         atomic.Int64 // number of connections closed by a broker
 	added          atomic.Int32 // number of partitions that others added
+	throttles      atomic.Int64 // number of answers with which a broker made takt wait
+	throttled      atomic.Int64 // the time of these waits, in ns
+}
+
+// Throttled notes that a broker made takt wait for so long, because takt was above its quota.
+func (w *Traffic) Throttled(d time.Duration) {
+	if d > 0 {
+		w.throttles.Add(1)
+		w.throttled.Add(int64(d))
+	}
+}
+
+// OnBrokerThrottle implements kgo.HookBrokerThrottle.
+func (w *Traffic) OnBrokerThrottle(_ kgo.BrokerMetadata, d time.Duration, _ bool) { w.Throttled(d) }
+
+// quotaShare is the part of a run, from which the waits for a quota shape its figures.
+const quotaShare = 0.01
+
+// describeQuota warns of a quota.
+func (w *Traffic) describeQuota(rep *takt.Report) {
+	n, d := w.throttles.Load(), time.Duration(w.throttled.Load())
+	if n == 0 || d.Seconds() < quotaShare*(rep.WarmupS+rep.DurationS) {
+		return
+	}
+	rep.Warn(warn.Quota, "the brokers made takt wait with %d answers, for %s in all, because it was above their quota; a backlog is that of the quota; %s",
+		takt.Number("answers", n), figure.Time("waited", d), takt.Advice("raise the quota of the user or of --client-id, or lower the rate"))
 }
 
 // Drain moves the counts since the last call into r, so that the sum of all results is the

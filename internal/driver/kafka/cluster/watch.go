@@ -100,8 +100,9 @@ func (w *watch) compare(ctx context.Context, t *kmsg.MetadataResponseTopic) erro
 	return nil
 }
 
-// DescribeTopic reports changes of the topic during the run.
-func (w *Traffic) DescribeTopic(rep *takt.Report) {
+// Describe reports what brokers did during the run: they changed the topic, or asked for fewer records.
+func (w *Traffic) Describe(rep *takt.Report) {
+	w.describeQuota(rep)
 	n := w.added.Load()
 	if n == 0 {
 		return

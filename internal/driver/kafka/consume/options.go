@@ -195,7 +195,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			r.Describe(rep)
 			r.outages.log.Describe(rep, false)
 			o.Properties.Describe(rep)
-			o.Traffic.DescribeTopic(rep)
+			o.Traffic.Describe(rep)
 			o.describeCapture(rep)
 			return nil
 		},

@@ -254,7 +254,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 	r.describeBacklog(rep)
 	r.describeOutages(rep)
 	r.describeStored(rep)
-	r.traffic.DescribeTopic(rep)
+	r.traffic.Describe(rep)
 	if g := r.graphite; g != nil && g.lost.Load() > 0 {
 		rep.Warn(warn.Graphite, "the figures of %d intervals did not reach Graphite: %v", takt.Number("lost", g.lost.Load()), g.failure.Load())
 	}

@@ -35,7 +35,7 @@ func (o *Options) openTakts(run *Run) (client, error) {
 		},
 		Compress: compress, Partitions: o.Partitions, MaxOpen: o.MaxOpen, ConnectTimeout: o.ConnectTimeout, Dial: o.DialBroker,
 		Leaders: func(ctx context.Context) (*kmsg.MetadataResponse, error) { return o.Metadata(ctx, leaders) },
-		Again:   run.again,
+		Again:   run.again, Throttled: o.Traffic.Throttled,
 	}
 	if o.Compression == "zstd" {
 		opt.Oldest = kafka.OldestZstd
