@@ -251,7 +251,7 @@ func TestSessionSendsAnAnswerBack(t *testing.T) {
 	if got := s.received(); strings.Contains(got, canary) || strings.Contains(got, "changed") {
 		t.Errorf("the target got %s", got)
 	}
-	if text := s.audit(); !strings.Contains(text, `"command":"http","outcome":"refused: a session can use only files in the server's folder`) {
+	if text := s.audit(); !strings.Contains(text, `"command":"http","outcome":"refused: `+s.outside+`: a session can use only files in the server's folder`) {
 		t.Error(text)
 	}
 }
