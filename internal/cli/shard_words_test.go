@@ -68,7 +68,7 @@ func TestVetShard(t *testing.T) {
 	}
 }
 
-// noSide is the part of a larger run, of which nothing is measured.
+// noSide is a part of a larger run in which nothing is measured.
 type noSide struct{}
 
 func (noSide) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }

@@ -390,7 +390,7 @@ func (l *loop) unsolicited(c *lconn, in []byte) {
 // were here before. An instant before wrote is only possible for bytes that came before the
 // request.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
-	if !l.stamps || l.sparing {
+	if !l.stampsAll() {
 		if now := l.now(); !l.stamps || l.gap < c.own.wrote {
 			if n, errno = l.sys.Receive(c.fd, l.in); errno == 0 {
 				at, l.readAt = now, now

@@ -36,7 +36,7 @@ func (p *answerPace) look(now time.Duration) {
 // connections, an nginx that answers in 8 µs lost a quarter of its rate. Over TLS and with 50
 // connections naps save 15 % of takt's CPU, which spun between two answers.
 func (l *loop) nap(now time.Duration) time.Duration {
-	if !l.closed || !l.stamps || l.sparing {
+	if !l.closed || !l.stampsAll() {
 		return 0
 	}
 	l.answers.look(now)

@@ -109,6 +109,7 @@ func newLoop(m *loops, index, limit int, sys sock.System) *loop {
 // worth their cost to a closed loop.
 const gapLeast = time.Millisecond
 
+// now is the time since the start, and notes a gap since the last look at the clock.
 func (l *loop) now() time.Duration {
 	now := l.sys.Since(l.m.begun)
 	if now-l.ticked > gapLeast {
@@ -117,6 +118,9 @@ func (l *loop) now() time.Duration {
 	l.ticked = now
 	return now
 }
+
+// stampsAll reports whether the kernel's stamp of each read is used, so that answers can wait to be read.
+func (l *loop) stampsAll() bool { return l.stamps && !l.sparing }
 
 // live runs the loop until the cut. measure takes milliseconds, so it runs before any
 // operation is due.
@@ -196,7 +200,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			break
 		}
 		l.begin(p, now)
-		if sent++; sent == 1 && l.stamps && !l.sparing && l.pace.grid > 0 {
+		if sent++; sent == 1 && l.stampsAll() && l.pace.grid > 0 {
 			// The first of several requests wakes the target, and the others would queue for
 			// it. So send them after reading the answers to the last batch.
 			l.readEarlier(begun)
@@ -492,7 +496,7 @@ func (l *loop) gather(begun, now time.Duration) bool {
 // answers. Stamped answers can wait, and looking for answers to requests just sent costs 3 %
 // of a request.
 func (l *loop) readEarlier(begun time.Duration) int {
-	if !l.stamps || l.sparing || !l.blind() || l.flight.n > 0 && begun-l.flight.head.sent > hiddenMost {
+	if !l.stampsAll() || !l.blind() || l.flight.n > 0 && begun-l.flight.head.sent > hiddenMost {
 		return l.readSome()
 	}
 	return l.readOldest(begun)

@@ -32,7 +32,7 @@ func pin(path string) (folders, error) {
 	if err != nil {
 		return folders{}, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	p := pinned{at, dir}
+	p := pinned{at}
 	return folders{p.open, p.lstat, p.remove, p.list, p.rename, func(name string) (string, error) { return name, nil }, p.close}, nil
 }
 
@@ -45,10 +45,7 @@ func openat(at int, name string, flag int, mode uint32) (fd int, err error) {
 }
 
 // pinned is an open folder.
-type pinned struct {
-	at  int
-	dir string // its path when it was opened
-}
+type pinned struct{ at int }
 
 // open opens a file as package os does. A file that another user put there since Follow looked is refused
 // where Follow refuses it.
@@ -64,7 +61,7 @@ func (p pinned) open(name string, flag int, mode fs.FileMode) (*os.File, error) 
 	f := os.NewFile(uintptr(fd), name)
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
-		if owner, yes := planted(func(string) (fs.FileInfo, error) { return p.lstat(p.dir + "/.") }, "", info); yes {
+		if owner, yes := planted(p.lstat, ".", info); yes {
 			err = &fs.PathError{Op: "open", Path: name, Err: &plantedError{path: name, owner: owner}}
 		}
 	}
@@ -75,11 +72,7 @@ func (p pinned) open(name string, flag int, mode fs.FileMode) (*os.File, error) 
 }
 
 func (p pinned) lstat(name string) (fs.FileInfo, error) {
-	base := filepath.Base(name)
-	if strings.HasSuffix(name, "/.") {
-		base = "."
-	}
-	fd, err := openat(p.at, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	fd, err := openat(p.at, filepath.Base(name), unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
 	}

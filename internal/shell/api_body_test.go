@@ -85,7 +85,7 @@ func TestAPIHalfBody(t *testing.T) {
 	logged := strings.Count(string(text), `"outcome":"refused: `) + s.audit.left
 	for _, m := range regexp.MustCompile(`"refused: (\d+) more, for reasons of lines above`).FindAllStringSubmatch(string(text), -1) {
 		n, _ := strconv.Atoi(m[1]) // digits
-		logged += n - 1            // the line itself is none
+		logged += n - 1            // without the line itself
 	}
 	if err != nil || logged != refused {
 		t.Errorf("%d of %d refusals are in the audit log: %v\n%s", logged, refused, err, text)

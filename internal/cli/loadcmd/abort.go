@@ -122,12 +122,12 @@ func (l *load) lasted(r *takt.Report) bool {
 }
 
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
-// metrics. overload: the run ends when its target is overloaded.
-func parseConditions(texts []string, closed bool) (all []assert.Assertion, overload bool, faults []error) {
+// metrics. onOverload: the run ends when its target is overloaded.
+func parseConditions(texts []string, closed bool) (all []assert.Assertion, onOverload bool, faults []error) {
 	for _, text := range texts {
 		parts := strings.Split(text, ",")
 		rest := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return strings.TrimSpace(s) == overloadCondition })
-		overload = overload || len(rest) < len(parts)
+		onOverload = onOverload || len(rest) < len(parts)
 		if len(rest) == 0 {
 			continue
 		}
@@ -140,7 +140,7 @@ func parseConditions(texts []string, closed bool) (all []assert.Assertion, overl
 		}
 		all = append(all, some...)
 	}
-	return all, overload, faults
+	return all, onOverload, faults
 }
 
 // checkOverload refuses --abort-on overload for a run that cannot say whether its target is overloaded.

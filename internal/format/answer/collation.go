@@ -71,14 +71,18 @@ func indexTone(ratio float64) part.Tone {
 
 // sameLine lists the settings that all rows of a group share.
 func sameLine(g *query.Group) string {
-	var parts []string
-	for _, s := range g.Same {
-		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
+	return strings.Join(settings(g.Kind, g.Same), "  ")
+}
+
+// settings are the settings that identify a group of runs; the kind of its load if there are none.
+func settings(kind string, same []query.Setting) (list []string) {
+	for _, s := range same {
+		list = append(list, settingName(s.Name)+" "+settingText(s.Name, s.Value))
 	}
-	if parts == nil {
-		return page.Clean(g.Kind)
+	if list == nil {
+		list = []string{page.Clean(kind)}
 	}
-	return strings.Join(parts, "  ")
+	return list
 }
 
 // collationNotes explain the marks and what the tables do not show.

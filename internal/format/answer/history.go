@@ -116,13 +116,7 @@ func historyCriteria(h history.History) string {
 
 // historyTitle names a group: its settings, and how many revisions it has.
 func historyTitle(g *history.Group) string {
-	var parts []string
-	for _, s := range g.Same {
-		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
-	}
-	if parts == nil {
-		parts = []string{g.Kind}
-	}
+	parts := settings(g.Kind, g.Same)
 	first, last := g.Revisions[0].Date, g.Revisions[len(g.Revisions)-1].Date
 	when := day(first) + " to " + day(last)
 	if day(first) == day(last) {

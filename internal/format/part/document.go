@@ -14,7 +14,7 @@ type Document struct {
 	Title      string  // of a page
 	Word       string  // the verdict
 	Tone       Tone    // of the verdict; "": there is none
-	Line, More string  // what was found, and by which criteria
+	Line, More string  // what was found, and the criteria
 	In         Outputs // of the verdict and the line
 	Heading    string  // of Markdown, instead of the verdict and the line
 	Notes      []Sentence

@@ -8,12 +8,8 @@ import (
 
 // WriteMarkdown adds parts to a text in GitHub's Markdown.
 func WriteMarkdown(b *strings.Builder, parts ...Part) {
-	for i := range parts {
-		for k := range parts[i].Blocks {
-			if one := &parts[i].Blocks[k]; one.In.Has(Markdown) {
-				one.markdown(b)
-			}
-		}
+	for one := range shown(parts, Markdown) {
+		one.markdown(b)
 	}
 }
 

@@ -3,7 +3,11 @@
 // writer of pages, package html, print the values in forms of their own.
 package part
 
-import "github.com/taktload/takt/internal/format/page"
+import (
+	"iter"
+
+	"github.com/taktload/takt/internal/format/page"
+)
 
 // Outputs are the writers that show something; 0: all of them.
 type Outputs uint8
@@ -45,6 +49,19 @@ type Block struct {
 	Plot    func(*page.Page) // drawing of text with one purpose
 	Pre     string           // text that keeps its line breaks
 	Below   []Sentence
+}
+
+// shown are the blocks of parts that writer w shows.
+func shown(parts []Part, w Outputs) iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		for i := range parts {
+			for k := range parts[i].Blocks {
+				if b := &parts[i].Blocks[k]; b.In.Has(w) && !yield(b) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Fact is a label and what it says. A fact that says nothing is not shown.

@@ -11,12 +11,8 @@ import (
 
 // WriteText adds parts to a text.
 func WriteText(p *page.Page, parts ...Part) {
-	for i := range parts {
-		for k := range parts[i].Blocks {
-			if b := &parts[i].Blocks[k]; b.In.Has(Text) {
-				b.text(p)
-			}
-		}
+	for b := range shown(parts, Text) {
+		b.text(p)
 	}
 }
 

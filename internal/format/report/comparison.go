@@ -68,7 +68,8 @@ func comparison(r *run) part.Part {
 		one.Lead = "Only requests that were answered and have a recorded latency."
 		one.Blocks = append(one.Blocks, part.Block{In: part.HTML, Drawing: "replayed"}, part.Block{Table: classTable(r, timed)})
 	}
-	return part.Part{ID: one.ID, Title: one.Title, Lead: one.Lead, Blocks: append(one.Blocks, statuses(c)...)}
+	one.Blocks = append(one.Blocks, statuses(c)...)
+	return one
 }
 
 func classTable(r *run, timed []map[string]any) *part.Table {

@@ -15,7 +15,7 @@ func targets(r *run) part.Part {
 	if len(list) == 0 {
 		return part.Part{}
 	}
-	b := part.Block{In: part.Text, Title: "targets", Close: false}
+	b := part.Block{In: part.Text, Title: "targets"}
 	for _, t := range list {
 		b.Above = append(b.Above, targetLines(t)...)
 	}

@@ -38,8 +38,8 @@ func VerdictWords(r *takt.Report) (colour, words string) {
 	if r.Verdict == takt.Invalid {
 		return page.Red, verdict.Headline(r.Warnings)
 	}
-	colour, words = page.Green, validRun(r)
 	o := overload.Of(r)
+	colour, words = page.Green, validRun(r, o)
 	if len(r.Warnings) > 0 || o != nil {
 		colour = page.Yellow
 	}
@@ -55,9 +55,9 @@ func VerdictWords(r *takt.Report) (colour, words string) {
 	return colour, words
 }
 
-// validRun is a valid run in two words, or whose limit it shows.
-func validRun(r *takt.Report) string {
-	if overload.Of(r) != nil {
+// validRun is a valid run in two words, or, with an overload, whose limit it shows.
+func validRun(r *takt.Report, o *takt.Overload) string {
+	if o != nil {
 		return "valid run " + overload.Kind(r)
 	}
 	return "valid run"
@@ -100,16 +100,17 @@ func assertions(p *page.Page, r *takt.Report) {
 // failed or void assertions and the operations of a valid run.
 func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
-	if r.Verdict != takt.Invalid && overload.Of(r) != nil && r.Counts.OK > 0 {
-		words = validRun(r) // the first line has the figures
+	o := overload.Of(r)
+	if r.Verdict != takt.Invalid && o != nil && r.Counts.OK > 0 {
+		words = validRun(r, o) // the first line has the figures
 	}
 	all := page.Plural(len(r.Assertions), "assertion")
 	switch outcome := assert.Outcome(r); {
 	case r.Verdict == takt.Invalid:
 	case outcome == takt.Fail:
-		colour, words = page.Red, fmt.Sprintf("%s, %d of %s failed", validRun(r), with(r.Assertions, takt.Fail), all)
+		colour, words = page.Red, fmt.Sprintf("%s, %d of %s failed", validRun(r, o), with(r.Assertions, takt.Fail), all)
 	case outcome == takt.Void && r.Counts.OK > 0:
-		colour, words = page.Yellow, fmt.Sprintf("%s, %d of %s void", validRun(r), with(r.Assertions, takt.Void), all)
+		colour, words = page.Yellow, fmt.Sprintf("%s, %d of %s void", validRun(r, o), with(r.Assertions, takt.Void), all)
 	}
 	if r.Verdict != takt.Invalid {
 		words += ": " + briefly(r.Counts)
