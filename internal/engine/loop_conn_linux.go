@@ -385,15 +385,15 @@ func (l *loop) unsolicited(c *lconn, in []byte) {
 	l.fail(c, ErrUnsolicited, false)
 }
 
-// read returns the instant at which the bytes came: the kernel's stamp if there is one. Without,
-// it is the instant before the read, which waits for nothing: if takt is stopped in it, the bytes
-// were here before. An instant before wrote is only possible for bytes that came before the
-// request.
+// read returns the instant at which the bytes came: the kernel's stamp if there is one, else the
+// instant after the read, so never one before they came. An instant before wrote is only possible
+// for bytes that came before the request.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if !l.stampsAll() {
-		if now := l.now(); !l.stamps || l.gap < c.own.wrote {
+		if l.now(); !l.stamps || l.gap < c.own.wrote {
 			if n, errno = l.sys.Receive(c.fd, l.in); errno == 0 {
-				at, l.readAt = now, now
+				at = l.now()
+				l.readAt = at
 			}
 			return n, at, errno
 		}
