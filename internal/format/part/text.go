@@ -75,7 +75,11 @@ func (f *Fact) text(p *page.Page) {
 		p.Lines(f.Label, commandLines(f.Command))
 		return
 	}
-	p.Item(f.Label, f.Says)
+	says := strings.Split(f.Says, page.NoBreak) // which stay
+	for i := range says {
+		says[i] = page.Visible(says[i])
+	}
+	p.Item(page.Clean(f.Label), strings.Join(says, page.NoBreak))
 }
 
 // aligned is the narrowest column in which decimal points are below each other.
@@ -147,7 +151,7 @@ func (t *Table) layout() *layout {
 	l.titles, l.cells = make([]string, len(l.columns)), make([][]string, len(t.Rows))
 	for k, i := range l.columns {
 		c := &t.Columns[i]
-		l.titles[k] = t.title(i, c.Title)
+		l.titles[k] = page.Clean(t.title(i, c.Title))
 		width := utf8.RuneCountInString(l.titles[k])
 		for r := range t.Rows {
 			s := ""
