@@ -38,16 +38,11 @@ type set struct {
 
 // sums are the counts of a set that are plain data.
 type sums struct {
-	Counts   takt.Counts   `json:"counts"`
-	Warm     takt.Counts   `json:"warm"`
-	Received uint64        `json:"received,omitempty"`
-	Achieved uint64        `json:"achieved"`         // operations sent within the window that ended
-	Unsent   uint64        `json:"unsent,omitempty"` // operations not sent in time although a slot was free
-	Queued   verdict.Held  `json:"queued"`
-	All      verdict.Held  `json:"all"`
-	Drops    verdict.Drops `json:"drops,omitzero"`
-	Blind    uint64        `json:"blind,omitempty"` // operations dropped although an unread answer may have freed a connection
-	Behind   verdict.Drops `json:"behind,omitzero"` // delays of operations sent late, or queued behind late operations
+	Counts   takt.Counts `json:"counts"`
+	Warm     takt.Counts `json:"warm"`
+	Received uint64      `json:"received,omitempty"`
+	Achieved uint64      `json:"achieved"` // operations sent within the window that ended
+	verdict.Evidence
 	LastDone time.Duration `json:"last_done"`
 	Bytes    takt.Bytes    `json:"bytes"`
 }
@@ -57,12 +52,7 @@ func (s *sums) merge(o *sums) {
 	s.Counts, s.Warm = s.Counts.Plus(o.Counts), s.Warm.Plus(o.Warm)
 	s.Received += o.Received
 	s.Achieved += o.Achieved
-	s.Unsent += o.Unsent
-	s.Queued.Merge(o.Queued)
-	s.All.Merge(o.All)
-	s.Drops.Merge(&o.Drops)
-	s.Blind += o.Blind
-	s.Behind.Merge(&o.Behind)
+	s.Evidence.Merge(&o.Evidence)
 	s.LastDone = max(s.LastDone, o.LastDone)
 	s.Bytes.Sent += o.Bytes.Sent
 	s.Bytes.Received += o.Bytes.Received

@@ -9,15 +9,11 @@ import (
 func (r *Recorder) judge(rep *takt.Report, e End) {
 	t := r.total
 	o := verdict.Operations{
-		Delays: verdict.Delays{OnTime: r.onTime(), Lag: t.lag},
-		Behind: &t.Behind, Drops: &t.Drops, Unsent: t.Unsent, Held: t.Queued,
+		Delays: verdict.Delays{OnTime: r.onTime(), Lag: t.lag}, Evidence: t.Evidence,
 		Clamped: t.clamped(), Closed: e.Closed, ReceiveOnly: e.ReceiveOnly,
 	}
 	if r.cfg.dial >= 0 {
 		o.Dial = t.phases[r.cfg.dial]
-	}
-	if t.Blind > 0 { // a dropped operation did not wait for a connection
-		o.Held = t.All
 	}
 	o.Judge(rep)
 }

@@ -120,7 +120,7 @@ func run(change func(o *Operations, r *takt.Report)) *takt.Report {
 	punctual, response, intended := hist.New(), hist.New(), 100.0
 	punctual.RecordN(0, 1000)
 	response.RecordN(2*time.Millisecond, 1000)
-	o := &Operations{Delays: Delays{OnTime: response, Lag: punctual}, Behind: new(Drops), Drops: new(Drops)}
+	o := &Operations{Delays: Delays{OnTime: response, Lag: punctual}}
 	r := &takt.Report{Counts: takt.Counts{Scheduled: 1000, OK: 1000}, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	change(o, r)
 	o.Judge(r)
@@ -173,7 +173,10 @@ func TestOperationsSay(t *testing.T) {
 			o.Behind.Add(time.Second, 1)
 			r.Counts.Scheduled, r.Counts.OK = 900, 900
 		}, "generator_backlog", "it was slow or froze, and 10 of 900 operations were sent more than 1ms late; 1 of them waited", true, true},
-		"held": {func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Held = 50, Held{3, 1} }, "generator_held",
+		"dropped blindly": {func(o *Operations, r *takt.Report) {
+			r.Rate.Achieved, o.Blind, o.Queued, o.All = 50, 1, Held{0, 4}, Held{3, 1}
+		}, "generator_held", "for 75 % of the time", true, true},
+		"held": {func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Queued = 50, Held{3, 1} }, "generator_held",
 			"50.0 % of the rate were achieved, and while operations waited for a connection the generator held the connections for 75 % of the time", true, true},
 		"some at a limit": {func(_ *Operations, r *takt.Report) {
 			r.Errors = []takt.ErrorClass{{Class: ClassFiles, Count: 3, Sample: "the limit of 20 files"}}
@@ -363,7 +366,7 @@ func TestLateHandshakes(t *testing.T) {
 func TestMissedRate(t *testing.T) {
 	intended := 100.0
 	r := &takt.Report{Rate: takt.Rate{Achieved: 40, Intended: &intended}}
-	(&Operations{Held: Held{1, 2}}).held(r)
+	(&Operations{Evidence: Evidence{Queued: Held{1, 2}}}).held(r)
 	w := r.Warnings[0]
 	if w.Code != "generator_held" || w.Fields[0] != (takt.Field{Name: "missed", Value: 60, Unit: takt.UnitPercent}) || !strings.Contains(w.Message, "40.0 % of the rate") {
 		t.Errorf("%+v", w)

@@ -12,15 +12,42 @@ import (
 // remedy is the advice for a generator that is the bottleneck, unless its host says why: see Host.explain.
 const remedy takt.Advice = "lower the rate, free the CPU, or " + takt.SpreadLoad
 
+// Evidence is what a recorder counts of operations for the rules about them alone. It is plain data, for journals.
+type Evidence struct {
+	Unsent uint64 `json:"unsent,omitempty"` // operations not sent in time although a connection was free
+	Queued Held   `json:"queued"`           // use of the connections that operations waited for
+	All    Held   `json:"all"`              // use of all connections
+	Drops  Drops  `json:"drops,omitzero"`   // delays of dropped operations
+	Blind  uint64 `json:"blind,omitempty"`  // operations dropped although an unread answer may have freed a connection
+	Behind Drops  `json:"behind,omitzero"`  // delays of operations sent late, or queued behind late operations
+}
+
+// Merge adds o.
+func (e *Evidence) Merge(o *Evidence) {
+	e.Unsent += o.Unsent
+	e.Queued.Merge(o.Queued)
+	e.All.Merge(o.All)
+	e.Drops.Merge(&o.Drops)
+	e.Blind += o.Blind
+	e.Behind.Merge(&o.Behind)
+}
+
+// waited is the use of the connections that operations waited for. A dropped operation did not wait for a
+// connection.
+func (e *Evidence) waited() Held {
+	if e.Blind > 0 {
+		return e.All
+	}
+	return e.Queued
+}
+
 // Operations is what a run's operations show about their generator.
 type Operations struct {
 	Delays
-	Behind, Drops *Drops // waits behind the generator's backlog; delays of dropped operations
-	Unsent        uint64 // operations not sent in time although a connection was free
-	Held          Held   // use of the connections that operations waited for
-	Clamped       uint64 // latencies outside the range of the histograms
-	Closed        bool   // a closed loop, which has no intended rate
-	ReceiveOnly   bool   // nothing was sent
+	Evidence
+	Clamped     uint64 // latencies outside the range of the histograms
+	Closed      bool   // a closed loop, which has no intended rate
+	ReceiveOnly bool   // nothing was sent
 }
 
 // Judge sets the verdict of r, whose counts, rates and errors are complete, and adds the
@@ -85,9 +112,9 @@ func (o *Operations) unsent(r *takt.Report) {
 // held: if a rate was not achieved for lack of connections, and the generator used the
 // connections, the generator is the cause.
 func (o *Operations) held(r *takt.Report) {
-	if o.Held.Bottleneck(r.Rate.Achieved, *r.Rate.Intended) {
+	if h := o.waited(); h.Bottleneck(r.Rate.Achieved, *r.Rate.Intended) {
 		Invalidate(r, warn.GeneratorHeld, "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; %s",
-			achieved(r), takt.Percent("held", 100*o.Held.Share()), remedy)
+			achieved(r), takt.Percent("held", 100*h.Share()), remedy)
 	}
 }
 

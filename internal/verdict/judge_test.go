@@ -76,17 +76,17 @@ func TestOperations(t *testing.T) {
 	late.RecordN(50*time.Millisecond, 20)
 	response := hist.New()
 	response.RecordN(2*time.Millisecond, 1000)
-	var none, many Drops
+	var many Drops
 	many.Add(50*time.Millisecond, 20)
 	sum := takt.Counts{Scheduled: 1000, OK: 1000}
-	good := Operations{Delays: Delays{OnTime: response, Lag: punctual}, Behind: &none, Drops: &none}
+	good := Operations{Delays: Delays{OnTime: response, Lag: punctual}}
 	for code, change := range map[takt.WarningCode]func(o *Operations, r *takt.Report){
 		"":                     func(*Operations, *takt.Report) {},
 		"accounting":           func(_ *Operations, r *takt.Report) { r.Counts.OK-- },
 		"generator_bottleneck": func(o *Operations, _ *takt.Report) { o.Lag = late },
-		"generator_backlog":    func(o *Operations, _ *takt.Report) { o.Behind = &many },
+		"generator_backlog":    func(o *Operations, _ *takt.Report) { o.Behind = many },
 		"generator_behind":     func(o *Operations, _ *takt.Report) { o.Unsent = 11 },
-		"generator_held":       func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Held = 50, Held{1, 2} },
+		"generator_held":       func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Queued = 50, Held{1, 2} },
 		"host_limit": func(_ *Operations, r *takt.Report) {
 			r.Errors = []takt.ErrorClass{{Class: ClassFiles, Count: 10}}
 		},
@@ -105,7 +105,7 @@ func TestOperations(t *testing.T) {
 	few.RecordN(50*time.Millisecond, 7)
 	var behind Drops
 	behind.Add(50*time.Millisecond, 7)
-	both.Lag, both.Behind = few, &behind
+	both.Lag, both.Behind = few, behind
 	intended := 100.0
 	r := &takt.Report{Counts: sum, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	if both.Judge(r); r.Verdict != takt.Invalid || !r.Warned("generator_backlog") || r.Warned("generator_bottleneck") {
@@ -114,7 +114,7 @@ func TestOperations(t *testing.T) {
 	// No operation is counted twice in the sentence.
 	var waiting Drops
 	waiting.Add(time.Second, sum.Scheduled)
-	both.Lag, both.Behind = late, &waiting
+	both.Lag, both.Behind = late, waiting
 	r = &takt.Report{Counts: sum, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
 	both.Judge(r)
 	if i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "generator_backlog" }); i < 0 || !strings.Contains(r.Warnings[i].Message, fmt.Sprintf("%d of %[1]d operations", sum.Scheduled)) {
@@ -122,7 +122,7 @@ func TestOperations(t *testing.T) {
 	}
 	// A closed loop is never late.
 	o, r := good, &takt.Report{Counts: sum}
-	o.Closed, o.Lag, o.Behind = true, late, &many
+	o.Closed, o.Lag, o.Behind = true, late, many
 	if o.Judge(r); r.Verdict != takt.Valid || !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "closed_loop" }) {
 		t.Errorf("closed: %s, %+v", r.Verdict, r.Warnings)
 	}

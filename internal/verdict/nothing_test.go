@@ -22,7 +22,7 @@ func TestNothingMeasured(t *testing.T) {
 		"one after its warm-up": {takt.Report{WarmupS: 5, DurationS: 1e-9}, false, false},
 	} {
 		c.r.Rate.Intended = new(float64)
-		o := Operations{Delays: Delays{OnTime: hist.New(), Lag: hist.New()}, Behind: new(Drops), Drops: new(Drops), ReceiveOnly: c.receives}
+		o := Operations{Delays: Delays{OnTime: hist.New(), Lag: hist.New()}, ReceiveOnly: c.receives}
 		o.Judge(&c.r)
 		if invalid := c.r.Verdict == takt.Invalid; invalid != c.invalid || c.r.Warned("nothing_measured") != invalid {
 			t.Errorf("%s: %s, %+v", name, c.r.Verdict, c.r.Warnings)
