@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -125,6 +126,11 @@ func TestLies(t *testing.T) {
 		{func(r *takt.Report) { r.Bytes.Sent = -1 }, "bytes.sent is -1, below 0"},
 		{func(r *takt.Report) { r.Bytes.Received = 1 << 62 }, "bytes.received is 4.611686018427388e+18, above"},
 		{func(r *takt.Report) { r.Generator.CPUS = -1 }, "generator.cpu_s is -1, below 0"},
+		{func(r *takt.Report) { r.Generator.WaitedS = 1e10 }, "generator.waited_s is 1e+10, above 9.2e+09"},
+		{func(r *takt.Report) { r.Generator.NoiseFloorUS = 1e16 }, "generator.noise_floor_us is 1e+16, above 9.2e+15"},
+		{func(r *takt.Report) { r.Generator.Stolen = math.Inf(1) }, "generator.stolen_percent is +Inf, above "},
+		{func(r *takt.Report) { r.Exports = []takt.Export{{}, {Lost: most}} }, "exports.1.lost is 18446744073709551615, above 2^53"},
+		{func(r *takt.Report) { n := uint64(most); r.Ledger.Delivered = &n }, "ledger.delivered is 18446744073709551615, above 2^53"},
 		{func(r *takt.Report) { r.Rate.Achieved = 300 }, "rate_per_s.achieved is 300, 900 operations in duration_s, but counts.ok + counts.failed are 600"},
 		{func(r *takt.Report) { *r.Rate.Intended = 100 }, "rate_per_s.intended is 100, 300 operations in duration_s, but counts.scheduled is 600"},
 		{func(r *takt.Report) { *r.Rate.Intended = 1e300 }, "rate_per_s.intended is 1e+300, above 1e+12"},
@@ -236,6 +242,15 @@ func TestRejudged(t *testing.T) {
 	again := len(r.Warnings)
 	if err := audit.Check(r); err != nil || len(r.Warnings) != again {
 		t.Errorf("%v %v", err, r.Warnings)
+	}
+}
+
+// A seed is any number.
+func TestSeed(t *testing.T) {
+	r := report(t, "warm")
+	r.Schedule.Seed = math.MaxUint64
+	if err := audit.Check(r); err != nil {
+		t.Error(err)
 	}
 }
 

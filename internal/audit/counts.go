@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -22,35 +24,53 @@ const (
 // maxNames is the largest number of latencies, status codes or classes of failure.
 const maxNames = 1000
 
-// ranges refuses numbers that are negative or too large for calculations.
-func (c *checker) ranges() {
-	r := c.r
-	c.seconds("duration_s", r.DurationS)
-	c.seconds("warmup_s", r.WarmupS)
-	c.seconds("interval_s", r.IntervalS)
-	c.within("schedule.rate_per_s", r.Schedule.RatePerS, maxRate)
-	for i, s := range r.Schedule.Stages {
-		c.seconds(fmt.Sprintf("schedule.stages.%d.duration_s", i), s.DurationS)
-		c.within(fmt.Sprintf("schedule.stages.%d.from_per_s", i), s.From, maxRate)
-		c.within(fmt.Sprintf("schedule.stages.%d.to_per_s", i), s.To, maxRate)
+// apart are the fields of a report that have checks of their own, or no limits.
+func apart() []string {
+	return []string{
+		"latency", "errors", "intervals", "server_seconds", "stalls", "overload", "outages", "faults", "attribution", // other functions
+		"seed", "warnings", "assertions", // any number
 	}
-	c.within("rate_per_s.achieved", r.Rate.Achieved, maxRate)
-	if r.Rate.Intended != nil {
-		c.within("rate_per_s.intended", *r.Rate.Intended, maxRate)
+}
+
+// ranges refuses numbers that are negative or too large for calculations: those of each field that is not
+// apart, so also of a new one.
+func (c *checker) ranges() { c.numbers("", reflect.ValueOf(c.r).Elem(), math.MaxFloat64) }
+
+// numbers checks the numbers of a field and of the fields in it, which are most at most if they name no unit.
+func (c *checker) numbers(field string, v reflect.Value, most float64) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" && !slices.Contains(apart(), name) {
+				c.numbers(strings.TrimPrefix(field+"."+name, "."), v.Field(i), limit(name, most))
+			}
+		}
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			c.numbers(fmt.Sprintf("%s.%d", field, i), v.Index(i), most)
+		}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		c.numbers(field, v.Elem(), most)
+	case v.CanInt():
+		c.within(field, float64(v.Int()), maxCount)
+	case v.CanUint():
+		c.count(field, v.Uint())
+	case v.CanFloat():
+		c.within(field, v.Float(), most)
 	}
-	c.within("bytes.sent", float64(r.Bytes.Sent), maxCount)
-	c.within("bytes.received", float64(r.Bytes.Received), maxCount)
-	g := r.Generator
-	c.seconds("generator.cpu_s", g.CPUS)
-	c.within("generator.loops", float64(g.Loops), maxCount)
-	c.within("generator.gomaxprocs", float64(g.GOMAXPROCS), maxCount)
-	c.within("generator.cores", float64(g.Cores), maxCount)
-	c.within("generator.max_rss_bytes", float64(g.MaxRSS), maxCount)
-	c.within("generator.gc_pause_max_us", g.GCPauseMaxUS, maxMicros)
-	c.seconds("generator.waited_s", g.WaitedS)
-	c.seconds("generator.throttled_s", g.ThrottledS)
-	c.within("generator.stolen_percent", g.Stolen, math.MaxFloat64)
-	c.within("generator.noise_floor_us", g.NoiseFloorUS, maxMicros)
+}
+
+// limit is the largest figure of a field with that name, by its unit; most if the name has none.
+func limit(name string, most float64) float64 {
+	for _, u := range []struct {
+		unit string
+		most float64
+	}{{"_per_s", maxRate}, {"_s", maxSeconds}, {"_us", maxMicros}} {
+		if strings.HasSuffix(name, u.unit) {
+			return u.most
+		}
+	}
+	return most
 }
 
 func (c *checker) seconds(field string, v float64) { c.within(field, v, maxSeconds) }
@@ -105,12 +125,6 @@ func (c *checker) classes() uint64 {
 
 // accounting is the number of operations that ended or were cut off.
 func (c *checker) accounting(field string, n takt.Counts) uint64 {
-	for _, part := range []struct {
-		name string
-		n    uint64
-	}{{"scheduled", n.Scheduled}, {"sent", n.Sent}, {"ok", n.OK}, {"failed", n.Failed}, {"dropped", n.Dropped}, {"unfinished", n.Unfinished}} {
-		c.count(field+"."+part.name, part.n)
-	}
 	if c.faults != nil {
 		return 0 // the sums may overflow
 	}
@@ -178,19 +192,12 @@ func below(n float64, count uint64) bool { return n < float64(count)*(1-rounding
 // ledger checks what the broker says of the messages.
 func (c *checker) ledger() {
 	l := c.r.Ledger
-	for field, n := range map[string]uint64{"acknowledged": l.Acknowledged, "uncertain": l.Uncertain, "missing": l.Missing, "surplus": l.Surplus, "expired": l.Expired, "dead": l.Dead, "removed": l.Removed} {
-		c.within("ledger."+field, float64(n), maxCount)
-	}
 	if l.Missing > l.Acknowledged {
 		c.fault("ledger.missing is %d, more than the %d acknowledged messages", l.Missing, l.Acknowledged)
-	}
-	if l.Delivered != nil {
-		c.within("ledger.delivered", float64(*l.Delivered), maxCount)
 	}
 	if l.Stored == nil {
 		return
 	}
-	c.within("ledger.stored", float64(*l.Stored), maxCount)
 	if *l.Stored+l.Missing < l.Acknowledged {
 		c.fault("ledger.stored and ledger.missing are %d and %d, together fewer than the %d acknowledged messages", *l.Stored, l.Missing, l.Acknowledged)
 	}

@@ -3,9 +3,13 @@ package format_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,9 +21,12 @@ import (
 
 type object = map[string]any
 
+// schemaFile is written by hand, except for plain properties of new fields.
+const schemaFile = "schema/report-v1.schema.json"
+
 func schema(t *testing.T) object {
 	t.Helper()
-	text, err := os.ReadFile("schema/report-v1.schema.json") // written by hand
+	text, err := os.ReadFile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +258,7 @@ func TestWarningsFollowTheSchema(t *testing.T) {
 }
 
 // Schema and Go types have the same fields, of the same kinds, with the same ones
-// optional.
+// optional. With -update the schema gets the properties of new fields that are numbers, texts or truths.
 func TestSchemaMatchesGoTypes(t *testing.T) {
 	s := schema(t)
 	m := matcher{t: t, root: s, used: map[string]bool{}}
@@ -267,11 +274,15 @@ type matcher struct {
 	t    *testing.T
 	root object
 	used map[string]bool
+	def  string // name in $defs of what is matched; "": the report
 }
 
 func (m *matcher) match(typ reflect.Type, s object, path string) {
 	if ref, is := s["$ref"].(string); is {
-		m.used[strings.TrimPrefix(ref, "#/$defs/")] = true
+		around := m.def
+		defer func() { m.def = around }()
+		m.def = strings.TrimPrefix(ref, "#/$defs/")
+		m.used[m.def] = true
 		s = resolve(m.root, ref)
 	}
 	if typ.Kind() == reflect.Pointer && typ.Elem().Kind() == reflect.Struct {
@@ -305,6 +316,9 @@ func (m *matcher) fields(typ reflect.Type, s object, path string) {
 		}
 		if prop, has := props[name].(object); has {
 			m.match(field.Type, prop, path+"."+name)
+		} else if *update {
+			m.add(typ, field, names)
+			props[name] = nil // there now
 		}
 	}
 	m.same(path+" properties", names, slices.Collect(maps.Keys(props)))
@@ -316,6 +330,80 @@ func (m *matcher) fields(typ reflect.Type, s object, path string) {
 	if s["additionalProperties"] != false {
 		m.t.Errorf("%s is not closed", path)
 	}
+}
+
+// add writes the property of a field into the schema, below that of the field before it. names are those of the
+// fields up to this one.
+func (m *matcher) add(typ reflect.Type, field reflect.StructField, names []string) {
+	value := field.Type
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	least, plain := map[any]string{"number": `, "minimum": 0`, "integer": `, "minimum": 0`, "string": "", "boolean": ""}[jsonType(value)]
+	kind := fmt.Sprintf("%q", jsonType(value))
+	if value != field.Type {
+		kind = fmt.Sprintf(`[%s, "null"]`, kind)
+	}
+	text, err := os.ReadFile(schemaFile)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	lines, depth, at := strings.Split(string(text), "\n"), strings.Repeat(" ", 4), 0
+	if m.def != "" {
+		at, depth = slices.Index(lines, fmt.Sprintf("    %q: {", m.def)), strings.Repeat(" ", 8)
+	}
+	last := len(names) - 1
+	for at++; last > 0 && at < len(lines) && !strings.HasPrefix(lines[at], fmt.Sprintf("%s%q: {", depth, names[last-1])); at++ {
+	}
+	ends := func(line string) bool { // a property in one line, or the end of a longer one
+		line = strings.TrimSuffix(line, ",")
+		return line == depth+"}" || strings.HasPrefix(line, depth+`"`) && strings.HasSuffix(line, "}")
+	}
+	for ; at < len(lines) && !ends(lines[at]); at++ {
+	}
+	if !plain || last == 0 || at >= len(lines) {
+		m.t.Errorf("%s.%s: write its property into %s by hand", typ.Name(), field.Name, schemaFile)
+		return
+	}
+	comma := ""
+	if strings.HasSuffix(lines[at], ",") {
+		comma = ","
+	}
+	lines[at] = strings.TrimSuffix(lines[at], ",") + ","
+	lines = slices.Insert(lines, at+1, fmt.Sprintf(`%s%q: {"description": %q, "type": %s%s}%s`, depth, names[last], comment(m.t, typ.Name(), field.Name), kind, least, comma))
+	if err := os.WriteFile(schemaFile, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// comment is the comment behind or above a field of package takt.
+func comment(t *testing.T, typ, field string) (text string) {
+	files, err := filepath.Glob("../../pkg/takt/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != typ {
+				return !ok
+			}
+			for _, one := range spec.Type.(*ast.StructType).Fields.List {
+				if len(one.Names) == 1 && one.Names[0].Name == field {
+					text = strings.TrimSpace(one.Doc.Text() + one.Comment.Text())
+				}
+			}
+			return false
+		})
+	}
+	if text == "" {
+		t.Errorf("%s.%s has no comment: it is the description in the schema", typ, field)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "nil: ", "absent: ")), " ")
 }
 
 func (m *matcher) same(what string, inGo, inSchema []string) {

@@ -39,6 +39,60 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
+// Each number of the reports of shards is in the whole: a new figure says in together, or in mergeGenerators, what
+// the whole's is.
+func TestNoFigureIsLost(t *testing.T) {
+	list := shardsWith(func(r *takt.Report) { fill(reflect.ValueOf(r).Elem()) }, func(r *takt.Report) { fill(reflect.ValueOf(r).Elem()) })
+	for _, s := range list {
+		s.Schedule.Shard, s.Extra, s.Variables = "1/2", nil, nil
+	}
+	whole := together(list)
+	whole.Ledger = list[0].Ledger // see Ledger.Plus
+	whole.IntervalS = 1           // by Fold, like all that is a list, a map or found in them
+	zeros("report", reflect.ValueOf(whole).Elem(), func(path string) { t.Errorf("%s of the whole is 0, and its shards have 1", path) })
+}
+
+// fill sets each number to 1.
+func fill(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	case v.Kind() == reflect.Pointer && v.Type().Elem().Kind() != reflect.Struct:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case v.CanInt():
+		v.SetInt(1)
+	case v.CanUint():
+		v.SetUint(1)
+	case v.CanFloat():
+		v.SetFloat(1)
+	}
+}
+
+// zeros calls f with the path of each number that is 0 or nil.
+func zeros(path string, v reflect.Value, f func(string)) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() {
+				zeros(path+"."+field.Name, v.Field(i), f)
+			}
+		}
+	case v.Kind() == reflect.Pointer && v.Type().Elem().Kind() != reflect.Struct:
+		if v.IsNil() {
+			f(path)
+		} else {
+			zeros(path, v.Elem(), f)
+		}
+	case (v.CanInt() || v.CanUint() || v.CanFloat()) && v.IsZero():
+		f(path)
+	}
+}
+
 // The engine of a shard is a matter of its host: the whole has all.
 func TestEnginesOfAll(t *testing.T) {
 	list := shardsWith(
