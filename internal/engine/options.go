@@ -244,7 +244,7 @@ func (o *Options) Variables() map[string]any {
 		v["stages"] = o.Stages.String()
 	case o.Rate.closed():
 		v["rate"], v["arrivals"] = "max", "closed"
-	case o.Rate.ramp():
+	case o.Rate.ramp:
 		v["rate"] = o.Rate.String()
 	default:
 		v["rate_per_s"] = o.Rate.from

@@ -14,6 +14,7 @@ import (
 type Rate struct {
 	text     string
 	from, to float64 // per second; +Inf: a closed loop
+	ramp     bool    // from one rate to another, which may be equal
 	refused  bool    // the text is not a rate
 }
 
@@ -32,10 +33,10 @@ func MustRate(text string) (r Rate) {
 
 // Set implements flag.Value: 500/s, 100/s..2k/s or max; "" is a rate that was not given.
 func (r *Rate) Set(text string) (err error) {
-	n := Rate{text: text}
+	n := Rate{text: text, ramp: strings.Contains(text, "..")}
 	switch {
 	case text == "":
-	case n.ramp():
+	case n.ramp:
 		n.from, n.to, err = schedule.ParseRamp(text)
 	default:
 		n.from, err = schedule.ParseRate(text)
@@ -52,8 +53,6 @@ func (r Rate) String() string { return r.text }
 // Given reports whether there is a rate.
 func (r Rate) Given() bool { return r.text != "" }
 
-func (r Rate) ramp() bool { return strings.Contains(r.text, "..") }
-
 // closed reports whether the rate is that of a closed loop, as it is without one.
 func (r Rate) closed() bool { return !r.Given() || math.IsInf(r.from, 1) }
 
@@ -62,7 +61,7 @@ func (r Rate) stage(d time.Duration) (schedule.Stage, error) {
 	switch {
 	case r.closed():
 		return schedule.Stage{Duration: d, From: math.Inf(1), To: math.Inf(1)}, nil
-	case r.ramp() && d == 0:
+	case r.ramp && d == 0:
 		return schedule.Stage{}, value.Faultf("--rate %s is a ramp without an end; say with --duration how long it takes", r)
 	}
 	return schedule.Stage{Duration: d, From: r.from, To: r.to}, nil
@@ -108,7 +107,7 @@ func (o *Options) Follow(s schedule.Spec) {
 		one := s.Stages[0]
 		o.Rate, o.Duration = PerSecond(one.From), one.Duration
 		if one.From != one.To {
-			o.Rate = Rate{text: span(one), from: one.From, to: one.To}
+			o.Rate = Rate{text: span(one), from: one.From, to: one.To, ramp: true}
 		}
 	} else {
 		o.Stages = stagesOf(s.Stages)
