@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/driver"
 )
 
 const nowhere = "http://127.0.0.1:1/"
@@ -285,11 +289,16 @@ func TestConfigJSON(t *testing.T) {
 }
 
 func TestConfigUsage(t *testing.T) {
+	names := map[string]bool{"server": true, "target": true}
+	for _, row := range driver.Table() {
+		names[cmp.Or(row.Group, strings.Fields(row.Use)[0])] = true
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 	for args, want := range map[string]string{
-		"config":              "takt: no command is given; use one of apm, http, jms, kafka, replay, server, target",
-		"config --json":       "takt: no command is given; use one of apm, http, jms, kafka, replay, server, target",
+		"config":              "takt: no command is given; use one of " + known,
+		"config --json":       "takt: no command is given; use one of " + known,
 		"config htpp":         `takt: unknown command "htpp"; did you mean takt config http?`,
-		"config version":      `takt: unknown command "version"; use one of apm, http, jms, kafka, replay, server, target`,
+		"config version":      `takt: unknown command "version"; use one of ` + known,
 		"config --jsn http":   "takt: unknown flag --jsn; did you mean --json?",
 		"config --json htpp":  `takt: unknown command "htpp"; did you mean takt config http?`,
 		"config http":         "takt: no url is given; ",

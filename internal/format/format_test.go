@@ -101,10 +101,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %s (%v), want %s", in, got, err, want)
 		}
 	}
+	names := strings.Join(format.Names(), ", ")
 	for in, want := range map[string]string{
-		"xml=x":    `unknown format "xml"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, html, junit, samples, load, as in json=out.json`,
-		"":         `unknown format ""; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, html, junit, samples, load, as in json=out.json`,
-		"out.hlog": `unknown format "out.hlog"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, html, junit, samples, load; did you mean hlog=out.hlog?`,
+		"xml=x":    `unknown format "xml"; use one of ` + names + `, as in json=out.json`,
+		"":         `unknown format ""; use one of ` + names + `, as in json=out.json`,
+		"out.hlog": `unknown format "out.hlog"; use one of ` + names + `; did you mean hlog=out.hlog?`,
 		"json=":    `output "json=" has no path; write json=FILE, or json=- for standard output`,
 	} {
 		if _, _, err := format.Parse(in); err == nil || err.Error() != want {

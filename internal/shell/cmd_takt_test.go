@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,8 @@ import (
 
 // A protocol's row is all that the shell needs for its command.
 func TestLoadCommands(t *testing.T) {
-	rows := append(driver.Table(),
+	known := []string{"http", "replay", "kafka", "apm", "jms"} // the shell has an apm of its own
+	rows := append(slices.DeleteFunc(driver.Table(), func(r driver.Row) bool { return !slices.Contains(known, r.Kind) }),
 		driver.Row{Use: "redis [flags] HOST", Short: "load Redis, command by command"},
 		driver.Row{Group: "mqtt", GroupShort: "an MQTT broker: publish or subscribe", Use: "publish [flags]"},
 		driver.Row{Group: "mqtt", Use: "subscribe [flags]"})
