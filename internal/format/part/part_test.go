@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
@@ -42,12 +43,13 @@ func TestWritersOfAPart(t *testing.T) {
 	text, markdown := written(ofBlock(part.Block{
 		Title: "steps", Bold: true, Table: table,
 		Above: []part.Sentence{{Text: "A round has 2 steps."}},
-		Facts: []part.Fact{{Label: "file", Says: "a*.yaml"}, {Label: "empty"}},
+		Facts: []part.Fact{{Label: "file", Says: "a*.yaml"}, {Label: "empty"}, {Label: "run", Command: []string{"takt", "a b"}, Says: "unused", In: part.Text}},
 		Below: []part.Sentence{{Text: "slow", Code: "late_one", Mark: "- "}, {Text: "lost", Mark: "- "}},
 	}))
 	same(t, "text", text, `steps
   A round has 2 steps.
 file         a*.yaml
+run          takt 'a b'
   step      ok    p99    share
   log|in  1200  1.5ms  33.33 %
   a_b        0      –
@@ -135,6 +137,29 @@ func TestValues(t *testing.T) {
 	text, markdown := written(ofBlock(part.Block{Table: table}))
 	same(t, "text", text, "latency, ms          p50         max\n  response         1.500     250.0  *\n  service          0.021    1000\n")
 	same(t, "markdown", markdown, "| latency, ms | p50 | max |\n|---|---:|---:|\n| response | 1.500 | 250.0\\* |\n| service | 0.021 | 1000 |\n")
+}
+
+// A curve has a column for each interval, up to 40, and 80 columns are enough for it.
+func TestCurvesOfText(t *testing.T) {
+	drawn := func(intervals int) string {
+		n := max(1, intervals)
+		c := part.Curve{Name: "CPU", Print: func(float64) string { return "x" }}
+		for i := range n {
+			c.Points = append(c.Points, part.Point{From: float64(i), To: float64(i + 1), Value: float64(i+1) / float64(n)})
+		}
+		text, _ := written(ofBlock(part.Block{Curves: part.Curves{List: []part.Curve{c}, End: float64(n), Intervals: intervals}}))
+		return strings.Split(text, "\n")[1]
+	}
+	for intervals, want := range map[int]string{0: "█", 1: "█", 2: "▅█", 3: "▃▆█"} {
+		if got := drawn(intervals); got != "  CPU           "+want+"  max x" {
+			t.Errorf("%d intervals: %s", intervals, got)
+		}
+	}
+	for intervals, want := range map[int]int{39: 39, 40: 40, 41: 40, 1000: 40} {
+		if got := utf8.RuneCountInString(drawn(intervals)) - len("  CPU             max x"); got != want {
+			t.Errorf("%d intervals: %d columns, want %d", intervals, got, want)
+		}
+	}
 }
 
 // Nothing that a target says leaves its cell, its line or its list.
