@@ -72,6 +72,21 @@ func (o *Options) Validate() (faults []error) {
 	return faults
 }
 
+// Time is how long all trials last, if the generator ends on time.
+func (o *Options) Time() (all time.Duration) {
+	for _, p := range o.chosen() {
+		length := o.Duration
+		if p.length != nil {
+			length = p.length(o)
+		}
+		all += (length + rest + start) * time.Duration(len(o.Connections)*o.Repeats)
+	}
+	return all
+}
+
+// start is how long a generator may need until it sends, and to end.
+const start = 700 * time.Millisecond
+
 // PathologyNames are the names of all pathologies.
 func PathologyNames() (names []string) {
 	for _, p := range Pathologies() {
