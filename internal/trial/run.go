@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,23 +130,30 @@ func (s *session) describe(ctx context.Context, g *honest.Generator) {
 		return
 	}
 	g.Notes = s.reader.Notes
-	if g.Version == "" && s.reader.Ask != nil && filepath.Base(s.command.Words()[0]) == s.reader.Name {
-		g.Version = ask(ctx, s.command.Words()[0], s.reader)
+	if g.Version == "" && s.reader.Ask != nil {
+		g.Version = s.ask(ctx)
 	}
 }
 
 // askTime limits how long a program may take to print its version: a JVM needs a second.
 const askTime = 10 * time.Second
 
-// ask asks a program for its version; "": it does not say.
-func ask(ctx context.Context, program string, r *generators.Reader) string {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, r.Ask...)
-	cmd.WaitDelay = time.Second
-	text, _ := cmd.CombinedOutput() // wrk prints its version and fails
-	if m := r.Asked.FindSubmatch(text); m != nil {
-		return foreign.Line(string(m[1]))
+// ask asks the generator's program for its version; "": it does not say. The program is the first word with its name,
+// also in a line for a shell.
+func (s *session) ask(ctx context.Context) string {
+	for _, word := range strings.Fields(strings.Join(s.command.Words(), " ")) {
+		if filepath.Base(word) != s.reader.Name {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, word, s.reader.Ask...)
+		cmd.Env, cmd.WaitDelay = s.o.Env, time.Second
+		text, _ := cmd.CombinedOutput() // wrk prints its version and fails
+		if m := s.reader.Asked.FindSubmatch(text); m != nil {
+			return foreign.Line(string(m[1]))
+		}
+		break
 	}
 	return ""
 }
@@ -261,7 +269,7 @@ func (s *session) places(server *target.Server, length time.Duration, connection
 func (s *session) watch(r *running, p Pathology, words []string, file string, length time.Duration, run *honest.Run) error {
 	var out, complaints limited
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.o.Dir, slices.Clone(s.o.Env), &out, &complaints
+	cmd.Env, cmd.Stdout, cmd.Stderr = slices.Clone(s.o.Env), &out, &complaints
 	began := time.Now()
 	child, err := process.LaunchFenced(cmd, nil)
 	if err != nil {
@@ -305,30 +313,43 @@ func (s *session) watch(r *running, p Pathology, words []string, file string, le
 
 // read reads what the generator said.
 func (s *session) read(run *honest.Run, p Pathology, out, complaints, file string) {
-	text := out + "\n" + complaints
+	texts := []string{out, complaints, out + "\n" + complaints}
 	if file != "" {
-		b, err := readFile(file)
+		text, err := readFile(file)
 		if err != nil {
 			run.Unread = fmt.Sprintf("the command wrote no file {{.File}}: %v", err)
 			return
 		}
-		text = b
+		texts = []string{text}
 	}
-	reader, err := s.reader, error(nil)
-	if reader == nil {
-		if reader, err = generators.Find(text); err != nil {
-			run.Unread = err.Error()
-			return
-		}
-	}
-	if run.Said, err = reader.Read(text); err != nil {
+	reader, said, err := s.understand(texts)
+	if run.Said = said; err != nil {
 		run.Unread = err.Error()
-		run.Said = generators.Said{}
 	} else {
-		s.reader = reader
-		s.version = run.Said.Version
+		s.reader, s.version = reader, cmp.Or(said.Version, s.version)
 	}
 	run.Said.Words = s.fresh(run.Said.Words, complaints, p.Name == "steady")
+}
+
+// understand reads the first text that can be read: generators print their figures on standard output, or
+// on standard error. The error is that of the text that comes nearest.
+func (s *session) understand(texts []string) (r *generators.Reader, said generators.Said, err error) {
+	for _, text := range texts {
+		found, bad := s.reader, error(nil)
+		if found == nil {
+			found, bad = generators.Find(text)
+		}
+		if bad == nil {
+			if said, bad = found.Read(text); bad == nil {
+				return found, said, nil
+			}
+			r = found
+		}
+		if err == nil || r == found {
+			err = bad
+		}
+	}
+	return r, generators.Said{}, err
 }
 
 // complaint finds lines that warn.

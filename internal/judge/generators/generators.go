@@ -39,6 +39,7 @@ var table = sync.OnceValue(func() (list []*Reader) {
 //
 //	is=REGEX     is in each output of this generator
 //	not=REGEX    is in none
+//	end=REGEX    is in each output that is whole; end=json: the output has one whole JSON value
 //	ask=ARG ARG  with these arguments the program prints its version,
 //	asked=REGEX  and this finds the version there
 //	note=TEXT    what a reader of the verdict must know
@@ -78,6 +79,11 @@ func (r *Reader) add(line string) (err error) {
 		default:
 			r.Asked = p
 		}
+	case "end":
+		if r.json = rest == "json"; !r.json {
+			r.end, err = compile(rest)
+		}
+		return err
 	case "ask":
 		r.Ask = strings.Fields(rest)
 	case "note":

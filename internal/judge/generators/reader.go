@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,6 +27,8 @@ type Reader struct {
 
 	marks  []*regexp.Regexp // all are in the output
 	others []*regexp.Regexp // none is in the output
+	end    *regexp.Regexp   // is in a whole output; nil: not known
+	json   bool             // a whole output has one JSON value
 	rules  []Rule
 	own    func(text string) (Said, error) // instead of the rules
 }
@@ -47,6 +50,9 @@ func (r *Reader) Read(text string) (Said, error) {
 		said.Generator = r.Name
 		return said, nil
 	}
+	if !r.ends(text) {
+		return Said{}, fmt.Errorf("%s: %w", r.Name, ErrNotWhole)
+	}
 	said := Said{Generator: r.Name, Figures: map[string]float64{}}
 	read := figures{said: &said}
 	for i := range r.rules {
@@ -62,20 +68,32 @@ func (r *Reader) Read(text string) (Said, error) {
 			return Said{}, fmt.Errorf("%s: %s is %g: less is counted than is subtracted", r.Name, name, v)
 		}
 	}
-	return said, r.whole(said)
+	if err := r.whole(said); err != nil {
+		return Said{}, err
+	}
+	return said, nil
 }
 
-// whole is an error if the output lacks the count that every run has: it is not whole, or of another version.
+// ends reports whether the output has its end.
+func (r *Reader) ends(text string) bool {
+	if r.json {
+		from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+		return from >= 0 && to > from && json.Valid([]byte(text[from:to+1]))
+	}
+	return r.end == nil || r.end.MatchString(text)
+}
+
+// whole is an error if the output counts no requests: it is not whole, or of another version.
 func (r *Reader) whole(said Said) error {
 	wants := slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.Name == Answered })
-	if _, ok := said.Figures[Answered]; wants && !ok {
+	if answered, ok := said.Figures[Answered]; wants && (!ok || answered+said.Figures[Errors] == 0) {
 		return fmt.Errorf("%s: %w", r.Name, ErrNotWhole)
 	}
 	return nil
 }
 
 // ErrNotWhole is the fault of an output that ended before its figures.
-var ErrNotWhole = errors.New("the output does not say how many requests were answered; the run ended early, or this version prints other words")
+var ErrNotWhole = errors.New("the output is not whole: the run ended early, or this version prints other words")
 
 // figures are the figures of one output, while rules are applied.
 type figures struct {
