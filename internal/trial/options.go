@@ -111,15 +111,15 @@ func (o *Options) scaled(d time.Duration) time.Duration {
 
 // places are what the words of a command may name.
 type places struct {
-	URL             string
-	Host            string
-	Port            int
-	Rate            string  // a second
-	RateEach        string  // a second and connection
-	Seconds         float64 // of the run
-	Requests        int     // Rate × Seconds
-	Connections     int
-	File            string // path of a file that is read instead of the output
+	URL         string
+	Host        string
+	Port        int
+	Rate        string  // a second
+	RateEach    string  // a second and connection
+	Seconds     float64 // of the run
+	Requests    int     // Rate × Seconds
+	Connections int
+	File        string // path of a file that is read instead of the output
 }
 
 // Command is a command whose words have placeholders.

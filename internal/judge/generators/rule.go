@@ -64,7 +64,9 @@ const (
 )
 
 // millis are units of time, in ms.
-func millis() map[string]float64 { return map[string]float64{"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3} }
+func millis() map[string]float64 {
+	return map[string]float64{"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
+}
 
 // ParseRule reads NAME=REGEX:UNIT. Name += or -= add all matches to the figure, or subtract them; without
 // matches they change nothing. UNIT is ns, us, ms, s or time of a latency, and n or counts of other figures,
