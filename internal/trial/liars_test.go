@@ -43,7 +43,7 @@ type attempt struct {
 type attempts []attempt
 
 func (a attempts) Len() int           { return len(a) }
-func (a attempts) Less(i, k int) bool { return a[i].at < a[k].at }
+func (a attempts) Less(i, k int) bool { return a[i].at < a[k].at || a[i].at == a[k].at && a[i].due < a[k].due }
 func (a attempts) Swap(i, k int)      { a[i], a[k] = a[k], a[i] }
 func (a *attempts) Push(x any)        { *a = append(*a, x.(attempt)) }
 func (a *attempts) Pop() any {
@@ -109,7 +109,12 @@ func (l liar) load(model *target.Model, truth *target.Truth, list attempts, conn
 			heap.Push(&list, a)
 			continue
 		}
-		first := slices.Index(free, slices.Min(free))
+		first := 0
+		for i := range free {
+			if free[i] < free[first] {
+				first = i
+			}
+		}
 		if (l.pool || l.drops) && free[first] > a.at {
 			if !l.drops {
 				a.at = free[first]
@@ -178,6 +183,7 @@ func (l liar) says(samples []sample, retried int, length time.Duration) generato
 func (l liar) judged(t *testing.T, seed uint64) (lies []string, unclear int) {
 	t.Helper()
 	o := Defaults()
+	o.Rate = 250 // half of the requests, for a faster test
 	for _, connections := range o.Connections {
 		for _, p := range Pathologies() {
 			if p.Name == "quota" { // virtual time has no CPU
@@ -216,7 +222,7 @@ func TestLiarsAreCaught(t *testing.T) {
 		"measures from send":         {liar{pool: true, fromSend: true}, []string{"freeze/50: p90", "freeze/5: p90", "freeze/5: p99", "overload/50: p50", "overload/5: p99", "slow-start/5: p90"}},
 		"drops":                      {liar{drops: true}, []string{"freeze/50: sent", "freeze/50: p90", "freeze/5: p99", "overload/50: sent", "slow-start/5: sent"}},
 		"retries":                    {liar{retries: true}, []string{"resets/50: errors", "closes/50: errors", "resets/5: errors"}},
-		"bursts":                     {liar{bursts: 100 * time.Millisecond, fromSend: true}, []string{"steady/50: spacing", "freeze/5: spacing"}},
+		"bursts":                     {liar{bursts: 100 * time.Millisecond, fromSend: true}, []string{"steady/50: spacing", "steady/5: spacing", "slow/5: spacing"}},
 		"cuts":                       {liar{cuts: 50 * time.Millisecond}, []string{"freeze/50: p90", "slow/50: p99", "slow/5: max", "overload/50: p50", "slow-start/50: p99"}},
 		"cuts only the very slowest": {liar{cuts: 900 * time.Millisecond}, []string{"freeze/50: max", "overload/50: p99"}},
 		"hides broken requests":      {liar{hidden: true}, []string{"resets/50: errors", "closes/5: errors"}},
@@ -240,7 +246,8 @@ func TestLiarsAreCaught(t *testing.T) {
 func TestPoolFromDueIsNoLie(t *testing.T) {
 	for seed := range uint64(5) {
 		lies, _ := liar{pool: true}.judged(t, seed)
-		lies = slices.DeleteFunc(lies, func(s string) bool { return strings.HasPrefix(s, "overload/") || strings.Contains(s, "/5:") })
+		// the slow start needs 100 connections: a pool serves its users later, when the target is faster
+		lies = slices.DeleteFunc(lies, func(s string) bool { return strings.HasPrefix(s, "slow-start/") })
 		if len(lies) > 0 {
 			t.Errorf("seed %d: %s", seed, strings.Join(lies, "; "))
 		}

@@ -22,6 +22,7 @@ const (
 	P90      = "p90"
 	P99      = "p99"
 	Max      = "max"
+	Late     = "late" // p99 of how late requests were sent, after the schedule
 )
 
 // The texts that a rule may name.
@@ -33,13 +34,13 @@ const (
 
 // Names are the figures, in the order of tables.
 func Names() []string {
-	return []string{Answered, Errors, Dropped, Retried, Rate, P50, P90, P99, Max}
+	return []string{Answered, Errors, Dropped, Retried, Rate, P50, P90, P99, Max, Late}
 }
 
 func texts() []string { return []string{Words, Invalid, Version} }
 
 // IsLatency reports whether a figure is a time.
-func IsLatency(name string) bool { return slices.Contains([]string{P50, P90, P99, Max}, name) }
+func IsLatency(name string) bool { return slices.Contains([]string{P50, P90, P99, Max, Late}, name) }
 
 // How a rule changes its figure.
 const (

@@ -78,13 +78,17 @@ func (j judging) most(is func(r *Run) bool) bool {
 	return 2*n > len(j.t.Runs)
 }
 
-// invalid: the generator itself calls the run invalid.
-func (j judging) invalid() bool { return j.most(func(r *Run) bool { return r.Said.Invalid }) }
+// invalid: the generator itself calls the run invalid, or says how late it sent.
+func (j judging) invalid() bool {
+	return j.most(func(r *Run) bool {
+		return r.Said.Invalid || r.Served.LateP99 > spacingTime && r.Said.Figures[generators.Late] > r.Served.LateP99/2
+	})
+}
 
 // warned: the generator says by any word that something is wrong.
 func (j judging) warned() bool {
-	return j.most(func(r *Run) bool {
-		return r.Said.Invalid || len(r.Said.Words) > 0 || r.Failed || r.Said.Figures[generators.Dropped] > 0
+	return j.invalid() || j.most(func(r *Run) bool {
+		return len(r.Said.Words) > 0 || r.Failed || r.Said.Figures[generators.Dropped] > 0
 	})
 }
 
@@ -140,11 +144,11 @@ func (j judging) load() {
 	}
 }
 
-// included pardons late arrivals that the latencies contain: the generator waited for a connection, and says so by
-// its percentiles.
+// included pardons late arrivals that the latencies contain: the generator waited for a connection, and its p99
+// has the wait.
 func (j judging) included() {
-	spacing := j.t.Cell(Spacing)
-	if spacing.State != Wrong {
+	spacing, p99 := j.t.Cell(Spacing), j.t.Cell(generators.P99)
+	if spacing.State != Wrong || p99.Said == nil || *p99.Said < (1-nearShare)**spacing.Said {
 		return
 	}
 	for _, name := range []string{generators.P50, generators.P90, generators.P99} {
