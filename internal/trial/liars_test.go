@@ -42,10 +42,12 @@ type attempt struct {
 
 type attempts []attempt
 
-func (a attempts) Len() int           { return len(a) }
-func (a attempts) Less(i, k int) bool { return a[i].at < a[k].at || a[i].at == a[k].at && a[i].due < a[k].due }
-func (a attempts) Swap(i, k int)      { a[i], a[k] = a[k], a[i] }
-func (a *attempts) Push(x any)        { *a = append(*a, x.(attempt)) }
+func (a attempts) Len() int { return len(a) }
+func (a attempts) Less(i, k int) bool {
+	return a[i].at < a[k].at || a[i].at == a[k].at && a[i].due < a[k].due
+}
+func (a attempts) Swap(i, k int) { a[i], a[k] = a[k], a[i] }
+func (a *attempts) Push(x any)   { *a = append(*a, x.(attempt)) }
 func (a *attempts) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]

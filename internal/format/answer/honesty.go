@@ -17,7 +17,7 @@ import (
 
 // Honesty is the result of judge.
 func Honesty(a honest.Answer) *part.Document {
-	d := &part.Document{Command: "judge", Title: "judge", Word: "right", Tone: part.Good, Line: HonestyLine(a), Notes: listed(honestyKey(a))}
+	d := &part.Document{Command: "judge", Title: "judge", Word: "right", Tone: part.Good, Line: HonestyLine(a), More: honestyRest(a), Notes: listed(honestyKey(a))}
 	switch {
 	case a.Lies() > 0:
 		d.Word, d.Tone = "wrong", part.Bad
@@ -47,20 +47,18 @@ func HonestyLine(a honest.Answer) string {
 	if len(a.Generators) == 1 {
 		who = HonestyName(&a.Generators[0])
 	}
-	line := fmt.Sprintf("%s: %d of %s right", who, count[honest.Right], page.Plural(all, "figure"))
-	for _, s := range honest.States()[1:] {
-		if count[s] > 0 {
-			line += fmt.Sprintf(", %d %s", count[s], honestyShort(s))
-		}
-	}
-	return line
+	return fmt.Sprintf("%s: %d of %s right, %d wrong, %d silent", page.Cut(who, 30), count[honest.Right], page.Plural(all, "figure"), count[honest.Wrong], count[honest.Silent])
 }
 
-func honestyShort(s honest.State) string {
-	if s == honest.Admitted {
-		return "admitted"
+// honestyRest are the figures that are neither right nor mislead.
+func honestyRest(a honest.Answer) string {
+	count := map[honest.State]int{}
+	for i := range a.Generators {
+		for s, n := range a.Generators[i].Count() {
+			count[s] += n
+		}
 	}
-	return plot.HonestyNames()[s]
+	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
 }
 
 // HonestyName is a generator with its version.
@@ -130,12 +128,12 @@ func honestyPart(i int, g *honest.Generator) part.Part {
 	}
 	one.Blocks = append(one.Blocks, facts)
 	for _, n := range connectionsOf(g) {
-		b := part.Block{Title: page.Plural(n, "connection"), Table: honestyTable(g, n)}
+		b := part.Block{Title: page.Plural(n, "connection"), Bold: true, Edge: true, Table: honestyTable(g, n)}
 		one.Blocks = append(one.Blocks, b)
 		one.Blocks = append(one.Blocks, part.Block{In: part.HTML | part.Markdown, Table: honestyFigures(g, n)})
 	}
 	if lies := honestyLies(g); lies != nil {
-		one.Blocks = append(one.Blocks, part.Block{Title: "what misleads", Below: lies})
+		one.Blocks = append(one.Blocks, part.Block{Title: "What misleads", Bold: true, Below: lies})
 	}
 	return one
 }
@@ -147,7 +145,7 @@ func honestyTitle(name string) string {
 
 // honestyTable has a row for each trial and a column for each figure: ok, or by how much it is wrong.
 func honestyTable(g *honest.Generator, connections int) *part.Table {
-	t := &part.Table{Caption: fmt.Sprintf("Trials with %s.", page.Plural(connections, "connection")), Columns: []part.Column{{Title: "trial", Words: true, Gap: 0, Width: 10}}}
+	t := &part.Table{Caption: fmt.Sprintf("Trials with %s.", page.Plural(connections, "connection")), Columns: []part.Column{{Title: "trial", Words: true}}}
 	for _, name := range honest.Figures() {
 		t.Columns = append(t.Columns, part.Column{Title: honestyTitle(name), Width: 6, Gap: 1})
 	}
@@ -158,7 +156,11 @@ func honestyTable(g *honest.Generator, connections int) *part.Table {
 		}
 		cells := []part.Value{part.Words(trial.Pathology)}
 		for _, name := range honest.Figures() {
-			cells = append(cells, honestyCell(trial, trial.Cell(name)))
+			if trial.LeftOut != "" && name == honest.Sent {
+				cells = append(cells, part.Words("no"))
+				continue
+			}
+			cells = append(cells, honestyCell(trial.Cell(name)))
 		}
 		t.Add(cells...)
 	}
@@ -166,10 +168,8 @@ func honestyTable(g *honest.Generator, connections int) *part.Table {
 }
 
 // honestyCell is a figure in at most six characters.
-func honestyCell(t *honest.Trial, c *honest.Cell) part.Value {
+func honestyCell(c *honest.Cell) part.Value {
 	switch {
-	case t.LeftOut != "":
-		return part.Words("left")
 	case c == nil:
 		return part.Words("")
 	}
@@ -185,11 +185,10 @@ func honestyCell(t *honest.Trial, c *honest.Cell) part.Value {
 			return part.Words("silent").Toned(part.Bad)
 		}
 	}
-	text := honestyOff(c)
 	if c.State == honest.Admitted {
-		return part.Words("(" + text + ")")
+		return part.Words("said").Toned(part.Warn)
 	}
-	return part.Words(text).Toned(part.Bad)
+	return part.Words(honestyOff(c)).Toned(part.Bad)
 }
 
 // honestyOff is by how much a figure is wrong: a share of a count, a time of a latency.
@@ -325,7 +324,7 @@ func honestySentence(c *honest.Cell) string {
 func honestyKey(a honest.Answer) []string {
 	return []string{
 		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), page.Plural(a.Repeats, "run")),
-		"ok: right; a figure: by how much it is wrong; ( ): wrong, and the generator says that its run is invalid, or what it did not send; silent: it says nothing; –: not printed; ?: the target was late itself",
+		"ok: right; a figure: by how much it is wrong; said: wrong, and the generator says that its run is invalid, how late it sent, or what it did not send; silent: it says nothing; –: not printed; ?: the machine was busy; no: left out",
 		"sent, spaced: what came, and how late (p99); count, errors, rate: said to the target's record; p50 to max: said to what users of the schedule felt; words: it says that it was late",
 	}
 }

@@ -17,13 +17,14 @@ const (
 	fullLoad    = 0.99 // share of the due requests that must arrive
 	moreLoad    = 1.02 // and may arrive
 	nearErrors  = 0.05 // of the broken requests
-	lateTarget  = 5.0  // ms: a target that is later at p99 tells no truth
+	lateTarget  = 5.0  // ms: a target that is later at p99 shows a busy machine
 	spacingTime = 10.0 // ms, p99 of arrivals after the schedule
+	busy        = 2    // times the target's worst lateness may be the machine's part of a figure
 )
 
 // Judge fills in the cells of a trial with runs.
 func Judge(t *Trial) {
-	j := judging{t: t}
+	j := judging{t: t, runs: t.quiet()}
 	j.load()
 	j.counts()
 	for _, name := range []string{generators.P50, generators.P90, generators.P99, generators.Max} {
@@ -39,13 +40,16 @@ func Judge(t *Trial) {
 }
 
 // judging is the judgement of one trial.
-type judging struct{ t *Trial }
+type judging struct {
+	t    *Trial
+	runs []Run // those that count
+}
 
 // median is that of the runs for which of knows a figure.
 func (j judging) median(of func(r *Run) (float64, bool)) (float64, bool) {
 	var list []float64
-	for i := range j.t.Runs {
-		if v, ok := of(&j.t.Runs[i]); ok && !math.IsNaN(v) {
+	for i := range j.runs {
+		if v, ok := of(&j.runs[i]); ok && !math.IsNaN(v) {
 			list = append(list, v)
 		}
 	}
@@ -70,12 +74,12 @@ func (j judging) said(name string) (float64, bool) {
 // most reports whether more than half of the runs are so.
 func (j judging) most(is func(r *Run) bool) bool {
 	n := 0
-	for i := range j.t.Runs {
-		if is(&j.t.Runs[i]) {
+	for i := range j.runs {
+		if is(&j.runs[i]) {
 			n++
 		}
 	}
-	return 2*n > len(j.t.Runs)
+	return 2*n > len(j.runs)
 }
 
 // invalid: the generator itself calls the run invalid, or says how late it sent.
@@ -92,9 +96,30 @@ func (j judging) warned() bool {
 	})
 }
 
-// unclear: the target was too late itself.
-func (j judging) unclear() bool {
-	return j.recorded(func(r *Run) float64 { return r.Served.TargetP99 }) > lateTarget
+// lateness is how late the target itself was, in ms: p99 and the worst.
+func (j judging) lateness() (p99, worst float64) {
+	return j.recorded(func(r *Run) float64 { return r.Served.TargetP99 }), j.recorded(func(r *Run) float64 { return r.Served.TargetWorst })
+}
+
+// unclear reports whether a figure that is above the truth by off may be so because the machine was busy: then the
+// target was late itself. What makes a figure smaller is not the machine.
+func (j judging) unclear(off, tolerance float64) bool {
+	p99, worst := j.lateness()
+	return p99 > lateTarget && off > 0 && off <= tolerance+busy*worst
+}
+
+// quiet are the runs whose target was not late, if there are any.
+func (t *Trial) quiet() []Run {
+	var list []Run
+	for _, r := range t.Runs {
+		if r.Served.TargetP99 <= lateTarget {
+			list = append(list, r)
+		}
+	}
+	if list == nil {
+		return t.Runs
+	}
+	return list
 }
 
 func (j judging) add(figure string, state State, said, truth float64) {
@@ -135,13 +160,8 @@ func (j judging) load() {
 		j.judge(Sent, false, sent, due)
 	}
 	late := j.recorded(func(r *Run) float64 { return r.Served.LateP99 })
-	target := j.recorded(func(r *Run) float64 { return r.Served.TargetP99 })
-	switch {
-	case late > spacingTime+target && j.unclear():
-		j.add(Spacing, Unclear, late, 0)
-	default:
-		j.judge(Spacing, late <= spacingTime+target, late, 0)
-	}
+	own, _ := j.lateness()
+	j.judgeTime(Spacing, late, 0, spacingTime+own)
 }
 
 // included pardons late arrivals that the latencies contain: the generator waited for a connection, and its p99
@@ -223,17 +243,22 @@ func (j judging) latency(name string) {
 		j.notPrinted(name, felt)
 		return
 	}
-	own := j.recorded(func(r *Run) float64 { return r.Served.TargetP99 })
+	own, worst := j.lateness()
 	least := nearTime
 	if name == generators.Max {
-		own, least = j.recorded(func(r *Run) float64 { return r.Served.TargetWorst }), nearWorst
+		own, least = worst, nearWorst
 	}
-	near := math.Abs(said-felt) <= max(least, nearShare*felt)+own
-	if !near && j.unclear() {
-		j.add(name, Unclear, said, felt)
+	j.judgeTime(name, said, felt, max(least, nearShare*felt)+own)
+}
+
+// judgeTime is judge for a time in ms.
+func (j judging) judgeTime(figure string, said, truth, tolerance float64) {
+	near := math.Abs(said-truth) <= tolerance
+	if !near && j.unclear(said-truth, tolerance) {
+		j.add(figure, Unclear, said, truth)
 		return
 	}
-	j.judge(name, near, said, felt)
+	j.judge(figure, near, said, truth)
 }
 
 // of is a latency by its name, in ms.

@@ -32,7 +32,10 @@ func TestCells(t *testing.T) {
 		"p99 wrong in a run called invalid":  {func(r *Run) { r.Felt.P99, r.Said.Invalid = 951, true }, false, generators.P99, Admitted},
 		"p99 wrong, a warning is no pardon":  {func(r *Run) { r.Felt.P99, r.Said.Words = 951, []string{"slow"} }, false, generators.P99, Wrong},
 		"p99 not printed":                    {func(r *Run) { delete(r.Said.Figures, generators.P99) }, false, generators.P99, NotPrinted},
-		"p99 of a late target":               {func(r *Run) { r.Felt.P99, r.Served.TargetP99 = 951, 6 }, false, generators.P99, Unclear},
+		"p99 hidden by a late target":        {func(r *Run) { r.Felt.P99, r.Served.TargetP99, r.Served.TargetWorst = 951, 6, 100 }, false, generators.P99, Wrong},
+		"p99 above, on a busy machine":       {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetP99, r.Served.TargetWorst = 30, 6, 20 }, false, generators.P99, Unclear},
+		"p99 far above, on a busy machine":   {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetP99, r.Served.TargetWorst = 60, 6, 20 }, false, generators.P99, Wrong},
+		"p99 above, on a quiet machine":      {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetWorst = 30, 20 }, false, generators.P99, Wrong},
 		"p99 near that of a late target":     {func(r *Run) { r.Served.TargetP99 = 6 }, false, generators.P99, Right},
 		"max, one pause":                     {func(r *Run) { r.Said.Figures[generators.Max] = 25 }, false, generators.Max, Right},
 		"max beyond":                         {func(r *Run) { r.Said.Figures[generators.Max] = 40 }, false, generators.Max, Wrong},
@@ -97,6 +100,21 @@ func TestMedians(t *testing.T) {
 	Judge(&trial)
 	if answer.Generators[0].Trials[0] = trial; answer.Lies() < 6 {
 		t.Errorf("%d lies of two bad runs of three", answer.Lies())
+	}
+}
+
+// Runs on a busy machine do not count where others are quiet.
+func TestQuietRunsCount(t *testing.T) {
+	busy := steady()
+	busy.Said.Figures = map[string]float64{generators.P99: 300}
+	busy.Served.TargetP99, busy.Served.TargetWorst = 50, 60
+	trial := Trial{Connections: 50, Runs: []Run{busy, busy, steady()}}
+	if Judge(&trial); trial.Cell(generators.P99).State != Right {
+		t.Errorf("%+v", trial.Cell(generators.P99))
+	}
+	trial.Runs, trial.Cells = []Run{busy, busy}, nil
+	if Judge(&trial); trial.Cell(generators.P99).State == Right {
+		t.Errorf("%+v", trial.Cell(generators.P99))
 	}
 }
 
