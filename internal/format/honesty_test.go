@@ -102,7 +102,13 @@ func TestHonesty(t *testing.T) {
 				}
 			}
 		case "json":
-			var again honest.Answer
+			var any, again = object{}, honest.Answer{}
+			if err := json.Unmarshal(b.Bytes(), &any); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range faultsBy(schemaNamed(t, "judge-v1"), any, "answer") {
+				t.Error(fault)
+			}
 			if err := json.Unmarshal(b.Bytes(), &again); err != nil || again.Lies() != a.Lies() || again.Lies() == 0 {
 				t.Errorf("%d lies, %d after JSON, %v", a.Lies(), again.Lies(), err)
 			}

@@ -17,9 +17,11 @@ import (
 
 type object = map[string]any
 
-func schema(t *testing.T) object {
+func schema(t *testing.T) object { return schemaNamed(t, "report-v1") }
+
+func schemaNamed(t *testing.T, name string) object {
 	t.Helper()
-	text, err := os.ReadFile("schema/report-v1.schema.json") // written by hand
+	text, err := os.ReadFile("schema/" + name + ".schema.json") // written by hand
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +144,11 @@ func (v *validator) others(rule any, known object, value any, path string) {
 	}
 }
 
-func faults(t *testing.T, report any) []string {
-	s := schema(t)
+func faults(t *testing.T, report any) []string { return faultsBy(schema(t), report, "report") }
+
+func faultsBy(s object, value any, path string) []string {
 	v := validator{root: s}
-	v.check(s, report, "report")
+	v.check(s, value, path)
 	return v.faults
 }
 

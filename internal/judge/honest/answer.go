@@ -58,14 +58,14 @@ type Run struct {
 // Served is the record of the target. Times are in ms.
 type Served struct {
 	Requests    float64 `json:"requests"`
-	Answered    float64 `json:"answered"`     // with a good answer
-	Broken      float64 `json:"broken"`       // reset or closed instead
-	Rate        float64 `json:"rate_per_s"`   // of the arrivals, from the first to the last
-	Whole       float64 `json:"whole_per_s"`  // answers in the time from the first arrival to the last answer
-	LateP50     float64 `json:"late_p50_ms"`  // of the arrivals, after the schedule
-	LateP99     float64 `json:"late_p99_ms"`  //
-	TargetP99   float64 `json:"target_p99"`   // lateness of the target itself, in ms: it read requests, or sent answers, too late
-	TargetWorst float64 `json:"target_worst"` //
+	Answered    float64 `json:"answered"`        // with a good answer
+	Broken      float64 `json:"broken"`          // reset or closed instead
+	Rate        float64 `json:"rate_per_s"`      // of the arrivals, from the first to the last
+	Whole       float64 `json:"whole_per_s"`     // answers in the time from the first arrival to the last answer
+	LateP50     float64 `json:"late_p50_ms"`     // of the arrivals, after the schedule
+	LateP99     float64 `json:"late_p99_ms"`     //
+	TargetP99   float64 `json:"target_p99_ms"`   // lateness of the target itself, in ms: it read requests, or sent answers, too late
+	TargetWorst float64 `json:"target_worst_ms"` //
 }
 
 // Felt is what users of the schedule feel. Times are in ms.
