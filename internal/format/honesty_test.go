@@ -102,11 +102,11 @@ func TestHonesty(t *testing.T) {
 				}
 			}
 		case "json":
-			var any, again = object{}, honest.Answer{}
-			if err := json.Unmarshal(b.Bytes(), &any); err != nil {
+			var plain, again = object{}, honest.Answer{}
+			if err := json.Unmarshal(b.Bytes(), &plain); err != nil {
 				t.Fatal(err)
 			}
-			for _, fault := range faultsBy(schemaNamed(t, "judge-v1"), any, "answer") {
+			for _, fault := range faultsBy(schemaNamed(t, "judge-v1"), plain, "answer") {
 				t.Error(fault)
 			}
 			if err := json.Unmarshal(b.Bytes(), &again); err != nil || again.Lies() != a.Lies() || again.Lies() == 0 {

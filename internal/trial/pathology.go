@@ -19,6 +19,8 @@ type Pathology struct {
 	length func(o *Options) time.Duration // of the run; nil: o.Duration
 	during func(o *Options, r *running)   // while the run goes on; nil: nothing
 	h1     bool                           // HTTP/1.1 only
+
+	starves bool // needs a CPU quota
 }
 
 // service is how long the target needs for a request where nothing is wrong.
@@ -58,7 +60,7 @@ func Pathologies() []Pathology {
 		{Name: "stop", Short: "the generator is stopped for 500 ms", Shows: "does not say that it sent nothing, or too late", Weak: true, target: steady,
 			during: (*Options).stop},
 		{Name: "quota", Short: "the generator has nine tenths of the CPU time that it needs", Shows: "does not say that it sent too late, or less", Weak: true, target: steady,
-			during: (*Options).starve},
+			during: (*Options).starve, starves: true},
 	}
 }
 
@@ -66,7 +68,8 @@ const (
 	overload    = 1.4
 	freezeFor   = time.Second
 	freezeEvery = 5 * time.Second
-	starved     = 0.9 // of the CPU time of the steady run
+	starved     = 0.9  // of the CPU time of the steady run
+	leastQuota  = 0.01 // cores: the kernel's least quota is 1 ms of 100 ms
 )
 
 // freezing is the length of a run with freezes: the last of them is over 2 s before the end, since a generator that cuts its

@@ -209,8 +209,8 @@ func (s *session) run(ctx context.Context, p Pathology, connections int) (run ho
 		return run, nil, err
 	}
 	r := running{ctx: ctx}
-	if p.Name == "quota" {
-		if r.quota, err = sandbox.NewQuota(s.cores * starved); err != nil {
+	if p.starves {
+		if r.quota, err = sandbox.NewQuota(max(leastQuota, s.cores*starved)); err != nil {
 			return run, nil, &leftOut{err.Error()}
 		}
 		defer func() { err = errors.Join(err, r.quota.Remove()) }()
