@@ -42,7 +42,7 @@ type command struct {
 func New(env core.Env) *cobra.Command {
 	k := &command{env: env, options: trial.Defaults()}
 	c := &cobra.Command{
-		Use:   "judge [flags] -- COMMAND… | judge",
+		Use:   core.JudgeCommand + " [flags] -- COMMAND… | judge",
 		Short: "find out whether a load generator tells the truth: exit code 0, 3 (figures are wrong) or 5 (unclear)",
 		Long: `takt judge runs a load generator against a target that freezes, starts slowly, is
 overloaded, breaks connections …, or stops the generator itself. Then it compares what the

@@ -133,7 +133,11 @@ func honestyPart(i int, g *honest.Generator) part.Part {
 		one.Blocks = append(one.Blocks, part.Block{In: part.HTML | part.Markdown, Table: honestyFigures(g, n)})
 	}
 	if lies := honestyLies(g); lies != nil {
-		one.Blocks = append(one.Blocks, part.Block{Title: "What misleads", Bold: true, Below: lies})
+		title := "What misleads"
+		if count := g.Count(); count[honest.Wrong]+count[honest.Silent] == 0 {
+			title = "What is missing"
+		}
+		one.Blocks = append(one.Blocks, part.Block{Title: title, Bold: true, Below: lies})
 	}
 	return one
 }
