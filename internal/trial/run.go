@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -130,7 +131,7 @@ func (s *session) describe(ctx context.Context, g *honest.Generator) {
 		return
 	}
 	g.Notes = s.reader.Notes
-	if g.Version == "" && s.reader.Ask != nil {
+	if g.Version == "" {
 		g.Version = s.ask(ctx)
 	}
 }
@@ -138,20 +139,27 @@ func (s *session) describe(ctx context.Context, g *honest.Generator) {
 // askTime limits how long a program may take to print its version: a JVM needs a second.
 const askTime = 10 * time.Second
 
-// ask asks the generator's program for its version; "": it does not say. The program is the first word with its name,
-// also in a line for a shell.
+// ask finds the version of the generator's program; "": nobody knows. The program is the first word with the
+// generator's name, also in a line for a shell. A program in Go has its version inside.
 func (s *session) ask(ctx context.Context) string {
 	for _, word := range strings.Fields(strings.Join(s.command.Words(), " ")) {
 		if filepath.Base(word) != s.reader.Name {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, askTime)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, word, s.reader.Ask...)
-		cmd.Env, cmd.WaitDelay = s.o.Env, time.Second
-		text, _ := cmd.CombinedOutput() // wrk prints its version and fails
-		if m := s.reader.Asked.FindSubmatch(text); m != nil {
-			return foreign.Line(string(m[1]))
+		if s.reader.Ask != nil {
+			ctx, cancel := context.WithTimeout(ctx, askTime)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, word, s.reader.Ask...)
+			cmd.Env, cmd.WaitDelay = s.o.Env, time.Second
+			text, _ := cmd.CombinedOutput() // wrk prints its version and fails
+			if m := s.reader.Asked.FindSubmatch(text); m != nil {
+				return foreign.Line(string(m[1]))
+			}
+		}
+		if path, err := exec.LookPath(word); err == nil {
+			if info, err := buildinfo.ReadFile(path); err == nil && info.Main.Version != "(devel)" {
+				return foreign.Line(strings.TrimPrefix(info.Main.Version, "v"))
+			}
 		}
 		break
 	}
@@ -353,7 +361,7 @@ func (s *session) understand(texts []string) (r *generators.Reader, said generat
 }
 
 // complaint finds lines that warn.
-var complaint = regexp.MustCompile(`(?i)\b(warn\w*|errors?|insufficient|behind|late|lag\w*|over-?load\w*|dropp\w+|bottleneck|cannot|could not|unable|invalid|throttl\w*|slow\w*)\b`)
+var complaint = regexp.MustCompile(`(?i)\b(warn\w*|errors?|insufficient|behind|late|lag\w*|over-?load\w*|dropp\w+|bottleneck|cannot|could not|dead|reset|unable|invalid|throttl\w*|slow\w*)\b`)
 
 var digits = regexp.MustCompile(`\d+`)
 

@@ -195,8 +195,8 @@ func (j judging) counts() {
 		again, _ := j.said(generators.Retried)
 		said += again
 		near := math.Abs(said-broken) <= max(1, nearErrors*broken)
-		if !near && said < broken/2 {
-			j.add(generators.Errors, j.unless(Silent), said, broken)
+		if !near && said < broken/2 && !j.warned() {
+			j.add(generators.Errors, Silent, said, broken)
 		} else {
 			j.judge(generators.Errors, near, said, broken)
 		}
@@ -204,14 +204,6 @@ func (j judging) counts() {
 		j.notPrinted(generators.Errors, broken)
 	}
 	j.rate()
-}
-
-// unless is the state, unless the generator calls the run invalid.
-func (j judging) unless(s State) State {
-	if j.invalid() {
-		return Admitted
-	}
-	return s
 }
 
 // rate judges the rate that was said: it may be that of the arrivals, or that of answers in the time of the

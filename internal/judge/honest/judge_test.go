@@ -41,6 +41,7 @@ func TestCells(t *testing.T) {
 		"max beyond":                         {func(r *Run) { r.Said.Figures[generators.Max] = 40 }, false, generators.Max, Wrong},
 		"errors hidden":                      {func(r *Run) { r.Served.Broken = 30 }, false, generators.Errors, Silent},
 		"errors hidden by two thirds":        {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 10 }, false, generators.Errors, Silent},
+		"errors hidden, and a warning":       {func(r *Run) { r.Served.Broken, r.Said.Words = 30, []string{"reset"} }, false, generators.Errors, Wrong},
 		"errors short":                       {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 20 }, false, generators.Errors, Wrong},
 		"errors invented":                    {func(r *Run) { r.Said.Figures[generators.Errors] = 20 }, false, generators.Errors, Wrong},
 		"errors told":                        {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 30 }, false, generators.Errors, Right},
