@@ -29,7 +29,8 @@ import (
 const (
 	patience  = 30 * time.Second // for a run, beyond its length: overload, and starts of large programs
 	grace     = 2 * time.Second  // between the request to end and the kill
-	mostText  = 16 << 20         // bytes of output that are read; a table of samples has 100 bytes a row
+	mostText  = 4 << 20          // bytes of output that are read
+	mostFile  = 64 << 20         // and of a file: a table of samples has 150 bytes a row
 	mostWords = 5                // warnings that are kept
 	rest      = 300 * time.Millisecond
 )
@@ -394,7 +395,7 @@ func readFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostText))
+	b, err := io.ReadAll(io.LimitReader(f, mostFile))
 	return string(b), err
 }
 

@@ -230,7 +230,7 @@ func TestOptions(t *testing.T) {
 func TestLimitedOutput(t *testing.T) {
 	var l limited
 	w := bufio.NewWriter(&l)
-	for range 20 << 10 {
+	for range mostText>>10 + 100 {
 		fmt.Fprintln(w, strings.Repeat("x", 1023))
 	}
 	if err := w.Flush(); err != nil || len(l.String()) != mostText {
