@@ -10,7 +10,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X
 IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: cross release-check help build demo test test-real test-wide docker bench soak check check-format fmt
+.PHONY: cross release-check help build demo test test-real test-wide docker bench judge soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ docker: ## build the image takt: FROM scratch, the static binary, run as a user 
 
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
+
+judge: build ## takt judge for takt and every other load generator that can be had; a page, a picture and a table in bin/judge (80 minutes, on a quiet machine)
+	@scripts/judge
 
 soak: ## long runs and fuzzing, by hand (about 3 hours; FUZZTIME=60s for 45 minutes)
 	@scripts/soak

@@ -101,7 +101,7 @@ func commandsAndFlags() (list []concept) {
 			return // cobra's, and those with the flags of another command
 		}
 		list = append(list, concept{"command", name, cmd.Short})
-		if cmd.Flags().Lookup("rate") != nil {
+		if core.IsLoad(cmd) {
 			loads = append(loads, name)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -9,7 +9,9 @@ import (
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/judge/history"
+	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,6 +22,9 @@ import (
 func Collations() []string { return []string{"table", "csv", "json", "markdown", "html"} }
 func Histories() []string  { return []string{"text", "json", "markdown", "html"} }
 func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html"} }
+
+// Honesties are the formats of Honesty.
+func Honesties() []string { return []string{"text", "json", "markdown", "html", "svg"} }
 
 // Beginnings are the formats as the beginning of FORMAT=PATH, for the completion of a shell.
 func Beginnings(names []string) (list []string) {
@@ -42,6 +47,9 @@ func CheckCollation(name string) error {
 
 // CheckJudgement is an error if Judgement has no format with that name.
 func CheckJudgement(name string) error { return known(name, Judgements()) }
+
+// CheckHonesty is an error if Honesty has no format with that name.
+func CheckHonesty(name string) error { return known(name, Honesties()) }
 
 // CheckHistory is an error if History has no format with that name.
 func CheckHistory(name string) error { return known(name, Histories()) }
@@ -105,6 +113,18 @@ func History(w io.Writer, h history.History, name string, color bool) error {
 		return html.History(w, h)
 	}
 	return written(w, answer.History(h), h, name, color, Histories())
+}
+
+// Honesty writes what judge found: as text for people, in colours if color, as JSON, GitHub's Markdown, an HTML
+// page, or as a picture of all trials.
+func Honesty(w io.Writer, a honest.Answer, name string, color bool) error {
+	switch name {
+	case "html":
+		return html.Honesty(w, a)
+	case "svg":
+		return plot.HonestySVG(w, answer.HonestyRows(a), answer.HonestyLine(a))
+	}
+	return written(w, answer.Honesty(a), a, name, color, Honesties())
 }
 
 // written writes a document in one of the formats that all answers have.

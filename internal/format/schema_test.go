@@ -21,12 +21,16 @@ import (
 
 type object = map[string]any
 
-// schemaFile is written by hand, except for plain properties of new fields.
-const schemaFile = "schema/report-v1.schema.json"
+func schema(t *testing.T) object { return schemaNamed(t, "report-v1") }
 
-func schema(t *testing.T) object {
+// schemaFile is the schema of a report. It is written by hand, except for plain properties of new fields.
+var schemaFile = schemaOf("report-v1")
+
+func schemaOf(name string) string { return "schema/" + name + ".schema.json" }
+
+func schemaNamed(t *testing.T, name string) object {
 	t.Helper()
-	text, err := os.ReadFile(schemaFile)
+	text, err := os.ReadFile(schemaOf(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +153,11 @@ func (v *validator) others(rule any, known object, value any, path string) {
 	}
 }
 
-func faults(t *testing.T, report any) []string {
-	s := schema(t)
+func faults(t *testing.T, report any) []string { return faultsBy(schema(t), report, "report") }
+
+func faultsBy(s object, value any, path string) []string {
 	v := validator{root: s}
-	v.check(s, report, "report")
+	v.check(s, value, path)
 	return v.faults
 }
 

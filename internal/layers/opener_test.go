@@ -42,6 +42,8 @@ var openers = map[string]string{
 	"internal/shell":                            "the server's state, its logs and the files that its owner names; its folder of sessions through os.Root",
 	"internal/checkout":                         "takt's cache of commits; verify --git is the owner's only",
 	"internal/cli/calibratecmd":                 "takt's cache; not a command of sessions",
+	"internal/cli/judgecmd":                     "a folder for the generator; not a command of sessions",
+	"internal/trial":                            "the generator, and its file in takt's folder; not reached by sessions",
 	"internal/cli/selftest_clock.go":            "a folder for the test; not a command of sessions",
 	"internal/outfile/follow_unix.go":           "links of paths that takt or its user chose",
 	"internal/outfile/pinned_linux.go":          "files below an open folder; folderOf leaves those of a session to package files",

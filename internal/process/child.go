@@ -64,6 +64,20 @@ func (c *Child) State() string { return c.cmd.ProcessState.String() }
 // ExitCode is the exit code of the process, -1 after a signal; valid once Done is closed.
 func (c *Child) ExitCode() int { return c.cmd.ProcessState.ExitCode() }
 
+// Pause stops the process and its group (SIGSTOP) for d, or until the process has ended. The error is that of
+// the system, which some systems have in any case.
+func (c *Child) Pause(d time.Duration) error {
+	if err := pauseGroup(c.Pid(), true); err != nil {
+		return err
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-time.After(d):
+	}
+	return pauseGroup(c.Pid(), false)
+}
+
 // End asks the group to end, kills it after grace, and waits for the end. killed: it had not ended by itself.
 func (c *Child) End(grace time.Duration) (killed bool) {
 	select {

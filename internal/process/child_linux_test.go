@@ -84,3 +84,50 @@ func TestLaunchOn(t *testing.T) {
 		t.Error("a process was started on a CPU that does not exist")
 	}
 }
+
+// A paused process is stopped, with all of its group, and goes on afterwards.
+func TestPause(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "sleep 60 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Launch(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.End(0)
+	child := 0
+	if _, err := fmt.Fscan(out, &child); err != nil {
+		t.Fatal(err)
+	}
+	paused := make(chan error, 1)
+	go func() { paused <- c.Pause(time.Hour) }()
+	for _, pid := range []int{c.Pid(), child} {
+		awaitState(t, pid, "T")
+	}
+	if err := pauseGroup(c.Pid(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{c.Pid(), child} {
+		awaitState(t, pid, "S")
+	}
+	c.End(0) // ends the pause, too
+	if err := <-paused; err != nil {
+		t.Error(err)
+	}
+}
+
+// awaitState waits until the kernel says that a process is in this state.
+func awaitState(t *testing.T, pid int, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err == nil && strings.Contains(string(text), ") "+want+" ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d is not in state %s: %s, %v", pid, want, text, err)
+		}
+	}
+}

@@ -35,6 +35,15 @@ func signalGroup(pid int, kill bool) {
 	_ = syscall.Kill(-pid, s)
 }
 
+// pauseGroup stops the group, or lets it go on.
+func pauseGroup(pid int, pause bool) error {
+	s := syscall.SIGCONT
+	if pause {
+		s = syscall.SIGSTOP
+	}
+	return syscall.Kill(-pid, s)
+}
+
 // onCPUs starts a process that may use these CPUs only. A process has the CPUs of the thread that
 // starts it, so all that it starts has them, too.
 func onCPUs(cpus []int, start func() error) error {

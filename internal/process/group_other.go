@@ -25,6 +25,9 @@ func signalGroup(pid int, kill bool) {
 	}
 }
 
+// pauseGroup cannot stop a group.
+func pauseGroup(int, bool) error { return errors.ErrUnsupported }
+
 // onCPUs cannot choose CPUs.
 func onCPUs(cpus []int, start func() error) error {
 	if cpus != nil {

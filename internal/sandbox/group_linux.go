@@ -66,20 +66,29 @@ func groupIn(mount, own string, memory int64, cpu float64, tasks int) *group {
 	return g
 }
 
-// settingsOf are the settings of a controller of version 1; "": of version 2.
+// settingsOf are the settings of a controller of version 1; "": of version 2. A limit of 0 is not set.
 func settingsOf(controller string, memory int64, cpu float64, tasks int) []setting {
 	const period = 100000 // µs
 	bytes, processes, quota := strconv.FormatInt(memory, 10), strconv.Itoa(tasks), strconv.Itoa(int(math.Ceil(cpu*period)))
 	switch controller {
 	case "":
-		s := []setting{{"memory.max", bytes, true}, {"memory.swap.max", "0", false}, {"memory.oom.group", "1", false}, {"pids.max", processes, true}}
+		var s []setting
+		if memory > 0 {
+			s = []setting{{"memory.max", bytes, true}, {"memory.swap.max", "0", false}, {"memory.oom.group", "1", false}, {"pids.max", processes, true}}
+		}
 		if cpu > 0 {
 			s = append(s, setting{"cpu.max", quota + " " + strconv.Itoa(period), true})
 		}
 		return s
 	case "memory":
+		if memory == 0 {
+			return nil
+		}
 		return []setting{{"memory.limit_in_bytes", bytes, true}, {"memory.memsw.limit_in_bytes", bytes, false}}
 	case "pids":
+		if tasks == 0 {
+			return nil
+		}
 		return []setting{{"pids.max", processes, true}}
 	case "cpu", "cpu,cpuacct":
 		if cpu > 0 {

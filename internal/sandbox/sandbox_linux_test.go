@@ -262,3 +262,36 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// A quota limits the CPU of programs outside of a sandbox, and nothing else of them.
+func TestQuota(t *testing.T) {
+	q, err := NewQuota(0.05)
+	if err != nil {
+		t.Skip(err) // the error says why
+	}
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	if err := q.Add([]int{cmd.Process.Pid, 1 << 22}); err != nil {
+		t.Error(err)
+	}
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", cmd.Process.Pid))
+	if err != nil || !strings.Contains(string(groups), groupName) {
+		t.Errorf("not in a group: %s, %v", groups, err)
+	}
+	for _, p := range q.group.parts {
+		for _, set := range p.settings {
+			if !strings.HasPrefix(set.name, "cpu.") {
+				t.Errorf("it also sets %s", set.name)
+			}
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err := q.Remove(); err != nil {
+		t.Error(err)
+	}
+}

@@ -72,6 +72,13 @@ func (s *Server) Truth() *Truth {
 	return s.desk.truth()
 }
 
+// Requests is how many requests have come so far. It is cheap, but of the null server it is 0.
+func (s *Server) Requests() uint64 {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	return s.desk.books.counts.Requests
+}
+
 // Serve serves until ctx ends. Then it closes every connection at once, also
 // those with requests under way, and writes the truth file.
 func (s *Server) Serve(ctx context.Context) error {

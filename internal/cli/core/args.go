@@ -19,6 +19,9 @@ import (
 // its -- spelling: pflag alone would read -disable-compression as -d with a body.
 const LegacyFlags = "takt-legacy-flags"
 
+// JudgeCommand is the command that runs other load generators.
+const JudgeCommand = "judge"
+
 // ParseFlags sets the flags of the command that args name, from args, the environment and a
 // config file. It reports every fault at once, and returns what cobra needs: the command and
 // its arguments.

@@ -112,7 +112,7 @@ func forgottenDashes(root, cmd *cobra.Command, words []string) error {
 	}
 	for _, word := range words {
 		inner := Subcommand(root, word)
-		if inner != nil && (RunsAnother(inner) || inner.Flags().Lookup("rate") != nil || inner.HasSubCommands() && inner.Name() != "fleet") {
+		if inner != nil && (RunsAnother(inner) || IsLoad(inner) || inner.HasSubCommands() && inner.Name() != "fleet") {
 			return fmt.Errorf("the command to run comes after --, so write -- before %q", word)
 		}
 	}

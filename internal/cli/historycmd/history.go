@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,8 +24,7 @@ type command struct {
 	store   kept.Storing
 	choice  kept.Choice
 	options history.Options
-	given   []string // outputs
-	outputs []core.AnswerOutput
+	outputs core.AnswerOutputs
 }
 
 // New returns takt history.
@@ -47,9 +45,7 @@ if a series could not show a change of --detect. takt help collate lists the fie
 		h.store.AddFlags(fs)
 		h.choice.AddFlags(fs)
 		value.Declare(fs, value.GroupJudgement, h.addJudgementFlags, "metric", "tolerance", "detect", "accept")
-		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-			fs.VarP(value.Offering(value.Outputs(&h.given), format.Beginnings(format.Histories())...), "output", "o", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.Histories(), ", "))
-		}, "output")
+		h.outputs.AddFlags(fs, format.Histories())
 	}, h.validate, h.run)
 }
 
@@ -65,25 +61,8 @@ func (h *command) addJudgementFlags(fs *pflag.FlagSet) {
 }
 
 func (h *command) validate(args []string) (faults []error) {
-	faults = append(h.choice.Validate(args), h.readOutputs()...)
+	faults = append(h.choice.Validate(args), h.outputs.Validate(h.env, format.Histories(), format.CheckHistory)...)
 	return core.AppendError(faults, h.options.Validate())
-}
-
-// readOutputs reads the outputs. If none goes to stdout, it adds the text there.
-func (h *command) readOutputs() (faults []error) {
-	h.outputs = nil
-	var paths []string
-	text := true
-	for _, s := range h.given {
-		out := core.ParseAnswerOutput(h.env, s)
-		faults = core.AppendError(faults, value.Bad("output", s, format.CheckHistory(out.Name)))
-		h.outputs, paths = append(h.outputs, out), append(paths, out.Path)
-		text = text && out.Path != format.Stdout
-	}
-	if text {
-		h.outputs = append([]core.AnswerOutput{{Name: format.Histories()[0], Path: format.Stdout}}, h.outputs...)
-	}
-	return append(faults, format.CheckPaths(paths)...)
 }
 
 func (h *command) run(ctx context.Context, _ []string) error {
@@ -94,7 +73,8 @@ func (h *command) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.write(found); err != nil {
+	err = h.outputs.Write(h.env, func(w io.Writer, name string, color bool) error { return format.History(w, found, name, color) })
+	if err != nil {
 		return err
 	}
 	switch found.Verdict {
@@ -117,13 +97,4 @@ func (h *command) judge(ctx context.Context) (found history.History, err error) 
 		return err
 	})
 	return found, err
-}
-
-// write writes all outputs, even if some of them fail.
-func (h *command) write(found history.History) error {
-	var errs []error
-	for _, out := range h.outputs {
-		errs = append(errs, out.Write(h.env, func(w io.Writer, color bool) error { return format.History(w, found, out.Name, color) }))
-	}
-	return errors.Join(errs...)
 }

@@ -52,6 +52,13 @@ func With(env core.Env, args []string) (core.Env, error) {
 	return env, nil
 }
 
+// judged reports whether words before a -- are those of takt judge, whose command is another load generator: it is
+// not asked what it is.
+func judged(words []string) bool {
+	i := slices.Index(words, core.JudgeCommand)
+	return i == 0 || i > 0 && !strings.HasPrefix(words[i-1], "-") // else it may be the value of a flag
+}
+
 // named are the programs in args: the first word, that of takt config and the one after each --, and
 // those of --base and --head.
 func named(args []string) (paths []string) {
@@ -59,7 +66,7 @@ func named(args []string) (paths []string) {
 	for i, word := range args {
 		switch {
 		case word == "--":
-			command = true
+			command = !judged(args[:i])
 			continue
 		case command && program.Is(word) && !(i > 0 && args[i-1] == "--" && isData(word)):
 			paths = append(paths, word)

@@ -194,6 +194,8 @@ func drawingOf(drawing any, r *takt.Report, s *series) ([]block, error) {
 		return overlaid(d)
 	case answer.GroupChart:
 		return groupChart(d), nil
+	case answer.HonestyChart:
+		return honestyChart(d)
 	case answer.SeriesChart:
 		return []block{seriesChart(d)}, nil
 	case capacity.Answer:

@@ -1,0 +1,29 @@
+package html
+
+import (
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/judge/honest"
+)
+
+// Honesty writes the page of judge.
+func Honesty(w io.Writer, a honest.Answer) error {
+	d, err := (*Frame)(nil).answered(answer.Honesty(a), a, nil)
+	if err != nil {
+		return err
+	}
+	return d.write(w)
+}
+
+// honestyChart draws all trials, as the picture does that can be shared.
+func honestyChart(c answer.HonestyChart) ([]block, error) {
+	var b strings.Builder
+	if err := plot.HonestySVG(&b, answer.HonestyRows(c.Answer), answer.HonestyLine(c.Answer)); err != nil {
+		return nil, err
+	}
+	return []block{{Picture: template.HTML(b.String()), Help: "Green is right, red is wrong, dark red is silent, yellow is wrong and admitted, grey is not printed or unclear."}}, nil
+}

@@ -1,0 +1,160 @@
+// Package honest compares what a load generator says with what its target recorded, and with what users of
+// the schedule felt. It works on figures alone: package trial makes them.
+package honest
+
+import (
+	"time"
+
+	"github.com/taktload/takt/internal/judge/generators"
+)
+
+// Schema is the version of the JSON of an Answer.
+const Schema = 1
+
+// Answer is what takt judge found.
+type Answer struct {
+	SchemaVersion int            `json:"schema_version"`
+	Takt          string         `json:"takt"` // version
+	StartedAt     time.Time      `json:"started_at"`
+	Host          map[string]any `json:"host"`
+	Rate          float64        `json:"rate_per_s"` // asked of the generators
+	Duration      float64        `json:"duration_s"` // of most runs
+	Repeats       int            `json:"repeats"`
+	Generators    []Generator    `json:"generators"`
+}
+
+// Generator is a command and its trials.
+type Generator struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"`
+	Command []string `json:"command"` // with placeholders
+	Notes   []string `json:"notes,omitempty"`
+	Trials  []Trial  `json:"trials"`
+}
+
+// Trial is a generator against a target with one pathology.
+type Trial struct {
+	Pathology   string   `json:"pathology"`
+	Connections int      `json:"connections"`
+	Weak        bool     `json:"weak,omitempty"`     // the generator was stopped or had too little CPU: its own words count
+	LeftOut     string   `json:"left_out,omitempty"` // why there are no runs
+	Command     []string `json:"command,omitempty"`  // of the first run
+	Runs        []Run    `json:"runs,omitempty"`
+	Cells       []Cell   `json:"cells,omitempty"`
+}
+
+// Run is one run of a trial.
+type Run struct {
+	Said   generators.Said `json:"said"`
+	Unread string          `json:"unread,omitempty"` // why nothing is known of what it said
+	Exit   string          `json:"exit"`             // how the process ended: "exit status 0"
+	Failed bool            `json:"failed,omitempty"` // the exit code is not 0
+	Served Served          `json:"served"`
+	Felt   Felt            `json:"felt"`
+	CPU    float64         `json:"cpu_us_per_request"`
+	Memory int64           `json:"memory_bytes"` // sum of the peaks of its processes; 0: unknown
+}
+
+// Served is the record of the target. Times are in ms.
+type Served struct {
+	Requests    float64 `json:"requests"`
+	Answered    float64 `json:"answered"`        // with a good answer
+	Broken      float64 `json:"broken"`          // reset or closed instead
+	Rate        float64 `json:"rate_per_s"`      // of the arrivals, from the first to the last
+	Whole       float64 `json:"whole_per_s"`     // answers in the time from the first arrival to the last answer
+	LateP50     float64 `json:"late_p50_ms"`     // of the arrivals, after the schedule
+	LateP99     float64 `json:"late_p99_ms"`     //
+	TargetP99   float64 `json:"target_p99_ms"`   // lateness of the target itself, in ms: it read requests, or sent answers, too late
+	TargetWorst float64 `json:"target_worst_ms"` //
+}
+
+// Felt is what users of the schedule feel. Times are in ms.
+type Felt struct {
+	Due    float64 `json:"due"` // requests
+	Broken float64 `json:"broken"`
+	P50    float64 `json:"p50_ms"`
+	P90    float64 `json:"p90_ms"`
+	P99    float64 `json:"p99_ms"`
+	Max    float64 `json:"max_ms"`
+}
+
+// State is what is wrong with a figure.
+type State string
+
+// The states.
+const (
+	Right      State = "right"
+	Wrong      State = "wrong"       // by Off
+	Silent     State = "silent"      // the generator says nothing of what happened
+	Admitted   State = "admitted"    // wrong, and the generator itself says that the run is invalid, or what it did not send
+	NotPrinted State = "not_printed" // the generator has no such figure
+	Unclear    State = "unclear"     // the target was late itself, so there is no truth to compare with
+)
+
+// States are all states, in the order of summaries.
+func States() []State { return []State{Right, Wrong, Silent, Admitted, NotPrinted, Unclear} }
+
+// The figures of a cell, besides those of package generators.
+const (
+	Sent    = "sent"    // requests that arrived, of those that were due
+	Spacing = "spacing" // p99 of how late requests arrived, after the schedule
+)
+
+// Figures are all figures of cells, in the order of tables.
+func Figures() []string {
+	return []string{Sent, Spacing, generators.Answered, generators.Errors, generators.Rate, generators.P50, generators.P90, generators.P99, generators.Max, generators.Words}
+}
+
+// Cell is one figure of a trial.
+type Cell struct {
+	Figure string   `json:"figure"`
+	State  State    `json:"state"`
+	Said   *float64 `json:"said,omitempty"` // median of the runs; of sent and spacing: what the target recorded
+	True   *float64 `json:"true,omitempty"`
+}
+
+// Off is by how much the figure is wrong.
+func (c *Cell) Off() float64 {
+	if c.Said == nil || c.True == nil {
+		return 0
+	}
+	return *c.Said - *c.True
+}
+
+// Cell is the cell of a figure; nil: there is none.
+func (t *Trial) Cell(figure string) *Cell {
+	for i := range t.Cells {
+		if t.Cells[i].Figure == figure {
+			return &t.Cells[i]
+		}
+	}
+	return nil
+}
+
+// Count counts the cells of each state.
+func (g *Generator) Count() map[State]int {
+	n := map[State]int{}
+	for i := range g.Trials {
+		for _, c := range g.Trials[i].Cells {
+			n[c.State]++
+		}
+	}
+	return n
+}
+
+// Lies is the number of cells that mislead: wrong or silent.
+func (a *Answer) Lies() (n int) {
+	for i := range a.Generators {
+		count := a.Generators[i].Count()
+		n += count[Wrong] + count[Silent]
+	}
+	return n
+}
+
+// Unclear is the number of cells without a truth.
+func (a *Answer) Unclear() (n int) {
+	for i := range a.Generators {
+		n += a.Generators[i].Count()[Unclear]
+	}
+	return n
+}

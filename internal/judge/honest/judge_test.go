@@ -1,0 +1,133 @@
+package honest
+
+import (
+	"testing"
+
+	"github.com/taktload/takt/internal/judge/generators"
+)
+
+// steady is a run in which everything is as it should be.
+func steady() Run {
+	return Run{
+		Said: generators.Said{Figures: map[string]float64{
+			generators.Answered: 3000, generators.Errors: 0, generators.Rate: 500, generators.P50: 1.1, generators.P90: 1.2, generators.P99: 1.8, generators.Max: 9,
+		}},
+		Exit:   "exit status 0",
+		Served: Served{Requests: 3000, Answered: 3000, Rate: 500, Whole: 499.9, LateP99: 0.4, TargetP99: 0.2, TargetWorst: 1},
+		Felt:   Felt{Due: 3000, P50: 1, P90: 1, P99: 1, Max: 1},
+	}
+}
+
+func TestCells(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *Run)
+		weak   bool
+		figure string
+		want   State
+	}{
+		"right":                              {func(*Run) {}, false, generators.P99, Right},
+		"p99 hidden":                         {func(r *Run) { r.Felt.P99 = 951 }, false, generators.P99, Wrong},
+		"p99 within 10 %":                    {func(r *Run) { r.Felt.P99, r.Said.Figures[generators.P99] = 951, 917 }, false, generators.P99, Right},
+		"p99 beyond":                         {func(r *Run) { r.Felt.P99, r.Said.Figures[generators.P99] = 951, 800 }, false, generators.P99, Wrong},
+		"p99 wrong in a run called invalid":  {func(r *Run) { r.Felt.P99, r.Said.Invalid = 951, true }, false, generators.P99, Admitted},
+		"p99 wrong, a warning is no pardon":  {func(r *Run) { r.Felt.P99, r.Said.Words = 951, []string{"slow"} }, false, generators.P99, Wrong},
+		"p99 not printed":                    {func(r *Run) { delete(r.Said.Figures, generators.P99) }, false, generators.P99, NotPrinted},
+		"p99 hidden by a late target":        {func(r *Run) { r.Felt.P99, r.Served.TargetP99, r.Served.TargetWorst = 951, 6, 100 }, false, generators.P99, Wrong},
+		"p99 above, on a busy machine":       {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetP99, r.Served.TargetWorst = 30, 6, 20 }, false, generators.P99, Unclear},
+		"p99 far above, on a busy machine":   {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetP99, r.Served.TargetWorst = 60, 6, 20 }, false, generators.P99, Wrong},
+		"p99 above, on a quiet machine":      {func(r *Run) { r.Said.Figures[generators.P99], r.Served.TargetWorst = 30, 20 }, false, generators.P99, Wrong},
+		"p99 near that of a late target":     {func(r *Run) { r.Served.TargetP99 = 6 }, false, generators.P99, Right},
+		"max, one pause":                     {func(r *Run) { r.Said.Figures[generators.Max] = 25 }, false, generators.Max, Right},
+		"max beyond":                         {func(r *Run) { r.Said.Figures[generators.Max] = 40 }, false, generators.Max, Wrong},
+		"errors hidden":                      {func(r *Run) { r.Served.Broken = 30 }, false, generators.Errors, Silent},
+		"errors hidden by two thirds":        {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 10 }, false, generators.Errors, Silent},
+		"errors hidden, and a warning":       {func(r *Run) { r.Served.Broken, r.Said.Words = 30, []string{"reset"} }, false, generators.Errors, Wrong},
+		"errors short":                       {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 20 }, false, generators.Errors, Wrong},
+		"errors invented":                    {func(r *Run) { r.Said.Figures[generators.Errors] = 20 }, false, generators.Errors, Wrong},
+		"errors told":                        {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Errors] = 30, 30 }, false, generators.Errors, Right},
+		"errors told as retries":             {func(r *Run) { r.Served.Broken, r.Said.Figures[generators.Retried] = 30, 30 }, false, generators.Errors, Right},
+		"count":                              {func(r *Run) { r.Served.Answered = 3050 }, false, generators.Answered, Right},
+		"count wrong":                        {func(r *Run) { r.Served.Answered = 3051 }, false, generators.Answered, Wrong},
+		"rate":                               {func(r *Run) { r.Said.Figures[generators.Rate] = 658 }, false, generators.Rate, Wrong},
+		"rate of a run that ends late":       {func(r *Run) { r.Said.Figures[generators.Rate], r.Served.Whole = 355, 356 }, false, generators.Rate, Right},
+		"load held back":                     {func(r *Run) { r.Served.Requests = 2500 }, false, Sent, Silent},
+		"load held back, dropped said":       {func(r *Run) { r.Served.Requests, r.Said.Figures[generators.Dropped] = 2500, 500 }, false, Sent, Admitted},
+		"load held back, few said":           {func(r *Run) { r.Served.Requests, r.Said.Figures[generators.Dropped] = 2500, 100 }, false, Sent, Silent},
+		"load held back, exit code":          {func(r *Run) { r.Served.Requests, r.Failed = 2500, true }, true, Sent, Admitted},
+		"more load":                          {func(r *Run) { r.Served.Requests = 90000 }, false, Sent, Wrong},
+		"late arrivals":                      {func(r *Run) { r.Served.LateP99, r.Felt.P90 = 900, 501 }, false, Spacing, Wrong},
+		"late arrivals, latencies with them": {func(r *Run) { r.Served.LateP99, r.Felt.P99, r.Said.Figures[generators.P99] = 900, 950, 960 }, false, Spacing, Admitted},
+		"bursts, latencies without them":     {func(r *Run) { r.Served.LateP99 = 98 }, false, Spacing, Wrong},
+		"late arrivals, said":                {func(r *Run) { r.Served.LateP99, r.Felt.P90, r.Said.Figures[generators.Late] = 900, 501, 880 }, false, generators.P90, Admitted},
+		"late arrivals, a tenth said":        {func(r *Run) { r.Served.LateP99, r.Felt.P90, r.Said.Figures[generators.Late] = 900, 501, 90 }, false, generators.P90, Wrong},
+		"stopped, nothing said":              {func(r *Run) { r.Served.LateP99 = 450 }, true, generators.Words, Silent},
+		"stopped, a warning":                 {func(r *Run) { r.Served.LateP99, r.Said.Words = 450, []string{"late"} }, true, generators.Words, Right},
+		"stopped, an exit code":              {func(r *Run) { r.Served.LateP99, r.Failed = 450, true }, true, generators.Words, Right},
+		"stopped, but nothing was late":      {func(*Run) {}, true, generators.Words, Right},
+	} {
+		r := steady()
+		c.change(&r)
+		trial := Trial{Connections: 50, Weak: c.weak, Runs: []Run{r}}
+		Judge(&trial)
+		if cell := trial.Cell(c.figure); cell == nil || cell.State != c.want {
+			t.Errorf("%s: %+v, want %s", name, cell, c.want)
+		}
+		if cell := trial.Cell(generators.Words); (cell != nil) != c.weak {
+			t.Errorf("%s: words %+v", name, cell)
+		}
+	}
+}
+
+// One bad run of three does not decide.
+func TestMedians(t *testing.T) {
+	bad := steady()
+	bad.Said.Figures = map[string]float64{generators.Answered: 10, generators.Errors: 9, generators.Rate: 1, generators.P50: 900, generators.P90: 900, generators.P99: 900, generators.Max: 900}
+	trial := Trial{Connections: 50, Runs: []Run{steady(), bad, steady()}}
+	Judge(&trial)
+	if len(trial.Cells) != len(Figures())-1 {
+		t.Errorf("%d cells", len(trial.Cells))
+	}
+	for i, c := range trial.Cells {
+		if c.State != Right || c.Figure != Figures()[i] {
+			t.Errorf("%+v", c)
+		}
+	}
+	answer := Answer{Generators: []Generator{{Trials: []Trial{trial}}}}
+	if answer.Lies() != 0 || answer.Unclear() != 0 || answer.Generators[0].Count()[Right] != len(trial.Cells) {
+		t.Errorf("%d lies, %d unclear", answer.Lies(), answer.Unclear())
+	}
+	trial.Cells = nil
+	trial.Runs = []Run{bad, bad, steady()}
+	Judge(&trial)
+	if answer.Generators[0].Trials[0] = trial; answer.Lies() < 6 {
+		t.Errorf("%d lies of two bad runs of three", answer.Lies())
+	}
+}
+
+// Runs on a busy machine do not count where others are quiet.
+func TestQuietRunsCount(t *testing.T) {
+	busy := steady()
+	busy.Said.Figures = map[string]float64{generators.P99: 300}
+	busy.Served.TargetP99, busy.Served.TargetWorst = 50, 60
+	trial := Trial{Connections: 50, Runs: []Run{busy, busy, steady()}}
+	if Judge(&trial); trial.Cell(generators.P99).State != Right {
+		t.Errorf("%+v", trial.Cell(generators.P99))
+	}
+	trial.Runs, trial.Cells = []Run{busy, busy}, nil
+	if Judge(&trial); trial.Cell(generators.P99).State == Right {
+		t.Errorf("%+v", trial.Cell(generators.P99))
+	}
+}
+
+// A generator whose output cannot be read has printed nothing.
+func TestUnread(t *testing.T) {
+	r := steady()
+	r.Said, r.Unread = generators.Said{}, "the output is not whole"
+	trial := Trial{Connections: 50, Runs: []Run{r}}
+	Judge(&trial)
+	for _, c := range trial.Cells {
+		if want := NotPrinted; c.Figure != Sent && c.Figure != Spacing && c.State != want {
+			t.Errorf("%+v", c)
+		}
+	}
+}
