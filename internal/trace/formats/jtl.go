@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
@@ -22,8 +23,13 @@ import (
 
 var (
 	errXML = errors.New("the XML is cut short or damaged: nothing behind this line can be read")
-	errCSV = errors.New("no first line with the names timeStamp, elapsed and responseCode")
 )
+
+// outerSample is why a sample around others is left out.
+const outerSample fill.NoRequest = "the sample contains others, which are the requests"
+
+// noURL is why a sample without a URL is left out.
+const noURL fill.NoRequest = "the sample has no URL; for those of HTTP, record again with jmeter.save.saveservice.url=true in JMeter's user.properties"
 
 // maxElements limits the nesting of elements.
 const maxElements = 100
@@ -193,7 +199,11 @@ func fillJTL(f *fill.Line, columns []jtlColumn, get func(c *jtlColumn) string) e
 		if v == "" && c.optional {
 			continue
 		}
-		if err := c.set(f, []byte(v)); err != nil {
+		err := c.set(f, []byte(v))
+		if c.name == "URL" && err != nil && !strings.Contains(v, "://") {
+			return noURL
+		}
+		if err != nil {
 			return err
 		}
 	}

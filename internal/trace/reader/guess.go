@@ -10,7 +10,6 @@ import (
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fieldmap"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
@@ -49,8 +48,8 @@ func (g Guess) String() string {
 		name += " with request time"
 	}
 	next := "no other format fits a line"
-	if g.Lines > lookLines { // a format that none of the first lines looks like was not tried
-		next = fmt.Sprintf("no other format fits one of the first %d", lookLines)
+	if g.Lines > sampleLines { // the other formats were not tried with more
+		next = fmt.Sprintf("no other format fits one of the first %d", sampleLines)
 	}
 	if g.Next != "" {
 		next = fmt.Sprintf("next best: %s, %d", g.Next, g.NextFit)
@@ -93,12 +92,12 @@ func closest(sample []byte, o Options) string {
 		return fieldsOf(line)
 	}
 	o.guessed = true
-	name, place, most := "", "", fitsNearly
+	name, place, most, tried := "", "", fitsNearly, 0
 	for _, f := range formats.Table() {
 		if f.Line == nil {
 			continue
 		}
-		d, err := newLineDecoder(bufio.NewReader(bytes.NewReader(first)), f, o, &fill.Left{})
+		d, err := newLineDecoder(bufio.NewReader(bytes.NewReader(first)), f, o, &trace.Left{})
 		if err != nil {
 			continue
 		}
@@ -112,14 +111,17 @@ func closest(sample []byte, o Options) string {
 			continue
 		}
 		if field, reached := p.Where(); reached > most {
-			name, place, most = f.Name, field, reached
+			name, place, most, tried = f.Name, field, reached, try(f, sample, o, sureLines).lines
 		}
 	}
 	if name == "" {
 		return ""
 	}
-	lines := bytes.Count(sample, []byte("\n"))
-	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s; 0 of the first %d lines fit)", name, place, min(max(lines, 1), sampleLines))
+	none := ""
+	if tried > 1 {
+		none = fmt.Sprintf("; none of the first %d lines fits", tried)
+	}
+	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s%s)", name, place, none)
 }
 
 // fieldsOf names the fields of a JSON object, so that the user can write a field map.

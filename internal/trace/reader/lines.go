@@ -87,7 +87,7 @@ type lineDecoder struct {
 	head   head
 }
 
-func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *fill.Left) (*lineDecoder, error) {
+func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *trace.Left) (*lineDecoder, error) {
 	p, err := f.Line(formats.Hints{Fields: o.Fields, Guessed: o.guessed, Columns: o.columns})
 	if err != nil {
 		return nil, err
@@ -102,11 +102,13 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 		if err != nil {
 			return err
 		}
+		line = bytes.TrimLeft(line, " ")
 		if d.headed {
-			line = d.head.behind(line)
+			line = bytes.TrimLeft(d.head.behind(line), " ")
 		}
 		d.filler.Begin(rec)
-		if err := d.parser.Parse(line, &d.filler); err != fill.ErrComment {
+		err = d.parser.Parse(line, &d.filler)
+		if err == nil || err != fill.ErrComment && line[0] != '#' { // a # that fits the format is none of a comment
 			return err
 		}
 	}
