@@ -106,6 +106,7 @@ func apacheVariables() map[string]pattern.Variable {
 		"I": {Set: fill.Size(fill.RequestBytes, false)},
 		"D": {Set: fill.Latency(time.Microsecond)},
 		"u": {Set: setUser},
+		"l": {Set: setIdentity},
 		"h": {Set: fill.Client},
 		"a": {Set: fill.Client},
 		"v": host,
@@ -202,6 +203,14 @@ func setVhostClient(f *fill.Line, v []byte) error {
 		return pattern.ErrShape
 	}
 	return fill.Client(f, v)
+}
+
+// setIdentity stores a host: lighttpd's default and OVH's logs have it where Apache has the identity.
+func setIdentity(f *fill.Line, v []byte) error {
+	if bytes.IndexByte(v, '.') > 0 && len(f.Rec.Host) == 0 {
+		return fill.Host(f, v)
+	}
+	return nil
 }
 
 // setUser refuses a value that is identity and user, or client, identity and user: the line

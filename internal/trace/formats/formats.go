@@ -21,6 +21,7 @@ type Format struct {
 	Stream  func(in *bufio.Reader, f fill.Line) Decoder // for other formats
 	Looks   func(first []byte) bool                     // reports whether the first line can be of this format
 	Last    bool                                        // auto uses it only if no other format fits, and without bad lines: nearly every line is one
+	Wider   bool                                        // it fits the lines of formats before it in the table, too
 	Status  bool                                        // auto counts only lines with a status
 	Untimed bool                                        // a line with a time that is not understood is still a line of this format
 	Headed  bool                                        // syslog or a container runtime may have put a head before each line
@@ -72,9 +73,9 @@ func Table() []Format {
 		{Name: "vhost", About: "Apache's vhost_combined: combined after host:port or host", Line: shape(vhostPieces, vhostShape, setTail), Looks: isText, Headed: true},
 		{Name: "ingress", About: "the nginx ingress controller of Kubernetes", Line: shape(nginxPieces, ingressShape, nil), Looks: isText, Headed: true},
 		{Name: "combined", About: "nginx and Apache combined, with or without the time taken as the last word", Line: shape(apachePieces, combinedShape, setTail), Looks: isText, Headed: true},
-		{Name: "forwarded", About: "combined or common with more than one address before it, as %{X-Forwarded-For}i writes them", Line: forwarded, Looks: isText, Headed: true},
 		{Name: "vhost-common", About: "the Common Log Format after host:port or host", Line: shape(vhostPieces, vhostCommonShape, setPlainTail), Looks: isText, Headed: true},
 		{Name: "common", About: "the Common Log Format, with or without the time taken as the last word", Line: shape(apachePieces, commonShape, setPlainTail), Looks: isText, Headed: true},
+		{Name: "forwarded", About: "combined or common with a list of addresses, as %{X-Forwarded-For}i writes it", Line: forwarded, Looks: isText, Headed: true, Wider: true},
 		{Name: "haproxy", About: "HAProxy's option httplog, or httpslog", Line: shape(haproxyPieces, haproxyShape, setHTTPS), Looks: isText, Headed: true},
 		{Name: "envoy", About: "Envoy's default", Line: shape(envoyPieces, envoyShape, nil), Looks: isText, Headed: true},
 		{Name: "istio", About: "Istio's default", Line: shape(envoyPieces, istioShape, nil), Looks: isText, Headed: true},

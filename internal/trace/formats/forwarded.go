@@ -10,8 +10,8 @@ import (
 )
 
 // forwardedParser reads combined or common with several addresses instead of one: the list of X-Forwarded-For, also
-// in quotes, with or without the host before it, and with or without the address of the proxy. The client is the
-// first that is not of a private network, else the first.
+// in quotes, with or without the host before it, and with or without the address of the proxy. Of such a log some
+// lines have one address. The client is the first that is not of a private network, else the first.
 type forwardedParser struct{ combined, common *pattern.Pattern }
 
 func forwarded(Hints) (Parser, error) {
@@ -27,7 +27,11 @@ func forwarded(Hints) (Parser, error) {
 func (p forwardedParser) Parse(line []byte, f *fill.Line) error {
 	host, rest := forwardedHost(line)
 	client, n, rest := forwardedList(rest)
-	if client == nil || n < 2 {
+	switch {
+	case client != nil:
+	case host != nil && n == 0: // a name
+		client, rest, _ = bytes.Cut(rest, []byte(" "))
+	default:
 		return pattern.ErrShape
 	}
 	inner := f.Rec.Join(client, " ", rest)

@@ -29,14 +29,17 @@ type harEntry struct {
 		PostData harBody     `json:"postData"`
 	} `json:"request"`
 	Response struct {
-		Status   int   `json:"status"`
+		Status   int    `json:"status"`
 		BodySize *int64 `json:"bodySize"` // nil or -1: not known
 		Content  struct {
 			Size *int64 `json:"size"`
 		} `json:"content"`
 	} `json:"response"`
 	Timings harTimings `json:"timings"`
+	Cached  any        `json:"_fromCache"` // of Chrome: memory or disk
 }
+
+const cachedEntry fill.NoRequest = "the browser answered it from its cache, so the server did not get it"
 
 // harTimings are milliseconds; nil or -1: not known. The time of ssl is a part of connect.
 type harTimings struct {
@@ -177,6 +180,9 @@ func (d *harDecoder) findKey(name string) error {
 
 func (e *harEntry) fill(f *fill.Line) error {
 	r := f.Rec
+	if cached, is := e.Cached.(string); is && cached != "" {
+		return cachedEntry
+	}
 	if e.Started != "" { // else Finish refuses it, unless the replay has a rate
 		if err := fill.Start(f, []byte(e.Started)); err != nil {
 			return err
@@ -193,7 +199,7 @@ func (e *harEntry) fill(f *fill.Line) error {
 	}
 	r.Status = max(e.Response.Status, 0)
 	taken := e.Time
-	if sum := e.Timings.sum(); taken == nil || *taken <= 0 && sum > 0 {
+	if sum := e.Timings.sum(); taken == nil || *taken <= 0 {
 		taken = &sum
 	}
 	r.Latency = millis(*taken)

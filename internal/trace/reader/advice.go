@@ -48,6 +48,8 @@ func foreignResults(line []byte, words [][]byte) string {
 		return "it is the JSON of k6, which has a line for each metric; write CSV, which takt reads: k6 run --out csv=FILE"
 	case bytes.HasPrefix(line, []byte("response-time,DNS+dialup,")):
 		return "it is the CSV of hey, which has no URLs; give takt the access log of the server"
+	case bytes.HasPrefix(line, []byte("<Event ")):
+		return "it is an event of Windows in XML; IIS writes its own files beside it, which takt reads"
 	case len(words) > 9 && w3cDate.Match(line):
 		return "it may be a W3C log, such as IIS's, without its head; put the line #Fields of the server before it, as in (head -n 4 OTHER.log; cat LOG) | takt trace stats -"
 	}

@@ -39,9 +39,13 @@ func detect(in *bufio.Reader, o Options) (Guess, error) {
 			return Guess{Format: f.Name}, nil
 		}
 	}
-	for _, most := range []int{sampleLines, sureLines} { // a program may write many other lines when it starts
-		if best, next := compare(sample, o, most); best.fit+best.idle > 0 {
-			return guessOf(best, next, sample, o), nil
+	whole, _ := in.Peek(in.Buffered()) // no error: the bytes are buffered
+	for _, part := range []struct {
+		text []byte
+		most int
+	}{{sample, sampleLines}, {sample, sureLines}, {whole, sureLines}} { // a program may write many other lines when it starts, and the last line may have no end
+		if best, next := compare(part.text, o, part.most); best.fit+best.idle > 0 {
+			return guessOf(best, next, part.text, o), nil
 		}
 	}
 	return Guess{}, fmt.Errorf("the format cannot be told from the first lines, such as %.100q%s; %s", first, closest(sample, o), advice(first))
@@ -56,7 +60,7 @@ func compare(sample []byte, o Options, most int) (best, next candidate) {
 			continue
 		}
 		c := try(f, sample, o, most)
-		if f.Last && c.fit < c.lines {
+		if f.Last && c.fit < c.lines || f.Wider && c.fit <= best.fit {
 			continue
 		}
 		switch {
@@ -82,7 +86,7 @@ func looks(f formats.Format, sample []byte, most int) bool {
 		if line = firstLine(line); len(line) == 0 {
 			continue
 		}
-		if f.Looks(served(f, line)) {
+		if f.Looks(served(f, line)) || f.Headed && inside(f, line) {
 			return true
 		}
 		if n++; n == most {
@@ -123,6 +127,12 @@ func served(f formats.Format, line []byte) []byte {
 		return new(head).behind(line)
 	}
 	return line
+}
+
+// inside reports whether an object contains a line that can be of the format.
+func inside(f formats.Format, line []byte) bool {
+	inner := new(head).message(line)
+	return inner != nil && f.Looks(inner)
 }
 
 // beginning waits for the first line that is neither blank nor a comment, and returns the

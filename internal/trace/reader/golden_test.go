@@ -66,7 +66,7 @@ func TestSamples(t *testing.T) {
 		{"results.csv", "auto"},
 		{"paths.txt", "paths"},
 		{"urls.txt", "auto"},
-		{"vhost-bare.log", "auto"},
+		{"vhost-bare.log", "vhost"},
 		{"vhost-common.log", "auto"},
 		{"syslog.log", "auto"},
 		{"haproxy.log", "auto"},

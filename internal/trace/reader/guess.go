@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
@@ -89,7 +90,7 @@ const fitsNearly = 0.24
 func closest(sample []byte, o Options) string {
 	first := firstLine(sample)
 	if line := new(head).behind(first); len(line) > 0 && line[0] == '{' {
-		return fieldsOf(line)
+		return fieldsOf(sample, line)
 	}
 	o.guessed = true
 	name, place, most, tried := "", "", fitsNearly, 0
@@ -124,11 +125,23 @@ func closest(sample []byte, o Options) string {
 	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s%s)", name, place, none)
 }
 
-// fieldsOf names the fields of a JSON object, so that the user can write a field map.
-func fieldsOf(line []byte) string {
-	names, err := fieldmap.Paths(line)
+// fieldsOf names the fields of the JSON objects among the first lines, so that the user can write a field map.
+func fieldsOf(sample, first []byte) string {
+	names, err := fieldmap.Paths(first)
 	if err != nil {
 		return fmt.Sprintf(" (%v)", err)
+	}
+	n := 0
+	for line := range bytes.Lines(sample) {
+		if n++; n > sampleLines {
+			break
+		}
+		more, _ := fieldmap.Paths(new(head).behind(bytes.TrimSpace(line))) // other lines may be of something else
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	const most = 16
 	more := ""

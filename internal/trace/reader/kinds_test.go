@@ -95,6 +95,19 @@ func TestKinds(t *testing.T) {
 		{"proxy and X-Forwarded-For", "10.0.0.8 203.0.113.7" + strings.TrimPrefix(oneLine, "203.0.113.7"), "", "forwarded\n1: " + oneSaid},
 		{"host and X-Forwarded-For", "shop.example 10.0.0.2, 10.0.0.1, 203.0.113.7" + strings.TrimPrefix(oneLine, "203.0.113.7"), "", "forwarded\n1: " + strings.Replace(oneSaid, "client", `host "shop.example", client`, 1)},
 		{"host and X-Forwarded-For in quotes", `shop.example:443 "10.0.0.2, 203.0.113.7" 10.0.0.8` + strings.TrimPrefix(oneLine, "203.0.113.7"), "", "forwarded\n1: " + strings.Replace(oneSaid, "client", `host "shop.example", client`, 1)},
+		{"X-Forwarded-For with one address", "203.0.113.7, 10.0.0.1" + strings.TrimPrefix(oneLine, "203.0.113.7") + strings.Repeat(oneLine, 2) + "shop.example " + oneLine, "", "forwarded\n1: " + oneSaid + "\n2: " + oneSaid + "\n3: " + oneSaid + "\n4: " + strings.Replace(oneSaid, "client", `host "shop.example", client`, 1)},
+		{"lighttpd", strings.Replace(oneLine, "- -", "shop.example -", 1), "", "combined\n1: " + strings.Replace(oneSaid, "client", `host "shop.example", client`, 1)},
+		{"a collector's object", `{"@timestamp":"2026-11-20T09:00:01Z","host":{"name":"web1"},"message":"web1 nginx: ` + strings.ReplaceAll(strings.TrimSpace(oneLine), `"`, `\"`) + `"}` + "\n", "", "combined\n1: " + oneSaid},
+		{"an object behind stamp and host", "2026-11-20T09:00:01.613304+00:00 10.0.0.8  " + `{"timestamp":"2026-11-20T09:00:00+0000","request_method":"GET","url":"/a","response_status":200,"response_body_size":512,"duration_ms":12}` + "\n", "", `json
+1: GET /a 200, end (second) 2026-11-20T09:00:00Z, latency ns 12000000, bytes 512`},
+		{"the last line without its end", strings.Repeat("level=info msg=start\n", 5) + "t=2026-11-20T09:00:00.5Z level=info method=GET path=/a status=200 duration=12ms", "", `logfmt
+6: GET /a 200, end 2026-11-20T09:00:00.5Z, latency ns 12000000
+5 no request: another message: it has neither a method nor a status; line 1`},
+		{"samples of JMeter that are not of HTTP", `<?xml version="1.0"?><testResults><sample t="5" ts="1795165200250" lb="all" rc="200"><httpSample t="5" ts="1795165200250" lb="http://h/a" rc="200"/></sample><sample t="5" ts="1795165200250" lb="sql" rc="200"/></testResults>`, "", `jtl-xml
+1: GET /a 200, start 2026-11-20T09:00:00.25Z, latency ns 5000000, scheme "http", host "h"
+1 no request: the sample contains others, which are the requests; line 1
+1 no request: a sample of another kind than HTTP; line 1`},
+		{"the cache of Chrome", `{"log":{"entries":[{"startedDateTime":"2026-11-20T09:00:00Z","time":1,"_fromCache":"disk","request":{"method":"GET","url":"http://h/a"}}]}}`, "", "har\n1 no request: the browser answered it from its cache, so the server did not get it; line 1"},
 		{"Application Gateway 1", `{"time":"2026-11-20T09:00:00Z","properties":{"clientIP":"203.0.113.7","httpMethod":"GET","requestUri":"/a","requestQuery":"X-AzureApplicationGateway-CACHE-HIT=0&SERVER-ROUTED=10.0.0.8&X-AzureApplicationGateway-LOG-ID=8-1&SERVER-STATUS=404","httpStatus":404}}` + "\n", "", `azure
 1: GET /a 404, end (second) 2026-11-20T09:00:00Z, client "203.0.113.7"`},
 	} {
@@ -142,9 +155,10 @@ func TestHARTimes(t *testing.T) {
 		`"timings":{"blocked":-1,"dns":-1,"connect":-1,"send":1,"wait":196,"receive":0}`:  197 * time.Millisecond,
 		`"time":null,"timings":{"send":1,"wait":196,"receive":0.5,"connect":2.5,"ssl":2}`: 200 * time.Millisecond,
 		`"time":-1,"timings":{"send":1,"wait":2,"receive":3}`:                             6 * time.Millisecond,
-		`"time":0,"timings":{"send":0,"wait":0,"receive":0}`:                              0,
-		`"timings":{"blocked":-1,"send":-1,"wait":-1,"receive":-1}`:                       trace.Unknown,
-		`"comment":"nothing"`: trace.Unknown,
+		`"time":0,"timings":{}`:                                     trace.Unknown,
+		`"time":0,"timings":{"send":0,"wait":0,"receive":0}`:        0,
+		`"timings":{"blocked":-1,"send":-1,"wait":-1,"receive":-1}`: trace.Unknown,
+		`"comment":"nothing"`:                                       trace.Unknown,
 	} {
 		log := `{"log":{"entries":[{"startedDateTime":"2026-05-01T10:00:00Z",` + times + `,"request":{"method":"GET","url":"http://h/a"}}]}}`
 		r, err := New("har", strings.NewReader(log), Options{})

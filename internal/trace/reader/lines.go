@@ -108,8 +108,22 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 		}
 		d.filler.Begin(rec)
 		err = d.parser.Parse(line, &d.filler)
+		if err != nil && d.headed && d.within(rec, line) {
+			return nil
+		}
 		if err == nil || err != fill.ErrComment && line[0] != '#' { // a # that fits the format is none of a comment
 			return err
 		}
 	}
+}
+
+// within reports whether a line is an object with the request inside, as collectors of logs write it, and reads that.
+func (d *lineDecoder) within(rec *trace.Record, line []byte) bool {
+	inner := d.head.message(line)
+	if inner == nil {
+		return false
+	}
+	rec.Reset()
+	d.filler.Begin(rec)
+	return d.parser.Parse(inner, &d.filler) == nil
 }
