@@ -74,9 +74,12 @@ func (l *Left) Note(why string) {
 
 // At is the line of the notes since the last call.
 func (l *Left) At(file string, line int) {
-	if !l.fresh {
-		return
+	if l.fresh { // of few lines: the call is inlined
+		l.place(file, line)
 	}
+}
+
+func (l *Left) place(file string, line int) {
 	for i := range l.rows {
 		if r := &l.rows[i]; r.Line == 0 {
 			r.File, r.Line = file, line

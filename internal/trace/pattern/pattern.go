@@ -162,22 +162,31 @@ func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 	}
 	rest := line[len(p.prefix):]
 	var none error // why the line has no request
-	for i := 0; i < len(p.values); i++ {
-		v := &p.values[i]
+	values := p.values
+	for i := 0; i < len(values); i++ {
+		v := &values[i]
 		p.at = i
+		n := v.end(rest)
 		err := ErrShape
-		if n := v.end(rest); n >= 0 {
-			text, behind := rest[:n], rest[min(n+len(v.literal), len(rest)):]
-			if err = v.store(f, text); none == nil && fill.IsNoRequest(err) {
-				none, err = err, nil
+		if n >= 0 {
+			if v.set == nil {
+				rest = rest[min(n+len(v.literal), len(rest)):]
+				continue
 			}
-			if err == nil {
-				p.typed, rest = p.typed || v.typed, behind
+			if err = v.set(f, rest[:n]); err == nil {
+				p.typed, rest = p.typed || v.typed, rest[min(n+len(v.literal), len(rest)):]
+				continue
+			}
+			if none == nil && fill.IsNoRequest(err) {
+				none, rest = err, rest[min(n+len(v.literal), len(rest)):]
 				continue
 			}
 		}
 		text, behind, ok := p.bare(i, rest)
-		if !ok || v.store(f, text) != nil {
+		if ok && v.set != nil {
+			ok = v.set(f, text) == nil
+		}
+		if !ok {
 			return cmp.Or(none, err)
 		}
 		rest = behind
@@ -186,8 +195,10 @@ func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 	if len(rest) > 0 {
 		return cmp.Or(none, ErrShape)
 	}
-	p.at = len(p.values)
-	return cmp.Or(none, f.Finish(p.timed))
+	if p.at = len(p.values); none != nil {
+		return none
+	}
+	return f.Finish(p.timed)
 }
 
 // bare cuts off value i where the value after it is a - without its quotes: Traefik 1 writes a missing header so.
@@ -203,13 +214,6 @@ func (p *Pattern) bare(i int, rest []byte) (text, behind []byte, ok bool) {
 	}
 	behind, ok = bytes.CutPrefix(rest[n+len(before)+1:], p.values[i+1].literal[1:])
 	return rest[:n], behind, ok
-}
-
-func (v *slot) store(f *fill.Line, text []byte) error {
-	if v.set == nil {
-		return nil
-	}
-	return v.set(f, text)
 }
 
 // Where names the value at which the last line did not fit, and says which share of the values

@@ -102,9 +102,8 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 		if err != nil {
 			return err
 		}
-		line = bytes.TrimLeft(line, " ")
-		if d.headed {
-			line = bytes.TrimLeft(d.head.behind(line), " ")
+		if line = unblanked(line); d.headed {
+			line = unblanked(d.head.behind(line))
 		}
 		d.filler.Begin(rec)
 		err = d.parser.Parse(line, &d.filler)
@@ -126,4 +125,12 @@ func (d *lineDecoder) within(rec *trace.Record, line []byte) bool {
 	rec.Reset()
 	d.filler.Begin(rec)
 	return d.parser.Parse(inner, &d.filler) == nil
+}
+
+// unblanked is a line without blanks before it.
+func unblanked(line []byte) []byte {
+	if len(line) > 0 && line[0] == ' ' {
+		return bytes.TrimLeft(line, " ")
+	}
+	return line
 }
