@@ -21,7 +21,7 @@ func TestTraceStats(t *testing.T) {
 	}
 	out, errs, code := stats()
 	for _, want := range []string{
-		"standard input is combined (90 of the first 90 lines fit; no other format fits one of the first 10)\n",
+		"standard input is combined (90 of the first 90 lines fit; no other format fits one of the first 50)\n",
 		"\nline 3      start 2026-11-20 09:00:00.000 +0000 ± 1 s, GET /%1B[31ma, status 200, 5 bytes, client 10.0.0.1\\x1b[31m\n",
 		"\nfault       truncated: the last line is cut short: standard input:91\n",
 		"\nfault       gaps: 1 without requests for more than 1m, up to 3h; a clock that was set forward looks the same: standard input:60 (2026-11-20 09:00:00) to standard input:61",

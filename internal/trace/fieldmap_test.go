@@ -24,9 +24,9 @@ func TestFieldMapRanks(t *testing.T) {
 		`{"b.c":"/2","d":"/3","t":"x","u":1}`:                       "the time is not understood",
 		`{"b.c":["/2","/4"],"d":null,"t":null,"u":1,"l":"2.5"}`:     "1: GET /2 0\n\tstart (second) 1970-01-01T00:00:01Z\n\tlatency ns 2500000\n",
 		`{"d":"none","b":{"c":"/2"},"t":1,"r":"good","s":201}`:      "1: GET /2 201\n\tstart (second) 1970-01-01T00:00:01Z\n",
-		`{"d":"\ud83d\ude00\ud800x/","t":1}`:                        "no HTTP request",
+		`{"d":"\ud83d\ude00\ud800x/","t":1}`:                        "the line has no URI",
 		`{"d":"/\ud83d\ude00\ud800x","t":1}`:                        "1: GET /%F0%9F%98%80%EF%BF%BDx 0\n\tstart (second) 1970-01-01T00:00:01Z\n",
-		`{"a":{"a":"/1"},"d":[[],{}, true , -1e5],"t":1}`:           "no HTTP request",
+		`{"a":{"a":"/1"},"d":[[],{}, true , -1e5],"t":1}`:           "the line has no URI",
 		strings.Repeat(`{"x":`, 70) + "1" + strings.Repeat("}", 70): "more than 64 objects and arrays within each other",
 		`{"a":"/1","t":1`:   "not a JSON object",
 		`{"a":"/1",,"t":1}`: "not a JSON object",
@@ -38,7 +38,7 @@ func TestFieldMapRanks(t *testing.T) {
 		rec := trace.Record{}
 		rec.Reset()
 		rec.Line = 1
-		f := fill.New(time.UTC, false, &fill.Left{})
+		f := fill.New(time.UTC, false, &trace.Left{})
 		f.Begin(&rec)
 		got := ""
 		if err := m.Parse([]byte(line), &f); err != nil {

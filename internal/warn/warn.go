@@ -180,6 +180,8 @@ const (
 	GapsShortened takt.WarningCode = "gaps_shortened"
 	// of `takt replay`: headers of a HAR that takt does not send, counted by name
 	HeadersLeftOut takt.WarningCode = "headers_left_out"
+	// of `takt replay`: requests of a HAR that takt sends with random bytes, because the archive does not have the content of the files of a form
+	BodiesLeftOut takt.WarningCode = "bodies_left_out"
 	// of `takt replay`: requests whose recorded host cannot be sent with `--keep-host`
 	WithoutHost takt.WarningCode = "without_host"
 	// of `takt replay`: in a second with more than 131 072 requests, the rest was due at its end

@@ -3,7 +3,6 @@ package tracecmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -87,13 +86,8 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 	case signal != nil:
 		return core.ExitBy(signal, nil)
 	case err == nil && n == 0:
-		if unfit := l.Unfit(); unfit != "" {
-			return fmt.Errorf("no request was read: %s; check --format, or leave it out", unfit)
-		}
-		if why := l.Nothing(); why != "" {
-			return errors.New(why)
-		}
-		return fmt.Errorf("no request was read from %s; check --format and the filters", strings.Join(logs, ", "))
+		left := l.Left()
+		return l.Nothing(logs, &left)
 	}
 	return err
 }

@@ -6,11 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/trace/formats"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -79,21 +80,14 @@ func (o *Options) finish(r *takt.Report) {
 	}
 	r.Extra["lines"], r.Extra["requests_read"] = a.lines.Lines, a.lines.Records
 	for name, n := range map[string]uint64{
-		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
-		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
-		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "spread_over_milliseconds": a.fine, "log_began_again": a.again,
-		"without_times": a.lines.Untimed, "without_host": a.hostless, "gaps_shortened": run.shortened(),
+		"spread_over_seconds": a.spread, "spread_over_milliseconds": a.fine, "log_began_again": a.again, "gaps_shortened": run.shortened(),
 	} {
 		if n > 0 {
 			r.Extra[name] = n
 		}
 	}
-	if len(a.lines.Headers) > 0 {
-		left := map[string]any{}
-		for name, n := range a.lines.Headers {
-			left[name] = n
-		}
-		r.Extra["headers_left_out"] = left
+	if list := a.left.List(); len(list) > 0 {
+		r.Extra[trace.LeftKey] = list
 	}
 	o.warn(r, &a)
 	if c := run.comparison; len(c.classes) > 0 {
@@ -109,12 +103,16 @@ func (o *Options) warn(r *takt.Report, a *account) {
 			r.Warn(code, format, args...)
 		}
 	}
-	add(a.lines.Bad > 0, warn.BadLines, "%d of %d lines could not be read and are not in the replay: %s", takt.Number("bad", a.lines.Bad), takt.Number("lines", a.lines.Lines), places(a.lines.Faults))
-	add(a.refused > 0, warn.NotSendable, "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", takt.Number("refused", a.refused), maxBody>>20)
+	bad, refused, noHost := a.left.Count(trace.Bad), a.left.Count(trace.NotSent), a.left.Of(trace.Without, hostless).Count
+	add(bad > 0, warn.BadLines, "%d of %d lines could not be read and are not in the replay: %s", takt.Number("bad", bad), takt.Number("lines", a.lines.Lines), places(a.left.Reasons(trace.Bad)))
+	add(refused > 0, warn.NotSendable, "%d requests were left out: %s", takt.Number("refused", refused), places(a.left.Reasons(trace.NotSent)))
 	add(a.late.Count > 0, warn.LogDisorder, "%d requests came more than --disorder after later ones in the log, by up to %v more: they were due at once", takt.Number("late", a.late.Count), takt.Time("late_most", a.late.Most))
 	add(run.shortened() > 0, warn.GapsShortened, "%s", takt.Number("gaps", run.shortened()).As(run.gapsText()))
-	add(len(a.lines.Headers) > 0, warn.HeadersLeftOut, "headers of the log were not sent: %s; %s", a.lines.HeadersText(), takt.Advice("add what the server needs with -H"))
-	add(a.hostless > 0, warn.WithoutHost, "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", takt.Number("requests", a.hostless))
+	headers := headersLeft(&a.left)
+	add(headers != "", warn.HeadersLeftOut, "headers of the log were not sent: %s; %s", headers, takt.Advice("add what the server needs with -H"))
+	add(noHost > 0, warn.WithoutHost, "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", takt.Number("requests", noHost))
+	body := a.left.Of(trace.Without, formats.LeftBody)
+	add(body.Count > 0, warn.BodiesLeftOut, "%d requests are sent with random bytes instead of their body: the archive does not have the content of the files of a form", takt.Number("requests", body.Count))
 	add(o.uneven(run), warn.UnevenShards, "this shard sent %.0f %% of the requests instead of %.0f %%, because all requests of a client go to one shard; %s",
 		takt.Percent("sent_share", 100*float64(run.sent)/float64(run.read)), takt.Percent("share", 100/float64(o.shards)),
 		takt.Advice("more clients, or fewer shards, spread them better, and --shard-by request spreads them evenly without their clients' order"))
@@ -123,19 +121,31 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	add(run.printer.lost.Load() > 0, warn.NotShown, "%d exchanges were not shown, because standard error was too slow", takt.Number("lost", run.printer.lost.Load()))
 }
 
-// placesShown is how many bad lines a warning names.
+// placesShown is how many reasons a warning names.
 const placesShown = 3
 
-// places names the first bad lines. It does not show their text, which may contain a secret.
-func places(faults []reader.Fault) string {
+// places names reasons with their first lines. It does not show the text of a line, which may contain a secret.
+func places(reasons []trace.Reason) string {
 	var list []string
-	for _, f := range faults[:min(len(faults), placesShown)] {
-		list = append(list, fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause))
+	for _, r := range reasons[:min(len(reasons), placesShown)] {
+		list = append(list, fmt.Sprintf("%s: %s", r.Place(), r.Why))
 	}
-	if len(faults) > placesShown {
+	if len(reasons) > placesShown {
 		list = append(list, "…")
 	}
 	return strings.Join(list, "; ")
+}
+
+// headersLeft lists the headers that were left out: cookie 2, referer 1.
+func headersLeft(left *trace.Left) string {
+	var list []string
+	for _, r := range left.Reasons(trace.Without) {
+		if name, ok := strings.CutPrefix(r.Why, formats.LeftHeader); ok {
+			list = append(list, fmt.Sprintf("%s %d", name, r.Count))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 // budget is the protocol of --timeBudget: fixed service times, so everything above them is takt's.

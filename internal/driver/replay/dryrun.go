@@ -79,13 +79,10 @@ func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
 	if o.Seed.Rewind {
 		fmt.Fprintln(w, "log: begins again at its end")
 	} else {
-		fmt.Fprintf(w, "log: %s\n", a.text())
+		fmt.Fprintf(w, "log: %s\n%s", a.text(), a.left.AppendText(nil))
 	}
 	if o.foundGaps.Count > 0 {
 		fmt.Fprintf(w, "gaps: %s\n", shortened(o.foundGaps))
-	}
-	for i := range a.lines.Faults {
-		fmt.Fprintf(w, "  %v\n", &a.lines.Faults[i])
 	}
 	_, err := fmt.Fprintln(w, "nothing was sent: this was --dry-run")
 	return err

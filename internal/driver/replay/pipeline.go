@@ -2,7 +2,7 @@ package replay
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"sync"
 
 	"github.com/taktload/takt/internal/figure"
@@ -10,7 +10,6 @@ import (
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/trace/reading"
-	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // pipeline reads the logs. Only one goroutine may use it, except for seen: the run may end during a
@@ -18,6 +17,7 @@ import (
 type pipeline struct {
 	src    trace.Stream
 	logs   []*reading.Log     // the open log, which may read several files; empty: closed
+	names  []string           // of its files
 	timed  *order.TimedStream // nil with a rate
 	rewind *rewound           // nil without --rewind
 	fits   *fitting
@@ -31,23 +31,20 @@ type pipeline struct {
 
 // account counts what happened to the lines of the logs.
 type account struct {
-	lines    reader.Counts
-	selected requests.Selected
-	removed  uint64 // secret parameters that were removed
-	refused  uint64 // requests that cannot be sent, see fitting
-	hostless uint64 // requests without a host to keep, see fitting
-	late     order.Late
-	crowded  uint64 // requests that one second had no room for
-	spread   uint64 // requests that were spread over their second
-	fine     uint64 // requests that were spread over their millisecond
-	again    uint64 // how often the logs started again
-	pass     uint64 // requests of one pass; 0: unknown
-	nothing  string // why not one request was taken, and what to do; "": not known
+	lines   reader.Counts
+	left    trace.Left // what is left out, of all passes
+	late    order.Late
+	crowded uint64 // requests that one second had no room for
+	spread  uint64 // requests that were spread over their second
+	fine    uint64 // requests that were spread over their millisecond
+	again   uint64 // how often the logs started again
+	pass    uint64 // requests of one pass; 0: unknown
+	nothing error  // why not one request was taken; nil before the end of the logs
 }
 
 // openLogs opens the logs and connects the stages that read, filter and order their requests.
 func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
-	p := &pipeline{}
+	p := &pipeline{names: o.logs}
 	g := o.reading()
 	log, err := p.open(ctx, o, &g)
 	if err != nil {
@@ -82,6 +79,7 @@ func (p *pipeline) open(ctx context.Context, o *Options, g *reading.Settings) (*
 // again starts another pass. reopen: the requests are not in memory, so open the logs again.
 func (p *pipeline) again(ctx context.Context, o *Options, g *reading.Settings, reopen bool) error {
 	p.before = p.now()
+	p.fits.left = trace.Left{} // before has it
 	p.before.again++
 	p.closeLogs()
 	if !reopen {
@@ -103,6 +101,9 @@ func (p *pipeline) Next(rec *trace.Record) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.kept = p.now()
+		if err == io.EOF && len(p.logs) > 0 {
+			p.kept.nothing = p.logs[0].Nothing(p.names, &p.kept.left)
+		}
 	}
 	return err
 }
@@ -110,22 +111,14 @@ func (p *pipeline) Next(rec *trace.Record) error {
 // now computes the current account.
 func (p *pipeline) now() account {
 	a := p.before
-	a.refused, a.hostless = p.fits.refused, p.fits.hostless
+	a.left = p.before.left.Copy()
 	for _, l := range p.logs {
-		c, s := l.Counts(), l.Selected()
-		if a.again > 0 {
-			c.Faults = nil // they are already listed from the first pass
-		}
-		a.lines.Faults = a.lines.Faults[:len(a.lines.Faults):len(a.lines.Faults)]
-		a.lines.Add(c)
-		a.selected.Kept += s.Kept
-		a.selected.Method += s.Method
-		a.selected.Path += s.Path
-		a.selected.Status += s.Status
-		a.selected.Client += s.Client
-		a.removed += l.Removed()
-		a.nothing = l.Nothing()
+		c := l.Counts()
+		a.lines.Lines, a.lines.Records = a.lines.Lines+c.Lines, a.lines.Records+c.Records
+		left := l.Left()
+		a.left.Merge(&left)
 	}
+	a.left.Merge(&p.fits.left)
 	if p.rewind != nil && p.rewind.passed {
 		a.pass = uint64(len(p.rewind.kept))
 	}
@@ -157,21 +150,7 @@ func (p *pipeline) Close() error {
 
 // text is the account on one line.
 func (a account) text() string {
-	c, s := &a.lines, &a.selected
-	text := figure.Plural(c.Lines, "line") + ", " + figure.Plural(c.Records, "request")
-	for _, count := range []struct {
-		n    uint64
-		form string
-	}{
-		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"}, {s.Method, ", %d left out by method"}, {s.Path, ", %d by path"},
-		{s.Status, ", %d by status"}, {s.Client, ", %d of other clients"}, {a.refused, ", %d that cannot be sent"},
-		{a.hostless, ", %d without a host to keep"},
-	} {
-		if count.n > 0 {
-			text += fmt.Sprintf(count.form, count.n)
-		}
-	}
-	return text + c.LeftOut()
+	return figure.Plural(a.lines.Lines, "line") + ", " + figure.Plural(a.lines.Records, "request") + a.left.Sum()
 }
 
 // fitting leaves out requests that cannot be sent: bodies that are too large for a connection's
@@ -182,9 +161,15 @@ type fitting struct {
 	s3       bool
 	keepHost bool
 	drops    func(header string) bool // reports whether a flag replaces the header
-	refused  uint64                   // requests that were left out
-	hostless uint64                   // requests without a host that can be sent; only with keepHost
+	left     trace.Left
 }
+
+// Reasons of fitting.
+const (
+	tooLarge  = "the body is above 64 MiB"
+	notSigned = "takt signs only GET, HEAD and PUT for S3"
+	hostless  = "the recorded host, which cannot be sent" // with keepHost
+)
 
 // Next implements trace.Stream.
 func (f *fitting) Next(rec *trace.Record) error {
@@ -193,18 +178,19 @@ func (f *fitting) Next(rec *trace.Record) error {
 		if err != nil {
 			return err
 		}
-		if f.fits(rec) {
+		why := f.refusal(rec)
+		if why == "" {
 			f.fit(rec)
 			return nil
 		}
-		f.refused++
+		f.left.Add(trace.NotSent, why, rec.File, rec.Line)
 	}
 }
 
 // fit removes the recorded headers that flags replace, and counts a host that cannot be kept.
 func (f *fitting) fit(rec *trace.Record) {
 	if f.keepHost && !isHost(rec.Host) {
-		f.hostless++
+		f.left.Add(trace.Without, hostless, rec.File, rec.Line)
 	}
 	if len(rec.Header) > 0 {
 		rec.DropFields(f.drops)
@@ -216,11 +202,15 @@ func (o *Options) dropsHeader(name string) bool {
 	return o.HTTP.SendsHeader(name) || name == "content-type" && o.HTTP.ContentType != randomType
 }
 
-func (f *fitting) fits(rec *trace.Record) bool {
-	if !isReading(rec.Method) && rec.RequestBytes > f.most {
-		return false
+// refusal is why a request cannot be sent; "": it can.
+func (f *fitting) refusal(rec *trace.Record) string {
+	switch {
+	case !isReading(rec.Method) && rec.RequestBytes > f.most:
+		return tooLarge
+	case f.s3 && !isReading(rec.Method) && string(rec.Method) != "PUT":
+		return notSigned
 	}
-	return !f.s3 || isReading(rec.Method) || string(rec.Method) == "PUT"
+	return ""
 }
 
 // isReading reports whether a method has no request body.

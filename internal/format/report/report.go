@@ -40,6 +40,7 @@ func Parts(r *takt.Report) (list []part.Part, err error) {
 		heat,
 		percentiles,
 		comparison,
+		leftOut,
 		stepsOf,
 		contrast,
 		causes,

@@ -78,7 +78,9 @@ func setPath(f *fill.Line, v []byte) error {
 type node struct {
 	set   fill.Setter
 	field int
-	rank  byte // among the places of the field: the least wins, the first in the map has 1
+	rank  byte  // among the places of the field: the least wins, the first in the map has 1
+	half  byte  // of a time in two places: 1 is the date, 2 the time of day; 0: neither
+	whole *node // what to do with both halves
 	below map[string]*node
 }
 
@@ -89,7 +91,8 @@ type Map struct {
 	Strict bool // an object is a request only if it has a method or a status, too
 }
 
-// New compiles FIELD=PATH[|PATH…][:UNIT],… with points between the names of a path.
+// New compiles FIELD=PATH[|PATH…][:UNIT],… with points between the names of a path. PATH+PATH are the places of
+// the date and of the time of day.
 // The error lists all faults.
 func New(text string) (*Map, error) {
 	m := &Map{}
@@ -107,6 +110,13 @@ func New(text string) (*Map, error) {
 		m.timed = m.timed || f.field == fieldTime
 		for path := range strings.SplitSeq(paths, "|") {
 			n := m.root.at(path)
+			if date, clock, ok := strings.Cut(path, "+"); ok && f.field == fieldTime {
+				n = &node{}
+				for i, half := range []string{date, clock} {
+					at := m.root.at(half)
+					at.half, at.whole = byte(i+1), n
+				}
+			}
 			ranks[f.field]++
 			n.set, n.field, n.rank = f.set, f.field, byte(min(ranks[f.field], 254))
 			if f.name == "request" {

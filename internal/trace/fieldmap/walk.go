@@ -36,7 +36,7 @@ func (m *Map) Parse(line []byte, f *fill.Line) error {
 // finish completes the record of a line.
 func (m *Map) finish(f *fill.Line) error {
 	if m.Strict && len(f.Rec.Method) == 0 && f.Rec.Status == 0 {
-		return fill.ErrNoRequest // other objects have a "path" or "url", too
+		return fill.Event // other objects have a "path" or "url", too
 	}
 	return f.Finish(m.timed)
 }
@@ -47,7 +47,8 @@ type walk struct {
 	pos int
 	f   *fill.Line
 
-	rank [fields]byte // by field: the rank of the value in use, see node; 0: no value yet
+	rank   [fields]byte // by field: the rank of the value in use, see node; 0: no value yet
+	halves [2][]byte    // date and time of day, see node
 }
 
 func (w *walk) blanks() {
@@ -158,14 +159,26 @@ func (w *walk) quoted() ([]byte, error) {
 
 // give sets a value, unless the field has one of a lower rank.
 func (w *walk) give(n *node, v []byte) error {
-	if n == nil || n.set == nil || fill.Absent(v) {
+	if n == nil || fill.Absent(v) {
+		return nil
+	}
+	if n.half != 0 {
+		w.halves[n.half-1] = v
+		if date, clock := w.halves[0], w.halves[1]; len(date) > 0 && len(clock) > 0 {
+			w.halves = [2][]byte{}
+			if err := w.give(n.whole, w.f.Rec.Join(date, " ", clock)); err != nil {
+				return err
+			}
+		}
+	}
+	if n.set == nil {
 		return nil
 	}
 	if have := w.rank[n.field]; have != 0 && have <= n.rank {
 		return nil
 	}
 	err := n.set(w.f, v)
-	if err == nil {
+	if err == nil && (n.field != fieldTime || !w.f.Rec.At.IsZero()) {
 		w.rank[n.field] = n.rank
 	}
 	if n.rank > 1 {

@@ -11,29 +11,56 @@ import (
 	"github.com/taktload/takt/internal/trace/stamp"
 )
 
-// Faults of a line, and the two reasons for which a line without a record is not bad.
+// Faults of a line.
 var (
-	ErrStatus    = errors.New("the status is not a number of three digits")
-	ErrTaken     = errors.New("the time taken is not a number")
-	ErrNoRequest = errors.New("no HTTP request") // such as "-" or bytes of a TLS handshake
-	ErrComment   = errors.New("comment")         // does not even count as a line
+	ErrStatus  = errors.New("the status is not a number of three digits")
+	ErrTaken   = errors.New("the time taken is not a number")
+	ErrComment = errors.New("comment") // does not even count as a line
 
 	errSize   = errors.New("the size is not a number")
-	errNoTime = errors.New("no time")
+	errNoTime = errors.New("no time; a replay at a rate, as with --rate or --tps, does not need it")
 )
+
+// NoRequest is why a line without a record is not bad.
+type NoRequest string
+
+// Error is the reason.
+func (n NoRequest) Error() string { return string(n) }
+
+// The reasons.
+const (
+	Blank    NoRequest = "the request is empty or -"
+	Tunnel   NoRequest = "CONNECT opens a tunnel"
+	Garbage  NoRequest = "no METHOD and PATH, such as bytes of a TLS handshake"
+	OtherURL NoRequest = "the URL is not http or https"
+	NoURI    NoRequest = "the line has no URI"
+	Event    NoRequest = "another message: it has neither a method nor a status"
+)
+
+// Reasons for which a request lacks something that the log has.
+const (
+	Untimed = "the time, which is not understood; a replay at a rate does not need it"
+	NoUnit  = "the whole number at the end, whose unit is not known"
+)
+
+// IsNoRequest reports whether err says that a line has no request.
+func IsNoRequest(err error) bool {
+	_, is := err.(NoRequest) // never wrapped; asked for each value of each line
+	return is
+}
 
 // Line fills a record from the values of one line.
 type Line struct {
 	Rec     *trace.Record
 	clock   stamp.Clock
-	query   []byte // query that is logged apart from the path
-	NoTimes bool   // accept bad times
-	Left    *Left  // counts what a record lacks although the log has it
+	query   []byte      // query that is logged apart from the path
+	NoTimes bool        // accept bad times
+	Left    *trace.Left // counts what a record lacks although the log has it
 }
 
 // New returns a Line without a record. Stamps without a zone are in zone; noTimes accepts bad
 // times; left counts what a record lacks although the log has it.
-func New(zone *time.Location, noTimes bool, left *Left) Line {
+func New(zone *time.Location, noTimes bool, left *trace.Left) Line {
 	return Line{clock: stamp.Clock{Zone: zone}, NoTimes: noTimes, Left: left}
 }
 
@@ -49,10 +76,13 @@ func (f *Line) Begin(rec *trace.Record) {
 func (f *Line) Finish(timed bool) error {
 	r := f.Rec
 	if len(r.URI) == 0 {
-		return ErrNoRequest
+		return NoURI
 	}
 	if timed && r.At.IsZero() {
-		return errNoTime
+		if !f.NoTimes {
+			return errNoTime
+		}
+		f.Left.Note(Untimed)
 	}
 	if len(f.query) > 0 && bytes.IndexByte(r.URI, '?') < 0 {
 		r.URI = f.sendable(r.Join(r.URI, "?", bytes.TrimPrefix(f.query, []byte("?"))))

@@ -18,7 +18,7 @@ func Unit(name string) (unit time.Duration, ok bool) {
 }
 
 // Stamp returns the setter of a time in a form: "" for all times that takt recognises, the unit of a
-// number since 1970, or a strftime format. set is Start or End.
+// number since 1970, UTC for a time without a zone, or a strftime format. set is Start or End.
 func Stamp(form string, set Setter) (Setter, error) {
 	if unit, ok := Unit(strings.TrimPrefix(form, "%")); ok {
 		return epoch(unit, set), nil
@@ -26,8 +26,10 @@ func Stamp(form string, set Setter) (Setter, error) {
 	switch {
 	case form == "":
 		return set, nil
+	case form == "UTC":
+		return func(f *Line, v []byte) error { return set(f, f.Rec.Join(v, "Z", nil)) }, nil
 	case !strings.Contains(form, "%"):
-		return nil, fmt.Errorf("the time has the unknown form %.40q; write s, ms, us or ns for a number since 1970, or strftime's letters as in %%Y-%%m-%%d %%H:%%M:%%S", form)
+		return nil, fmt.Errorf("the time has the unknown form %.40q; write s, ms, us or ns for a number since 1970, UTC for a time without a zone, or strftime's letters as in %%Y-%%m-%%d %%H:%%M:%%S", form)
 	}
 	layout, err := stamp.LayoutOf(form)
 	if err == nil {

@@ -13,19 +13,20 @@ import (
 func Absent(v []byte) bool { return len(v) == 0 || len(v) == 1 && (v[0] == '-' || v[0] == '^') }
 
 // Start stores when the request started.
-func Start(f *Line, v []byte) error {
-	at, whole, err := f.clock.Any(v)
-	if err == nil {
-		f.Rec.At, f.Rec.Second, f.Rec.Ended = at, whole, false
-		f.Rec.Zoned, f.Rec.Offset = f.clock.Zoned, f.clock.Offset
-	}
-	return err
-}
+func Start(f *Line, v []byte) error { return f.instant(v, false) }
 
 // End stores when the request ended.
-func End(f *Line, v []byte) error {
-	err := Start(f, v)
-	f.Rec.Ended = err == nil
+func End(f *Line, v []byte) error { return f.instant(v, true) }
+
+func (f *Line) instant(v []byte, ended bool) error {
+	at, whole, err := f.clock.Any(v)
+	if err != nil && f.NoTimes {
+		return nil // Finish counts it
+	}
+	if err == nil {
+		f.Rec.At, f.Rec.Second, f.Rec.Ended = at, whole, ended
+		f.Rec.Zoned, f.Rec.Offset = f.clock.Zoned, f.clock.Offset
+	}
 	return err
 }
 
@@ -34,8 +35,13 @@ func End(f *Line, v []byte) error {
 func Request(f *Line, v []byte) error {
 	v = bytes.TrimSpace(f.text(v))
 	method, uri, ok := bytes.Cut(v, []byte(" "))
-	if !ok || !IsMethod(method) {
-		return ErrNoRequest
+	switch {
+	case Absent(v):
+		return Blank
+	case !ok || !IsMethod(method):
+		return Garbage
+	case string(method) == tunnel:
+		return Tunnel
 	}
 	if i := bytes.LastIndexByte(uri, ' '); i >= 0 && bytes.HasPrefix(uri[i+1:], []byte("HTTP/")) {
 		uri = uri[:i]
@@ -44,13 +50,21 @@ func Request(f *Line, v []byte) error {
 	return f.SetURI(uri)
 }
 
+// tunnel is the method of a client that wants a connection to another server.
+const tunnel = "CONNECT"
+
 // Method stores a method, in capitals or small letters.
 func Method(f *Line, v []byte) error {
 	if !IsMethod(v) {
 		v = bytes.ToUpper(v) // some JSON logs have small letters
 	}
-	if !IsMethod(v) {
-		return ErrNoRequest
+	switch {
+	case Absent(v):
+		return Blank
+	case !IsMethod(v):
+		return Garbage
+	case string(v) == tunnel:
+		return Tunnel
 	}
 	f.Rec.Method = v
 	return nil
@@ -69,7 +83,7 @@ func (f *Line) SetURI(v []byte) error {
 			end = len(rest)
 		}
 		if end == 0 {
-			return ErrNoRequest
+			return OtherURL
 		}
 		f.Rec.Scheme, f.Rec.Host = v[:i], rest[:end]
 		if at := bytes.LastIndexByte(f.Rec.Host, '@'); at >= 0 {
@@ -82,8 +96,11 @@ func (f *Line) SetURI(v []byte) error {
 	if i := bytes.IndexByte(v, '#'); i >= 0 {
 		v = v[:i] // a fragment is not sent
 	}
-	if len(v) == 0 || v[0] != '/' && string(v) != "*" {
-		return ErrNoRequest
+	switch {
+	case Absent(v):
+		return Blank
+	case v[0] != '/' && string(v) != "*":
+		return OtherURL
 	}
 	f.Rec.URI = f.sendable(v)
 	return nil
@@ -126,10 +143,31 @@ func (f *Line) sendable(v []byte) []byte {
 
 // Query stores a query that is logged apart from its path, with or without ?.
 func Query(f *Line, v []byte) error {
-	if !Absent(v) && string(v) != "?" {
-		f.query = f.text(v)
+	if Absent(v) || string(v) == "?" {
+		return nil
 	}
+	if v = f.text(v); bytes.Contains(v, []byte("SERVER-ROUTED=")) {
+		v = f.withoutGateway(v)
+	}
+	f.query = v
 	return nil
+}
+
+// withoutGateway removes the parameters that Azure's Application Gateway v1 writes into the query of its log,
+// about itself and its server.
+func (f *Line) withoutGateway(query []byte) []byte {
+	at := len(f.Rec.Memory)
+	for param := range bytes.SplitSeq(query, []byte("&")) {
+		name, _, _ := bytes.Cut(param, []byte("="))
+		if bytes.HasPrefix(name, []byte("X-AzureApplicationGateway-")) || bytes.HasPrefix(name, []byte("SERVER-")) {
+			continue
+		}
+		if len(f.Rec.Memory) > at {
+			f.Rec.Memory = append(f.Rec.Memory, '&')
+		}
+		f.Rec.Memory = append(f.Rec.Memory, param...)
+	}
+	return f.Rec.Memory[at:]
 }
 
 // Status stores the status of the answer.

@@ -106,6 +106,7 @@ func apacheVariables() map[string]pattern.Variable {
 		"I": {Set: fill.Size(fill.RequestBytes, false)},
 		"D": {Set: fill.Latency(time.Microsecond)},
 		"u": {Set: setUser},
+		"l": {Set: setIdentity},
 		"h": {Set: fill.Client},
 		"a": {Set: fill.Client},
 		"v": host,
@@ -182,8 +183,13 @@ func timeBehind(p pattern.Piece, rest []pattern.Piece) int {
 	return 0
 }
 
-// setVhost stores the host of host:port or host.
+// setVhost stores the host of host:port or host. An address alone, or in a list, is of a client behind a proxy,
+// see forwardedParser.
 func setVhost(f *fill.Line, v []byte) error {
+	bare, listed := bytes.CutSuffix(v, []byte(","))
+	if isAddr := bytes.IndexByte(bare, '[') < 0 && bytes.Count(bare, []byte(":")) != 1 && isAddress(bare); listed || isAddr {
+		return pattern.ErrShape
+	}
 	if at := bytes.LastIndexByte(v, ':'); at > 0 && stamp.Digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
 		v = v[:at]
 	}
@@ -197,6 +203,14 @@ func setVhostClient(f *fill.Line, v []byte) error {
 		return pattern.ErrShape
 	}
 	return fill.Client(f, v)
+}
+
+// setIdentity stores a host: lighttpd's default and OVH's logs have it where Apache has the identity.
+func setIdentity(f *fill.Line, v []byte) error {
+	if bytes.IndexByte(v, '.') > 0 && len(f.Rec.Host) == 0 {
+		return fill.Host(f, v)
+	}
+	return nil
 }
 
 // setUser refuses a value that is identity and user, or client, identity and user: the line
@@ -218,7 +232,7 @@ func setTail(f *fill.Line, v []byte) error {
 		v, unit = ms, time.Millisecond
 	} else if bytes.IndexByte(v, '.') < 0 { // it may be anything, such as Apache's %D
 		if len(v) > 0 && stamp.Digits(v) >= 0 {
-			f.Left.NoUnit++
+			f.Left.Note(fill.NoUnit)
 		}
 		return nil
 	}

@@ -15,31 +15,33 @@ import (
 
 // Format is a row of the table of formats.
 type Format struct {
-	Name   string
-	About  string
-	Line   func(h Hints) (Parser, error)               // for formats with one request per line
-	Stream func(in *bufio.Reader, f fill.Line) Decoder // for other formats
-	Looks  func(first []byte) bool                     // reports whether the first line can be of this format
-	Last   bool                                        // auto uses it only if no other format fits, and without bad lines: nearly every line is one
-	Status bool                                        // auto counts only lines with a status
-	Headed bool                                        // syslog or a container runtime may have put a head before each line
+	Name    string
+	About   string
+	Line    func(h Hints) (Parser, error)               // for formats with one request per line
+	Stream  func(in *bufio.Reader, f fill.Line) Decoder // for other formats
+	Looks   func(first []byte) bool                     // reports whether the first line can be of this format
+	Last    bool                                        // auto uses it only if no other format fits, and without bad lines: nearly every line is one
+	Wider   bool                                        // it fits the lines of formats before it in the table, too
+	Status  bool                                        // auto counts only lines with a status
+	Untimed bool                                        // a line with a time that is not understood is still a line of this format
+	Headed  bool                                        // syslog or a container runtime may have put a head before each line
 }
 
 // Hints is what is known of a log beside its lines.
 type Hints struct {
 	Fields  string // the field map that the user gave; "": none
-	Guessed bool   // the format was detected, not given
+	Guessed bool   // the format was detected, not given: a line needs more signs of it
 	Columns []byte // for w3c: the line #Fields before the part that is read
 }
 
-// Parser parses one line, which is not blank. It returns fill.ErrNoRequest,
-// fill.ErrComment, or what is wrong with the line.
+// Parser parses one line, which is not blank. It returns a
+// fill.NoRequest, fill.ErrComment, or what is wrong with the line.
 type Parser interface {
 	Parse(line []byte, f *fill.Line) error
 }
 
 // Decoder parses a whole log. Next fills rec, which the caller has reset. It returns nil,
-// io.EOF, fill.ErrNoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
+// io.EOF, a fill.NoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
 // and a ReadError end the log.
 type Decoder interface {
 	Next(rec *trace.Record) error
@@ -73,8 +75,8 @@ func Table() []Format {
 		{Name: "combined", About: "nginx and Apache combined, with or without the time taken as the last word", Line: shape(apachePieces, combinedShape, setTail), Looks: isText, Headed: true},
 		{Name: "vhost-common", About: "the Common Log Format after host:port or host", Line: shape(vhostPieces, vhostCommonShape, setPlainTail), Looks: isText, Headed: true},
 		{Name: "common", About: "the Common Log Format, with or without the time taken as the last word", Line: shape(apachePieces, commonShape, setPlainTail), Looks: isText, Headed: true},
-		{Name: "load", About: "the load format of Play-it-Again-Sam, in and out", Line: func(Hints) (Parser, error) { return &loadfile.Parser{}, nil }, Looks: isText},
-		{Name: "haproxy", About: "HAProxy's option httplog", Line: shape(haproxyPieces, haproxyShape, nil), Looks: isText, Headed: true},
+		{Name: "forwarded", About: "combined or common with a list of addresses, as %{X-Forwarded-For}i writes it", Line: forwarded, Looks: isText, Headed: true, Wider: true},
+		{Name: "haproxy", About: "HAProxy's option httplog, or httpslog", Line: shape(haproxyPieces, haproxyShape, setHTTPS), Looks: isText, Headed: true},
 		{Name: "envoy", About: "Envoy's default", Line: shape(envoyPieces, envoyShape, nil), Looks: isText, Headed: true},
 		{Name: "istio", About: "Istio's default", Line: shape(envoyPieces, istioShape, nil), Looks: isText, Headed: true},
 		{Name: "alb", About: "AWS Application Load Balancer", Line: shape(albPieces, albShape, nil), Looks: isText},
@@ -85,6 +87,8 @@ func Table() []Format {
 		{Name: "ltsv", About: "Labeled Tab-separated Values, with the labels of ltsv.org", Line: pairs(ltsvFields, ltsv), Looks: isText, Headed: true},
 		{Name: "logfmt", About: "key=value, by common names", Line: pairs(commonFields, logfmt), Looks: isText, Headed: true, Status: true},
 		{Name: "w3c", About: "W3C extended: IIS, CloudFront; also Zeek's http.log", Line: w3c, Looks: isText},
+		{Name: "load", About: "the load format of Play-it-Again-Sam, in and out", Line: load, Looks: isText, Untimed: true}, // after all that have blanks, too
+		{Name: "cloudfront", About: "JSON of CloudFront's standard logs, version 2", Line: objects(cloudfrontFields), Looks: isObject, Status: true},
 		{Name: "caddy", About: "Caddy's JSON", Line: objects(caddyFields), Looks: isObject, Status: true, Headed: true},
 		{Name: "traefik", About: "Traefik's JSON", Line: objects(traefikFields), Looks: isObject, Status: true, Headed: true},
 		{Name: "envoy-json", About: "Envoy's and Istio's JSON", Line: objects(envoyFields), Looks: isObject, Status: true, Headed: true},
@@ -98,9 +102,13 @@ func Table() []Format {
 		{Name: "har", About: "HTTP Archive of a browser or proxy", Stream: har, Looks: isHAR},
 		{Name: "jtl-xml", About: "JMeter's results in XML", Stream: jtlXML, Looks: isXML},
 		{Name: "jtl-csv", About: "JMeter's results in CSV", Stream: jtlCSV, Looks: isJTL},
+		{Name: "k6-csv", About: "k6's results in CSV (k6 run --out csv=FILE)", Stream: k6CSV, Looks: isK6},
+		{Name: "gor", About: "GoReplay's files, with headers and bodies", Stream: gor, Looks: isGor},
 		{Name: "paths", About: "a list of paths or URLs, each with or without a method before it", Line: paths, Looks: isText, Last: true},
 	}
 }
+
+func load(h Hints) (Parser, error) { return &loadfile.Parser{Guessed: h.Guessed}, nil }
 
 func isText(first []byte) bool   { return first[0] != '{' && first[0] != '<' }
 func isObject(first []byte) bool { return first[0] == '{' }
@@ -155,7 +163,7 @@ func shape(cut cutter, text string, tail fill.Setter) func(Hints) (Parser, error
 }
 
 func compile(cut cutter, text string, tail fill.Setter) (*pattern.Pattern, error) {
-	pieces, err := cut(text)
+	pieces, err := cut(strings.TrimLeft(text, " ")) // lines lose leading blanks, too
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,16 @@ func haproxyVariables() map[string]pattern.Variable {
 	}
 }
 
+// setHTTPS takes what follows the request in lines of option httpslog (docs.haproxy.org, HTTPS log format): five
+// codes between slashes, then the name that the client asked for, the version of TLS and the cipher.
+func setHTTPS(f *fill.Line, v []byte) error {
+	codes, connection, ok := bytes.Cut(bytes.TrimLeft(v, " "), []byte(" "))
+	if ok && bytes.Count(codes, []byte("/")) == 4 && bytes.Count(connection, []byte("/")) == 2 {
+		f.Rec.Scheme = f.Rec.Join(nil, "https", nil)
+	}
+	return nil
+}
+
 // setClientPort stores the address of address:port; an IPv6 address has no brackets.
 func setClientPort(f *fill.Line, v []byte) error {
 	return fill.Client(f, v[:max(bytes.LastIndexByte(v, ':'), 0)])

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
@@ -17,37 +19,53 @@ import (
 // harEntry has the fields that takt reads from an entry of HAR 1.2
 // (w3c.github.io/web-performance/specs/HAR/Overview.html).
 type harEntry struct {
-	Started string  `json:"startedDateTime"`
-	Time    float64 `json:"time"` // milliseconds, all phases
+	Started string   `json:"startedDateTime"`
+	Time    *float64 `json:"time"` // milliseconds, all phases; nil: not known
 	Request struct {
 		Method   string      `json:"method"`
 		URL      string      `json:"url"`
 		Headers  []harHeader `json:"headers"`
-		BodySize int64       `json:"bodySize"`
+		BodySize *int64      `json:"bodySize"`
 		PostData harBody     `json:"postData"`
 	} `json:"request"`
 	Response struct {
-		Status   int   `json:"status"`
-		BodySize int64 `json:"bodySize"`
+		Status   int    `json:"status"`
+		BodySize *int64 `json:"bodySize"` // nil or -1: not known
 		Content  struct {
-			Size int64 `json:"size"`
+			Size *int64 `json:"size"`
 		} `json:"content"`
 	} `json:"response"`
-	Timings struct {
-		Receive float64 `json:"receive"` // milliseconds; -1: not known
-	} `json:"timings"`
+	Timings harTimings `json:"timings"`
+	Cached  any        `json:"_fromCache"` // of Chrome: memory or disk
 }
 
-type harBody struct {
-	MimeType string      `json:"mimeType"`
-	Text     string      `json:"text"`
-	Params   []harHeader `json:"params"` // fields of a form; browsers write Text, too, other programs may not
+const cachedEntry fill.NoRequest = "the browser answered it from its cache, so the server did not get it"
+
+// harTimings are milliseconds; nil or -1: not known. The time of ssl is a part of connect.
+type harTimings struct {
+	Blocked, DNS, Connect, Send, Wait, Receive *float64
+}
+
+// sum is the time of all phases together; -1: none is known.
+func (t *harTimings) sum() float64 {
+	sum, known := 0.0, false
+	for _, phase := range []*float64{t.Blocked, t.DNS, t.Connect, t.Send, t.Wait, t.Receive} {
+		if phase != nil && *phase >= 0 {
+			sum, known = sum+*phase, true
+		}
+	}
+	if !known {
+		return -1
+	}
+	return sum
 }
 
 type harHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
+
+func (h harHeader) isType() bool { return strings.EqualFold(h.Name, "content-type") }
 
 var errHAR = errors.New("not a HAR file: the list log.entries is missing or not complete")
 
@@ -162,8 +180,13 @@ func (d *harDecoder) findKey(name string) error {
 
 func (e *harEntry) fill(f *fill.Line) error {
 	r := f.Rec
-	if err := fill.Start(f, []byte(e.Started)); err != nil {
-		return err
+	if cached, is := e.Cached.(string); is && cached != "" {
+		return cachedEntry
+	}
+	if e.Started != "" { // else Finish refuses it, unless the replay has a rate
+		if err := fill.Start(f, []byte(e.Started)); err != nil {
+			return err
+		}
 	}
 	if err := fill.Method(f, []byte(e.Request.Method)); err != nil {
 		return err
@@ -175,17 +198,38 @@ func (e *harEntry) fill(f *fill.Line) error {
 		return fill.ErrStatus
 	}
 	r.Status = max(e.Response.Status, 0)
-	r.Latency, r.Transfer = millis(e.Time), millis(e.Timings.Receive)
-	r.Transfer = min(r.Transfer, r.Latency)
-	if r.Bytes = e.Response.BodySize; r.Bytes < 0 {
-		r.Bytes = max(e.Response.Content.Size, trace.Unknown)
+	taken := e.Time
+	if sum := e.Timings.sum(); taken == nil || *taken <= 0 {
+		taken = &sum
 	}
-	r.RequestBytes = max(e.Request.BodySize, trace.Unknown)
-	if body := e.Request.PostData.body(); len(body) > 0 {
-		r.Body = body
+	r.Latency = millis(*taken)
+	if receive := e.Timings.Receive; receive != nil {
+		r.Transfer = min(millis(*receive), r.Latency)
 	}
-	header(f, e.Request.Headers, e.Request.PostData.MimeType)
+	if r.Bytes = harSize(e.Response.BodySize); r.Bytes < 0 {
+		r.Bytes = harSize(e.Response.Content.Size)
+	}
+	r.RequestBytes = harSize(e.Request.BodySize)
+	body := e.Request.PostData.built(e.Request.Headers)
+	if body.lacks != "" {
+		f.Left.Note(body.lacks)
+	}
+	if len(body.text) > 0 {
+		r.Body = body.text
+	}
+	headers := e.Request.Headers
+	if body.typed {
+		headers = slices.DeleteFunc(headers, harHeader.isType)
+	}
+	header(f, headers, body.kind)
 	return f.Finish(true)
+}
+
+func harSize(size *int64) int64 {
+	if size == nil {
+		return trace.Unknown
+	}
+	return max(*size, trace.Unknown)
 }
 
 // millis converts milliseconds. Negative numbers and those from 1e12 (31.7 years) are Unknown.

@@ -1,26 +1,12 @@
 package formats
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/stamp"
 )
-
-// body is the body that was sent. For a form without a text it is made from the parameters.
-// The archive does not contain the body of a form with files.
-func (b *harBody) body() []byte {
-	if b.Text != "" || !strings.HasPrefix(b.MimeType, "application/x-www-form-urlencoded") {
-		return []byte(b.Text)
-	}
-	var pairs []string
-	for _, p := range b.Params {
-		pairs = append(pairs, url.QueryEscape(p.Name)+"="+url.QueryEscape(p.Value))
-	}
-	return []byte(strings.Join(pairs, "&"))
-}
 
 // The headers of an archive that are not sent again.
 const (
@@ -33,6 +19,11 @@ const (
 // unfitHeader is the name that counts the headers which a request cannot contain.
 const unfitHeader = "not fit for a request"
 
+// LeftHeader begins the reason for which a request lacks a line of its header.
+const LeftHeader = "header "
+
+func leaveOut(f *fill.Line, name string) { f.Left.Note(LeftHeader + name) }
+
 // header stores the lines of a header that are sent again. It counts the private and unfit
 // lines that it leaves out, and not ownHeaders.
 func header(f *fill.Line, list []harHeader, bodyType string) {
@@ -44,17 +35,17 @@ func header(f *fill.Line, list []harHeader, bodyType string) {
 		case strings.HasPrefix(h.Name, ":") || strings.Contains(ownHeaders, name):
 		case name == " referer ":
 			r.Referer = []byte(h.Value)
-			f.Left.LeaveOut("referer")
+			leaveOut(f, "referer")
 		case name == " user-agent ":
 			r.Agent = []byte(h.Value)
-			f.Left.LeaveOut("user-agent")
+			leaveOut(f, "user-agent")
 		case strings.Contains(privateHeaders, name):
 			if name == " cookie " {
 				r.Cookie = []byte(h.Value)
 			}
-			f.Left.LeaveOut(strings.TrimSpace(name))
+			leaveOut(f, strings.TrimSpace(name))
 		case !isField(h.Name, h.Value):
-			f.Left.LeaveOut(unfitHeader)
+			leaveOut(f, unfitHeader)
 		default:
 			r.Typed = r.Typed || name == " content-type "
 			r.Memory = trace.AppendField(r.Memory, h.Name, h.Value)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
@@ -22,8 +23,16 @@ import (
 
 var (
 	errXML = errors.New("the XML is cut short or damaged: nothing behind this line can be read")
-	errCSV = errors.New("no first line with the names timeStamp, elapsed and responseCode")
 )
+
+// outerSample is why a sample around others is left out.
+const outerSample fill.NoRequest = "the sample contains others, which are the requests"
+
+// otherSample is why a sample without HTTP is left out.
+const otherSample fill.NoRequest = "a sample of another kind than HTTP"
+
+// noURL is why a sample without a URL is left out.
+const noURL fill.NoRequest = "the sample has no URL; for those of HTTP, record again with jmeter.save.saveservice.url=true in JMeter's user.properties"
 
 // maxElements limits the nesting of elements.
 const maxElements = 100
@@ -31,7 +40,8 @@ const maxElements = 100
 // jtlSample is an open element of the XML.
 type jtlSample struct {
 	line        int
-	sample      bool // an httpSample
+	sample      bool // an httpSample, or with other a sample of another kind
+	other       bool
 	outer       bool // contains other samples
 	attr        map[string]string
 	url, method string
@@ -76,11 +86,18 @@ func (d *xmlDecoder) Next(rec *trace.Record) error {
 		case xml.EndElement:
 			s := d.open[len(d.open)-1] // exists: Token checks that elements match
 			d.open, d.text = d.open[:len(d.open)-1], ""
-			if s.sample && !s.outer {
-				d.line = s.line
-				d.filler.Begin(rec)
-				return s.fill(&d.filler, d.columns)
+			if !s.sample {
+				continue
 			}
+			d.line = s.line
+			switch {
+			case s.outer:
+				return outerSample
+			case s.other:
+				return otherSample
+			}
+			d.filler.Begin(rec)
+			return s.fill(&d.filler, d.columns)
 		}
 	}
 	return io.EOF
@@ -104,7 +121,8 @@ func (d *xmlDecoder) start(t xml.StartElement) error {
 	if len(d.open) >= maxElements {
 		return fmt.Errorf("more than %d elements within each other", maxElements)
 	}
-	s := &jtlSample{sample: t.Name.Local == "httpSample"}
+	s := &jtlSample{other: t.Name.Local == "sample"}
+	s.sample = s.other || t.Name.Local == "httpSample"
 	s.line, _ = d.in.InputPos()
 	if s.sample {
 		for _, o := range d.open {
@@ -193,7 +211,11 @@ func fillJTL(f *fill.Line, columns []jtlColumn, get func(c *jtlColumn) string) e
 		if v == "" && c.optional {
 			continue
 		}
-		if err := c.set(f, []byte(v)); err != nil {
+		err := c.set(f, []byte(v))
+		if c.name == "URL" && err != nil && !strings.Contains(v, "://") {
+			return noURL
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func setSquidResult(f *fill.Line, v []byte) error {
 // setSquidURL refuses what is no URL: the host:port of a tunnel, and error:… of a bad request.
 func setSquidURL(f *fill.Line, v []byte) error {
 	if !bytes.Contains(v, []byte("://")) && v[0] != '/' {
-		return fill.ErrNoRequest
+		return fill.OtherURL
 	}
 	return fill.URI(f, v)
 }

@@ -19,7 +19,7 @@ func TestPatterns(t *testing.T) {
 		{`$request $status`, `GET /x HTTP/1.1 200`, "1: GET /x 200\n"},
 		{`$uri $args $body_bytes_sent $bytes_sent`, `/x a=b 5 99`, "1: GET /x?a=b 0\n\tbytes 5\n"},
 		{`$uri $args $bytes_sent $body_bytes_sent`, `/x - 99 5`, "1: GET /x 0\n\tbytes 5\n"},
-		{`$host$request_uri $status`, `- 400`, "no HTTP request"},
+		{`$host$request_uri $status`, `- 400`, "the request is empty or -"},
 		{`LogFormat "%h %t \"%r\" %>s %D" timed`, `10.0.0.1 [02/Jan/2020:03:04:05 +0000] "GET /x HTTP/1.1" 200 1500`,
 			"1: GET /x 200\n\tstart (second) 2020-01-02T03:04:05Z\n\tlatency ns 1500000\n\tclient \"10.0.0.1\"\n"},
 		{`%{%Y-%m-%d %H:%M:%S}t.%{usec_frac}t %m %U%q %{ms}T`, `2020-01-02 03:04:05.250001 GET /x?y 12`, "1: GET /x?y 0\n\tstart 2020-01-02T03:04:05.250001Z\n\tlatency ns 12000000\n"},
@@ -34,9 +34,9 @@ func TestPatterns(t *testing.T) {
 		{`%{UNIT}T %U`, `seconds /x`, "1: GET /x 0\n"},
 		{`%r`, `GET http://h HTTP/1.1`, "1: GET / 0\n\tscheme \"http\"\n\thost \"h\"\n"},
 		{`%r`, `GET http://u:p@h?q#f`, "1: GET /?q 0\n\tscheme \"http\"\n\thost \"h\"\n"},
-		{`%r`, `CONNECT h:443 HTTP/1.1`, "no HTTP request"},
-		{`%r`, `GET http:///x HTTP/1.1`, "no HTTP request"},
-		{`%r`, `\x16\x03\x01`, "no HTTP request"},
+		{`%r`, `CONNECT h:443 HTTP/1.1`, "CONNECT opens a tunnel"},
+		{`%r`, `GET http:///x HTTP/1.1`, "the URL is not http or https"},
+		{`%r`, `\x16\x03\x01`, "no METHOD and PATH, such as bytes of a TLS handshake"},
 		{`%r`, `GET /a\x20b\n\t\"\\ HTTP/1.1`, `1: GET /a%20b%0A%09"\ 0` + "\n"},
 		{`%r`, `GET /\q\`, `1: GET /\q\ 0` + "\n"},
 		{`[%r] x`, `[GET / HTTP/1.1] y`, "the line does not have the shape of the format"},
@@ -73,7 +73,7 @@ func TestPatterns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fill.New(time.UTC, false, &fill.Left{})
+		f := fill.New(time.UTC, false, &trace.Left{})
 		f.Begin(&rec)
 		got := ""
 		if err := p.Parse([]byte(c.line), &f); err != nil {

@@ -26,6 +26,8 @@ var errColumns = errors.New("fewer than the 9 columns of the load format, or no 
 
 // Parser reads the load format. It remembers what the comments say about the rows.
 type Parser struct {
+	Guessed bool // nobody said that it is the format: a row without a date needs a path in the 7th column, and numbers before
+
 	words   [][]byte
 	offered float64 // requests per second, from the last "#request/second = N"
 	results bool    // the head says that the tenth column is the offered rate, whatever the method
@@ -43,8 +45,11 @@ func (p *Parser) Parse(line []byte, f *fill.Line) error {
 		return errColumns
 	}
 	w, r := p.words, f.Rec
-	untimed := p.times(f)
-	if err := untimed; err != nil {
+	dated, err := p.times(f)
+	if p.Guessed && r.At.IsZero() && !p.isRow(at) {
+		return errColumns
+	}
+	if err != nil {
 		if !f.NoTimes {
 			return fmt.Errorf("%w; a replay at a rate, as with --tps, does not need it", err)
 		}
@@ -64,11 +69,7 @@ func (p *Parser) Parse(line []byte, f *fill.Line) error {
 	if err := p.rest(r, w[at+2:]); err != nil {
 		return err
 	}
-	err = p.path(f, w[6:at])
-	if err == nil && untimed != nil {
-		f.Left.Untimed++
-	}
-	return err
+	return p.path(f, w[6:at], dated)
 }
 
 // comment reads the two comments about rows: the head, and the rate of a step ("#TPS=N" in
@@ -144,18 +145,19 @@ func (p *Parser) status() int {
 	return -1
 }
 
-// times reads the columns of times. A bare 0 is an unknown time.
-func (p *Parser) times(f *fill.Line) error {
+// times reads the columns of times. A bare 0 is an unknown time. dated: the row has a date.
+func (p *Parser) times(f *fill.Line) (dated bool, err error) {
 	r := f.Rec
-	if at := r.Join(p.words[0], " ", p.words[1]); string(at) != "- -" {
+	at := r.Join(p.words[0], " ", p.words[1])
+	if dated = string(at) != "- -"; dated {
 		if err := fill.Start(f, at); err != nil {
-			return err
+			return dated, err
 		}
 	}
 	head, ok := stamp.Decimal(p.words[2], time.Second)
 	body, bodyOK := stamp.Decimal(p.words[3], time.Second)
 	if !ok || !bodyOK {
-		return fill.ErrTaken
+		return true, fill.ErrTaken
 	}
 	if string(p.words[2]) != "0" || string(p.words[3]) != "0" {
 		r.Latency = head + body
@@ -163,7 +165,14 @@ func (p *Parser) times(f *fill.Line) error {
 	if string(p.words[3]) != "0" {
 		r.Transfer = body
 	}
-	return nil
+	return dated, nil
+}
+
+// isRow reports whether a row without a date is one of the format.
+func (p *Parser) isRow(at int) bool {
+	_, body := stamp.Decimal(p.words[3], time.Second)
+	_, sleep := stamp.Decimal(p.words[4], time.Second)
+	return at == 7 && body && sleep && stamp.Digits(p.words[5]) >= 0
 }
 
 // rest reads what follows the method: the offered rate or a body, and expectedRC=.
@@ -196,7 +205,7 @@ func (p *Parser) rest(r *trace.Record, w [][]byte) error {
 func IsReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }
 
 // path joins the words of a path that had blanks.
-func (p *Parser) path(f *fill.Line, w [][]byte) error {
+func (p *Parser) path(f *fill.Line, w [][]byte, dated bool) error {
 	r := f.Rec
 	uri := unquote(r, w[0])
 	if len(uri) == 0 || uri[0] != '/' && (len(w) > 1 || string(uri) != "*" && !bytes.Contains(uri, []byte("://"))) {
@@ -208,7 +217,7 @@ func (p *Parser) path(f *fill.Line, w [][]byte) error {
 	if err := f.SetURI(uri); err != nil {
 		return err
 	}
-	return f.Finish(false)
+	return f.Finish(dated)
 }
 
 // unquote removes the quotes of a quoted word.

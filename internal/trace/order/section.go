@@ -6,31 +6,39 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// section is a part of a stream.
-type section struct {
+// Sectioned is a part of a stream.
+type Sectioned struct {
 	src        trace.Stream
-	skip, left uint64
+	skip, rest uint64
 	bounded    bool
+	left       trace.Left
 }
 
 // Section skips the first from records and returns the next n; an n of 0 is all the others.
-func Section(src trace.Stream, from, n uint64) trace.Stream {
-	return &section{src: src, skip: from, left: n, bounded: n > 0}
+func Section(src trace.Stream, from, n uint64) *Sectioned {
+	return &Sectioned{src: src, skip: from, rest: n, bounded: n > 0}
 }
 
+// Left is what was left out so far. Requests after the section are not read.
+func (s *Sectioned) Left() *trace.Left { return &s.left }
+
+// leftByFrom is why the first requests are left out.
+const leftByFrom = "before --from"
+
 // Next implements Stream.
-func (s *section) Next(rec *trace.Record) error {
+func (s *Sectioned) Next(rec *trace.Record) error {
 	for ; s.skip > 0; s.skip-- {
 		if err := s.src.Next(rec); err != nil {
 			return err
 		}
+		s.left.Add(trace.NotChosen, leftByFrom, rec.File, rec.Line)
 	}
-	if s.bounded && s.left == 0 {
+	if s.bounded && s.rest == 0 {
 		return io.EOF
 	}
 	err := s.src.Next(rec)
 	if err == nil {
-		s.left--
+		s.rest--
 	}
 	return err
 }

@@ -152,7 +152,11 @@ type Windowed struct {
 	from, to    time.Time
 	first, last time.Time // starts of the earliest and the latest record of src
 	inside      bool      // a record was in the window
+	left        trace.Left
 }
+
+// Left is what was left out so far.
+func (s *Windowed) Left() *trace.Left { return &s.left }
 
 // Within returns the records of src that started in w. Records without a time are in every window.
 func Within(src trace.Stream, w Window) *Windowed { return &Windowed{src: src, w: w} }
@@ -194,5 +198,9 @@ func (s *Windowed) Next(rec *trace.Record) error {
 			s.inside = true
 			return nil
 		}
+		s.left.Add(trace.NotChosen, leftByWindow, rec.File, rec.Line)
 	}
 }
+
+// leftByWindow is why a request outside of the window is left out.
+const leftByWindow = "outside of --window"

@@ -4,6 +4,7 @@ package pattern
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -153,34 +154,66 @@ func (p *Pattern) addTail(set fill.Setter) {
 	p.values = append(p.values, slot{name: theEnd, set: set})
 }
 
-// Parse reads one line.
+// Parse reads one line. It reads on behind a request that is none, so that Where says whether the rest fits.
 func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 	p.at, p.typed = 0, false
 	if !bytes.HasPrefix(line, p.prefix) {
 		return ErrPrefix
 	}
 	rest := line[len(p.prefix):]
-	for i := range p.values {
-		v := &p.values[i]
+	var none error // why the line has no request
+	values := p.values
+	for i := 0; i < len(values); i++ {
+		v := &values[i]
 		p.at = i
 		n := v.end(rest)
-		if n < 0 {
-			return ErrShape
+		err := ErrShape
+		if n >= 0 {
+			if v.set == nil {
+				rest = rest[min(n+len(v.literal), len(rest)):]
+				continue
+			}
+			if err = v.set(f, rest[:n]); err == nil {
+				p.typed, rest = p.typed || v.typed, rest[min(n+len(v.literal), len(rest)):]
+				continue
+			}
+			if none == nil && fill.IsNoRequest(err) {
+				none, rest = err, rest[min(n+len(v.literal), len(rest)):]
+				continue
+			}
 		}
-		text := rest[:n]
-		rest = rest[min(n+len(v.literal), len(rest)):]
-		if v.set == nil {
-			continue
+		text, behind, ok := p.bare(i, rest)
+		if ok && v.set != nil {
+			ok = v.set(f, text) == nil
 		}
-		if err := v.set(f, text); err != nil {
-			return err
+		if !ok {
+			return cmp.Or(none, err)
 		}
-		p.typed = p.typed || v.typed
+		rest = behind
+		i++ // the value after it is the bare -
 	}
-	if p.at++; len(rest) > 0 {
-		return ErrShape
+	if len(rest) > 0 {
+		return cmp.Or(none, ErrShape)
+	}
+	if p.at = len(p.values); none != nil {
+		return none
 	}
 	return f.Finish(p.timed)
+}
+
+// bare cuts off value i where the value after it is a - without its quotes: Traefik 1 writes a missing header so.
+// behind begins with the value after that.
+func (p *Pattern) bare(i int, rest []byte) (text, behind []byte, ok bool) {
+	if i+1 >= len(p.values) || !p.values[i+1].quoted {
+		return nil, nil, false
+	}
+	before, opens := bytes.CutSuffix(p.values[i].literal, []byte(`"`))
+	n := bytes.Index(rest, append(bytes.Clone(before), '-'))
+	if !opens || len(before) == 0 || n < 0 {
+		return nil, nil, false
+	}
+	behind, ok = bytes.CutPrefix(rest[n+len(before)+1:], p.values[i+1].literal[1:])
+	return rest[:n], behind, ok
 }
 
 // Where names the value at which the last line did not fit, and says which share of the values

@@ -34,42 +34,62 @@ func detect(in *bufio.Reader, o Options) (Guess, error) {
 	if err := readable(sample); err != nil {
 		return Guess{}, err
 	}
-	var best, next candidate
 	for _, f := range formats.Table() {
-		if f.Stream != nil {
-			if f.Looks(first) {
-				return Guess{Format: f.Name}, nil
-			}
+		if f.Stream != nil && f.Looks(first) {
+			return Guess{Format: f.Name}, nil
+		}
+	}
+	whole, _ := in.Peek(in.Buffered()) // no error: the bytes are buffered
+	for _, part := range []struct {
+		text []byte
+		most int
+	}{{sample, sampleLines}, {sample, sureLines}, {whole, sureLines}} { // a program may write many other lines when it starts, and the last line may have no end
+		if best, next := compare(part.text, o, part.most); best.fit+best.idle > 0 {
+			return guessOf(best, next, part.text, o), nil
+		}
+	}
+	return Guess{}, fmt.Errorf("the format cannot be told from the first lines, such as %.100q%s; %s", first, closest(sample, o), advice(first))
+}
+
+// compare finds the two formats that fit most of the first lines. If no line is a request, best is the format
+// whose lines are none for a known reason, such as tunnels.
+func compare(sample []byte, o Options, most int) (best, next candidate) {
+	var idle candidate
+	for _, f := range formats.Table() {
+		if f.Stream != nil || f.Last && best.fit > 0 || !looks(f, sample, most) {
 			continue
 		}
-		if !looks(f, sample) || f.Last && best.fit > 0 {
+		c := try(f, sample, o, most)
+		if f.Last && c.fit < c.lines || f.Wider && c.fit <= best.fit {
 			continue
 		}
-		switch c := try(f, sample, o, sampleLines); {
-		case f.Last && c.fit < c.lines:
+		switch {
 		case c.fit > best.fit:
 			best, next = c, best
 		case c.fit > next.fit:
 			next = c
 		}
+		if c.idle > idle.idle && 2*c.idle >= c.lines {
+			idle = c
+		}
 	}
 	if best.fit == 0 {
-		return Guess{}, fmt.Errorf("the format cannot be told from the first lines, such as %.100q%s; %s", first, closest(sample, o), advice(first))
+		best = idle
 	}
-	return guessOf(best, next, sample, o), nil
+	return best, next
 }
 
-// lookLines is the number of lines that looks sees: the formats of a log may be mixed.
-const lookLines = 10
-
-// looks reports whether one of the first lines can be of the format.
-func looks(f formats.Format, sample []byte) bool {
+// looks reports whether one of the first lines can be of the format: the formats of a log may be mixed.
+func looks(f formats.Format, sample []byte, most int) bool {
 	n := 0
 	for line := range bytes.Lines(sample) {
-		if line = firstLine(line); len(line) > 0 && f.Looks(served(f, line)) {
+		if line = firstLine(line); len(line) == 0 {
+			continue
+		}
+		if f.Looks(served(f, line)) || f.Headed && inside(f, line) {
 			return true
 		}
-		if n++; n == lookLines {
+		if n++; n == most {
 			break
 		}
 	}
@@ -109,6 +129,12 @@ func served(f formats.Format, line []byte) []byte {
 	return line
 }
 
+// inside reports whether an object contains a line that can be of the format.
+func inside(f formats.Format, line []byte) bool {
+	inner := new(head).message(line)
+	return inner != nil && f.Looks(inner)
+}
+
 // beginning waits for the first line that is neither blank nor a comment, and returns the
 // part of the log that is in memory then.
 func beginning(in *bufio.Reader) ([]byte, error) {
@@ -141,15 +167,26 @@ type candidate struct {
 	fit    int  // lines of the sample that are requests in the format
 	lines  int  // lines of the sample
 	none   int  // of these, without a request
+	idle   int  // of these, with a time and a request that is none, such as a tunnel
 	timed  bool // a line has a latency
+}
+
+// wholly reports whether the last line fitted to its end, though it may have no request.
+func (d *lineDecoder) wholly() bool {
+	p, ok := d.parser.(placed)
+	if !ok {
+		return true
+	}
+	_, reached := p.Where()
+	return reached == 1
 }
 
 // try counts the first lines of the sample, up to most, that f can parse.
 func try(f formats.Format, sample []byte, o Options, most int) candidate {
 	c := candidate{format: f}
 	o.guessed = true
-	o.NoTimes = true // a load file with bad dates is still a load file
-	d, err := newLineDecoder(bufio.NewReaderSize(bytes.NewReader(sample), len(sample)+1), f, o, &fill.Left{})
+	o.NoTimes = f.Untimed
+	d, err := newLineDecoder(bufio.NewReaderSize(bytes.NewReader(sample), len(sample)+1), f, o, &trace.Left{})
 	if err != nil {
 		return c
 	}
@@ -161,8 +198,11 @@ func try(f formats.Format, sample []byte, o Options, most int) candidate {
 			return c
 		}
 		c.lines++
-		if err == fill.ErrNoRequest {
+		if fill.IsNoRequest(err) {
 			c.none++
+			if err != fill.Event && err != fill.NoURI && !rec.At.IsZero() && d.wholly() {
+				c.idle++
+			}
 		}
 		if err == nil && (!f.Status || rec.Status > 0) {
 			c.fit++

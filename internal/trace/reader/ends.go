@@ -33,7 +33,7 @@ func (r *Reader) noteBad(err error) {
 	if !ok {
 		return
 	}
-	if p, ok := d.parser.(placed); ok && r.counts.Bad == 0 && len(text) > 0 {
+	if p, ok := d.parser.(placed); ok && r.counts.Bad() == 0 && len(text) > 0 {
 		r.ends.Where, _ = p.Where()
 	}
 	other := r.o.Inspect && !d.open && len(text) > 0 && r.ends.Tried < maxTried && r.tryOthers(slices.Clone(text))

@@ -6,11 +6,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fieldmap"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
@@ -49,8 +49,8 @@ func (g Guess) String() string {
 		name += " with request time"
 	}
 	next := "no other format fits a line"
-	if g.Lines > lookLines { // a format that none of the first lines looks like was not tried
-		next = fmt.Sprintf("no other format fits one of the first %d", lookLines)
+	if g.Lines > sampleLines { // the other formats were not tried with more
+		next = fmt.Sprintf("no other format fits one of the first %d", sampleLines)
 	}
 	if g.Next != "" {
 		next = fmt.Sprintf("next best: %s, %d", g.Next, g.NextFit)
@@ -90,15 +90,15 @@ const fitsNearly = 0.24
 func closest(sample []byte, o Options) string {
 	first := firstLine(sample)
 	if line := new(head).behind(first); len(line) > 0 && line[0] == '{' {
-		return fieldsOf(line)
+		return fieldsOf(sample, line)
 	}
 	o.guessed = true
-	name, place, most := "", "", fitsNearly
+	name, place, most, tried := "", "", fitsNearly, 0
 	for _, f := range formats.Table() {
 		if f.Line == nil {
 			continue
 		}
-		d, err := newLineDecoder(bufio.NewReader(bytes.NewReader(first)), f, o, &fill.Left{})
+		d, err := newLineDecoder(bufio.NewReader(bytes.NewReader(first)), f, o, &trace.Left{})
 		if err != nil {
 			continue
 		}
@@ -112,21 +112,36 @@ func closest(sample []byte, o Options) string {
 			continue
 		}
 		if field, reached := p.Where(); reached > most {
-			name, place, most = f.Name, field, reached
+			name, place, most, tried = f.Name, field, reached, try(f, sample, o, sureLines).lines
 		}
 	}
 	if name == "" {
 		return ""
 	}
-	lines := bytes.Count(sample, []byte("\n"))
-	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s; 0 of the first %d lines fit)", name, place, min(max(lines, 1), sampleLines))
+	none := ""
+	if tried > 1 {
+		none = fmt.Sprintf("; none of the first %d lines fits", tried)
+	}
+	return fmt.Sprintf(" (the closest is %s, which the first line does not fit at %s%s)", name, place, none)
 }
 
-// fieldsOf names the fields of a JSON object, so that the user can write a field map.
-func fieldsOf(line []byte) string {
-	names, err := fieldmap.Paths(line)
+// fieldsOf names the fields of the JSON objects among the first lines, so that the user can write a field map.
+func fieldsOf(sample, first []byte) string {
+	names, err := fieldmap.Paths(first)
 	if err != nil {
 		return fmt.Sprintf(" (%v)", err)
+	}
+	n := 0
+	for line := range bytes.Lines(sample) {
+		if n++; n > sampleLines {
+			break
+		}
+		more, _ := fieldmap.Paths(new(head).behind(bytes.TrimSpace(line))) // other lines may be of something else
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	const most = 16
 	more := ""

@@ -17,8 +17,8 @@ const (
 
 func TestGuess(t *testing.T) {
 	for _, c := range []struct{ name, log, want string }{
-		{"combined", strings.Repeat(goodLine, 2000), "combined (1000 of the first 1000 lines fit; no other format fits one of the first 10)"},
-		{"timed", strings.Repeat(strings.ReplaceAll(goodLine, "\n", " 0.120\n"), 60), "combined with request time (60 of the first 60 lines fit; no other format fits one of the first 10)"},
+		{"combined", strings.Repeat(goodLine, 2000), "combined (1000 of the first 1000 lines fit; no other format fits one of the first 50)"},
+		{"timed", strings.Repeat(strings.ReplaceAll(goodLine, "\n", " 0.120\n"), 60), "combined with request time (60 of the first 60 lines fit; no other format fits one of the first 50)"},
 		{"mixed", jsonLine + strings.Repeat(goodLine, 3) + jsonLine, "combined (3 of the first 5 lines fit; next best: json, 2)"},
 		{"none", goodLine + strings.ReplaceAll(goodLine, "GET /a HTTP/1.1", "-"), "combined (1 of the first 2 lines fit, 1 without a request; no other format fits a line)"},
 		{"har", `{"log":{"entries":[]}}`, "har, by the first bytes"},
@@ -39,7 +39,7 @@ func TestGuess(t *testing.T) {
 // A refusal says what the log looks like.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ log, want string }{
-		"brackets": {`10.0.0.1 - - [20/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" abc 100 "-" "ua"` + "\n", "(the closest is common, which the first line does not fit at %>s; 0 of the first 1 lines fit)"},
+		"brackets": {`10.0.0.1 - - [20/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" abc 100 "-" "ua"` + "\n", "(the closest is common, which the first line does not fit at %>s)"},
 		"json":     {`{"ts":1,"req":{"verb":"GET","where":"/x"},"\u001b[31m":2}` + "\n", `(JSON with the fields ts, req.verb, req.where, \x1b[31m)`},
 		"utf-16":   {"\xff\xfe1\x000\x00", "the file is UTF-16"},
 		"nul":      {strings.Repeat("\x00a\x01\x00", 100), "has many NUL bytes"},

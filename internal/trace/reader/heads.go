@@ -104,7 +104,48 @@ func headless(line []byte) []byte {
 	if len(stamp) < 20 || stamp[4] != '-' || stamp[10] != 'T' {
 		return line
 	}
-	return firstOf(firstOf(behindStream(after), behindTag(after)), line)
+	return firstOf(firstOf(firstOf(behindStream(after), behindTag(after)), behindHost(after)), line)
+}
+
+// behindHost cuts off "host " before an object; nil if v has none.
+func behindHost(v []byte) []byte {
+	_, rest, _ := bytes.Cut(v, []byte(" "))
+	if rest = bytes.TrimLeft(rest, " "); len(rest) > 0 && rest[0] == '{' {
+		return rest
+	}
+	return nil
+}
+
+// messages are the members in which collectors of logs keep the line of a server.
+var messages = [][]byte{[]byte(`"message":`), []byte(`"log":`), []byte(`"textPayload":`), []byte(`"original":`), []byte(`"line":`), []byte(`"_raw":`)}
+
+// message returns the line of the server that an object contains, beside what the collector knows of it; nil: it
+// contains none.
+func (h *head) message(line []byte) []byte {
+	if len(line) == 0 || line[0] != '{' {
+		return nil
+	}
+	for _, name := range messages {
+		_, inner, ok := bytes.Cut(line, name)
+		if inner = bytes.TrimLeft(inner, " "); !ok || len(inner) == 0 || inner[0] != '"' {
+			continue
+		}
+		end := fill.EndQuote(inner[1:])
+		if end < 1 {
+			continue
+		}
+		h.memory = fill.Unescape(h.memory[:0], inner[1:end+1])
+		text := bytes.TrimSpace(h.memory)
+		if rest := new(head).behind(text); len(rest) < len(text) {
+			text = rest
+		} else if rest := behindTag(text); rest != nil {
+			text = rest
+		}
+		if len(text) > 0 {
+			return text
+		}
+	}
+	return nil
 }
 
 // firstOf is a, or b if a is nil.

@@ -87,7 +87,7 @@ type lineDecoder struct {
 	head   head
 }
 
-func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *fill.Left) (*lineDecoder, error) {
+func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *trace.Left) (*lineDecoder, error) {
 	p, err := f.Line(formats.Hints{Fields: o.Fields, Guessed: o.guessed, Columns: o.columns})
 	if err != nil {
 		return nil, err
@@ -102,12 +102,35 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 		if err != nil {
 			return err
 		}
-		if d.headed {
-			line = d.head.behind(line)
+		if line = unblanked(line); d.headed {
+			line = unblanked(d.head.behind(line))
 		}
 		d.filler.Begin(rec)
-		if err := d.parser.Parse(line, &d.filler); err != fill.ErrComment {
+		err = d.parser.Parse(line, &d.filler)
+		if err != nil && d.headed && d.within(rec, line) {
+			return nil
+		}
+		if err == nil || err != fill.ErrComment && line[0] != '#' { // a # that fits the format is none of a comment
 			return err
 		}
 	}
+}
+
+// within reports whether a line is an object with the request inside, as collectors of logs write it, and reads that.
+func (d *lineDecoder) within(rec *trace.Record, line []byte) bool {
+	inner := d.head.message(line)
+	if inner == nil {
+		return false
+	}
+	rec.Reset()
+	d.filler.Begin(rec)
+	return d.parser.Parse(inner, &d.filler) == nil
+}
+
+// unblanked is a line without blanks before it.
+func unblanked(line []byte) []byte {
+	if len(line) > 0 && line[0] == ' ' {
+		return bytes.TrimLeft(line, " ")
+	}
+	return line
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
 )
@@ -51,12 +52,12 @@ func CheckFormat(o Options) error {
 		}
 		o.Format = "json" // or another format by names: the map is the same
 	}
-	_, err := open(bufio.NewReader(bytes.NewReader(nil)), o, &fill.Left{})
+	_, err := open(bufio.NewReader(bytes.NewReader(nil)), o, &trace.Left{})
 	return err
 }
 
 // open returns the decoder of a format other than auto.
-func open(in *bufio.Reader, o Options, left *fill.Left) (formats.Decoder, error) {
+func open(in *bufio.Reader, o Options, left *trace.Left) (formats.Decoder, error) {
 	f, err := formats.Find(o.Format)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@
 package reader
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -13,49 +12,27 @@ import (
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
-// maxFaults limits the stored bad lines of each file; takt counts all of them.
-const maxFaults = 10
-
-// maxExcerpt limits the stored text of a bad line, in bytes.
-const maxExcerpt = 160
-
-// Fault is a line that could not be used.
-type Fault struct {
-	File  string
-	Line  int
-	Cause error
-	Text  string // the beginning of the line
-}
-
-// Error is file:line, the cause, and the beginning of the line.
-func (f *Fault) Error() string {
-	if f.Text == "" {
-		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause)
-	}
-	return fmt.Sprintf("%s:%d: %v: %q", f.File, f.Line, f.Cause, f.Text)
-}
-
-// Counts says what became of the lines: Lines = Records + NoRequest + Bad. It counts no
-// blank lines and comments.
+// Counts says what became of the lines: each is a record, or in Left a line without a request or a bad
+// line. It counts no blank lines and comments.
 type Counts struct {
-	Lines     uint64
-	Records   uint64
-	NoRequest uint64  // lines without an HTTP request: "-", bytes of a TLS handshake
-	Bad       uint64  // lines that takt cannot parse
-	Faults    []Fault // the first 10 bad lines of each file
-	Ends      Ends    // of the last file
-	fill.Left
+	Lines   uint64
+	Records uint64
+	Left    trace.Left // what became of the other lines, and what the records lack
+	Ends    Ends       // of the last file
 }
+
+// NoRequest counts the lines without a request.
+func (c *Counts) NoRequest() uint64 { return c.Left.Count(trace.NoRequest) }
+
+// Bad counts the lines that takt cannot read.
+func (c *Counts) Bad() uint64 { return c.Left.Count(trace.Bad) }
 
 // Add adds the counts of another file.
 func (c *Counts) Add(o Counts) {
 	c.Lines += o.Lines
 	c.Records += o.Records
-	c.NoRequest += o.NoRequest
-	c.Bad += o.Bad
-	c.Faults = append(c.Faults, o.Faults...)
 	c.Ends = o.Ends
-	c.Left.Add(o.Left)
+	c.Left.Merge(&o.Left)
 }
 
 // Reader returns the records of one file, in the order of the file.
@@ -120,6 +97,7 @@ func (r *Reader) Rest(o Options) Options {
 // Counts says what became of the lines so far.
 func (r *Reader) Counts() Counts {
 	c := r.counts
+	c.Left = r.counts.Left.Copy()
 	c.Ends = r.ends
 	if d, ok := r.dec.(*lineDecoder); ok {
 		c.Ends.Holes = d.holes
@@ -141,6 +119,7 @@ func (r *Reader) Next(rec *trace.Record) error {
 			r.counts.Records++
 			rec.File = r.name
 			rec.Line, _ = r.dec.Place()
+			r.counts.Left.At(r.name, rec.Line)
 			return nil
 		}
 		if err := r.note(err); err != nil {
@@ -156,16 +135,16 @@ func (r *Reader) note(err error) error {
 		return err
 	case formats.IsReadError(err):
 		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
-	case errors.Is(err, fill.ErrNoRequest):
-		r.counts.NoRequest++
+	case fill.IsNoRequest(err):
+		line, _ := r.dec.Place()
+		r.counts.Left.Add(trace.NoRequest, err.Error(), r.name, line)
 	default:
 		r.noteBad(err)
-		r.counts.Bad++
-		if len(r.counts.Faults) < maxFaults {
-			line, text := r.dec.Place()
-			r.counts.Faults = append(r.counts.Faults, Fault{r.name, line, err, string(text[:min(len(text), maxExcerpt)])})
-		}
+		line, text := r.dec.Place()
+		r.counts.Left.AddText(trace.Bad, err.Error(), r.name, line, text)
 	}
+	line, _ := r.dec.Place()
+	r.counts.Left.At(r.name, line) // what a line lacks that is left out as a whole
 	r.counts.Lines++
 	return nil
 }

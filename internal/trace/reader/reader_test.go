@@ -37,6 +37,14 @@ func zstandard(t testing.TB, text string) []byte {
 	return w.EncodeAll([]byte(text), nil)
 }
 
+// bad is the first reason for bad lines.
+func bad(c Counts) trace.Reason {
+	if list := c.Left.Reasons(trace.Bad); len(list) > 0 {
+		return list[0]
+	}
+	return trace.Reason{}
+}
+
 // readAll reads a log; it returns the URIs.
 func readAll(t *testing.T, in io.Reader, o Options) (uris []string, c Counts, err error) {
 	t.Helper()
@@ -71,7 +79,7 @@ func TestWrappings(t *testing.T) {
 	} {
 		for how, wrap := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "with EOF": iotest.DataErrReader} {
 			uris, c, err := readAll(t, wrap(bytes.NewReader(in)), Options{})
-			if err != io.EOF || len(uris) != 1000 || uris[999] != "/999" || c.Lines != 1000 || c.Bad != 0 {
+			if err != io.EOF || len(uris) != 1000 || uris[999] != "/999" || c.Lines != 1000 || c.Bad() != 0 {
 				t.Errorf("%s, %s: %d records, %+v, %v", name, how, len(uris), c, err)
 			}
 		}
@@ -83,8 +91,8 @@ func TestDamagedFiles(t *testing.T) {
 	text := tracetest.AccessLog(20_000)
 	for name, in := range map[string][]byte{"gzip": zipped(t, text), "zstd": zstandard(t, text)} {
 		uris, c, err := readAll(t, bytes.NewReader(in[:len(in)*3/4]), Options{})
-		if err != io.EOF || len(uris) < 1000 || c.Bad != 1 || !strings.Contains(c.Faults[0].Error(), "the compressed file is cut short or damaged") || c.Faults[0].Line != len(uris)+1 {
-			t.Errorf("%s: %d records, bad %d %v, %v", name, len(uris), c.Bad, c.Faults, err)
+		if err != io.EOF || len(uris) < 1000 || c.Bad() != 1 || !strings.Contains(bad(c).Why, "the compressed file is cut short or damaged") || bad(c).Line != len(uris)+1 {
+			t.Errorf("%s: %d records, bad %d %v, %v", name, len(uris), c.Bad(), c.Left, err)
 		}
 		// Cut within its head nothing can be told of it.
 		if _, err := New("log", bytes.NewReader(in[:5]), Options{}); name == "gzip" && (err == nil || !strings.Contains(err.Error(), "cannot read log: ")) {
@@ -98,8 +106,8 @@ func TestDamagedFiles(t *testing.T) {
 	} {
 		in := zipped(t, text)
 		uris, c, err := readAll(t, bytes.NewReader(in[:len(in)-20]), Options{})
-		if err != io.EOF || len(uris) < 100 || c.Bad != 1 {
-			t.Errorf("%s: %d records, bad %d %v, %v", format, len(uris), c.Bad, c.Faults, err)
+		if err != io.EOF || len(uris) < 100 || c.Bad() != 1 {
+			t.Errorf("%s: %d records, bad %d %v, %v", format, len(uris), c.Bad(), c.Left, err)
 		}
 	}
 }
@@ -111,7 +119,7 @@ func TestReadErrors(t *testing.T) {
 		"combined": tracetest.AccessLog(1), "har": `{"log":{"entries":[`, "jtl-xml": "<testResults>\n", "jtl-csv": "timeStamp,elapsed,responseCode\n", "caddy": "{}\n",
 	} {
 		_, c, err := readAll(t, io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), Options{Format: format})
-		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "cannot read log: ") || c.Bad != 0 {
+		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "cannot read log: ") || c.Bad() != 0 {
 			t.Errorf("%s: %v, %+v", format, err, c)
 		}
 	}
@@ -120,7 +128,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	for name, in := range map[string][]byte{"gzip": zipped(t, tracetest.AccessLog(20_000)), "zstd": zstandard(t, tracetest.AccessLog(20_000))} { // which is no damage
 		_, c, err := readAll(t, io.MultiReader(bytes.NewReader(in[:len(in)*3/4]), iotest.ErrReader(broken)), Options{})
-		if !errors.Is(err, broken) || c.Records < 1000 || c.Bad != 0 {
+		if !errors.Is(err, broken) || c.Records < 1000 || c.Bad() != 0 {
 			t.Errorf("%s: %v, %+v", name, err, c)
 		}
 	}
@@ -131,20 +139,20 @@ func TestBadLines(t *testing.T) {
 	long := strings.Repeat("x", trace.MaxLine+1)
 	text := tracetest.AccessLog(1) + strings.Repeat("nonsense "+strings.Repeat("y", 1000)+"\n", 100) + long + "\n" + tracetest.AccessLog(1)
 	uris, c, err := readAll(t, strings.NewReader(text), Options{Format: "combined"})
-	if err != io.EOF || len(uris) != 2 || c.Bad != 101 || c.Lines != 103 || len(c.Faults) != maxFaults {
+	if err != io.EOF || len(uris) != 2 || c.Bad() != 101 || c.Lines != 103 || len(c.Left.Reasons(trace.Bad)) != 2 {
 		t.Fatalf("%d records, %+v, %v", len(uris), c, err)
 	}
-	if f := c.Faults[0]; f.Line != 2 || len(f.Text) != maxExcerpt || !strings.HasPrefix(f.Error(), "log:2: the line does not have the shape of the format: \"nonsense") {
-		t.Error(f.Error())
+	if f := bad(c); f.Place() != "log:2" || f.Count != 100 || len(f.Text) != 160 || f.Why != "the line does not have the shape of the format" || !strings.HasPrefix(f.Text, "nonsense") {
+		t.Errorf("%+v", f)
 	}
 	_, c, err = readAll(t, strings.NewReader(long+"\n"+long), Options{Format: "paths"})
-	if err != io.EOF || c.Bad != 2 || c.Faults[1].Error() != "log:2: longer than 256 KiB" {
+	if err != io.EOF || c.Bad() != 2 || bad(c).Why != "longer than 256 KiB" || bad(c).Place() != "log:1" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	var sum Counts
 	sum.Add(c)
 	sum.Add(c)
-	if sum.Bad != 4 || sum.Lines != 4 || len(sum.Faults) != 4 {
+	if sum.Bad() != 4 || sum.Lines != 4 || len(sum.Left.Reasons()) != 1 || bad(sum).Count != 4 {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -208,7 +216,7 @@ func TestAutoRefuses(t *testing.T) {
 // A list that was taken for one has only requests: what comes later is held to that.
 func TestListGoesOn(t *testing.T) {
 	uris, c, err := readAll(t, strings.NewReader(strings.Repeat("/a\n", sampleLines)+"root:x:0:0:root:/root:/bin/bash\n"), Options{})
-	if err != io.EOF || len(uris) != sampleLines || c.Bad != 1 || !strings.HasPrefix(c.Faults[0].Cause.Error(), "neither a path") {
+	if err != io.EOF || len(uris) != sampleLines || c.Bad() != 1 || !strings.HasPrefix(bad(c).Why, "neither a path") {
 		t.Errorf("%d, %+v, %v", len(uris), c, err)
 	}
 	uris, _, _ = readAll(t, strings.NewReader("a b\n"), Options{Format: "paths"})

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/faults"
+	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/reader"
 )
 
@@ -50,11 +52,11 @@ func fileFaults(name, format string, c reader.Counts) (list []faults.Fault) {
 	if e.Cut > 0 {
 		add("cut", 1, e.Cut, "truncated: the last line is cut short")
 	}
-	if e.FirstBad > 0 && e.FirstBad != e.Cut && c.Bad < c.Lines {
+	if e.FirstBad > 0 && e.FirstBad != e.Cut && c.Bad() < c.Lines {
 		add("begin", 1, e.FirstBad, "truncated: the first line is not complete, so the log may begin earlier")
 	}
-	if c.NoUnit > 0 {
-		add("unit", c.NoUnit, 0, "the whole number at the end of %s is not used, because its unit is not known; if it is a time, name it: --format '%%h %%l %%u %%t \"%%r\" %%>s %%b \"%%{Referer}i\" \"%%{User-Agent}i\" %%D' (%%D: µs, %%{ms}T: ms, %%T: s)", figure.Plural(c.NoUnit, "line"))
+	if n := c.Left.Of(trace.Without, fill.NoUnit).Count; n > 0 {
+		add("unit", n, 0, "the whole number at the end of %s is not used, because its unit is not known; if it is a time, name it: --format '%%h %%l %%u %%t \"%%r\" %%>s %%b \"%%{Referer}i\" \"%%{User-Agent}i\" %%D' (%%D: µs, %%{ms}T: ms, %%T: s)", figure.Plural(n, "line"))
 	}
 	if e.Holes > 0 {
 		add("hole", e.Holes, 0, "truncated: NUL bytes before %s; the log was emptied while the server wrote to it (copytruncate)", figure.Plural(e.Holes, "line"))
@@ -71,8 +73,8 @@ func fileFaults(name, format string, c reader.Counts) (list []faults.Fault) {
 	return list
 }
 
-// Unfit says where the first bad line does not fit its format; "": not known.
-func (l *Log) Unfit() string {
+// unfit says where the first bad line does not fit its format; "": not known.
+func (l *Log) unfit() string {
 	for _, r := range l.readers {
 		if c := r.Counts(); c.Records == 0 && c.Ends.Where != "" {
 			return fmt.Sprintf("%s is not %s: its first bad line does not fit at %s", r.Name(), reader.Shown(r.Format()), c.Ends.Where)

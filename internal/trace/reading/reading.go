@@ -91,6 +91,7 @@ type Log struct {
 	opened    []func()        // each closes a file
 	fields    string          // the field map; "": none
 	windowed  *order.Windowed
+	sectioned *order.Sectioned
 	selection *requests.Selection
 	rewritten *requests.Rewritten
 }
@@ -129,7 +130,8 @@ func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*
 // choose makes l the stream of the requests of src that g selects, as they are to be sent.
 func (l *Log) choose(g *Settings, src trace.Stream) {
 	l.windowed = order.Within(src, g.Window)
-	l.selection = requests.Select(order.Section(l.windowed, g.From, g.For), g.Rules)
+	l.sectioned = order.Section(l.windowed, g.From, g.For)
+	l.selection = requests.Select(l.sectioned, g.Rules)
 	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
 	l.Stream = l.rewritten
 }
@@ -205,51 +207,60 @@ func (l *Log) Formats() string {
 	return strings.Join(names, ", ")
 }
 
-// WriteText writes, for people, one line about what was read and left out, and then the bad
-// lines that were stored.
+// Left is the table of what is left out so far, of all files and by all flags.
+func (l *Log) Left() trace.Left {
+	left := l.Counts().Left
+	for _, o := range []*trace.Left{l.windowed.Left(), l.sectioned.Left(), l.selection.Left(), l.rewritten.Left()} {
+		left.Merge(o)
+	}
+	return left
+}
+
+// WriteText writes, for people, one line about what was read, and then the table of what is left out.
 func (l *Log) WriteText(w io.Writer) error {
-	c, s := l.Counts(), l.selection.Counts()
-	b := fmt.Appendf(nil, "%s of %s: %s", figure.Plural(c.Lines, "line"), l.Formats(), figure.Plural(c.Records, "request"))
-	for _, count := range []struct {
-		n    uint64
-		form string
-	}{
-		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"},
-		{s.Method, "; %d left out by method"}, {s.Path, "; %d left out by path"}, {s.Status, "; %d left out by status"}, {s.Client, "; %d of other clients"},
-		{l.rewritten.Removed(), "; parameters that are secrets, removed: %d"},
-	} {
-		if count.n > 0 {
-			b = fmt.Appendf(b, count.form, count.n)
-		}
-	}
-	b = append(append(b, c.LeftOut()...), '\n')
-	for i := range c.Faults {
-		b = fmt.Appendf(b, "  %s\n", c.Faults[i].Error())
-	}
-	if hidden := c.Bad - uint64(len(c.Faults)); hidden > 0 {
-		b = fmt.Appendf(b, "  and %d more that are bad\n", hidden)
-	}
-	_, err := w.Write(b)
+	c, left := l.Counts(), l.Left()
+	b := fmt.Appendf(nil, "%s of %s: %s%s\n", figure.Plural(c.Lines, "line"), l.Formats(), figure.Plural(c.Records, "request"), left.Sum())
+	_, err := w.Write(left.AppendText(b))
 	return err
 }
 
-// Nothing says why not one request was taken, and what to do; "": not known.
-func (l *Log) Nothing() string {
+// reasonsShown is how many reasons Nothing names.
+const reasonsShown = 3
+
+// Nothing says why not one request was taken of the named logs, and what to do. left is Left, with what the caller
+// left out of the requests.
+func (l *Log) Nothing(names []string, left *trace.Left) error {
+	of := strings.Join(names, ", ")
 	if outside := l.windowed.Outside(); outside != "" {
-		return outside + "; give a window in it"
+		return fmt.Errorf("%s; give a window in it", outside)
 	}
-	if c := l.Counts(); l.fields != "" && c.Lines > 0 && c.NoRequest == c.Lines {
+	c := l.Counts()
+	if c.Lines == 0 {
+		return fmt.Errorf("%s has no lines; give another log; takt replay --tail waits for what will be written", of)
+	}
+	if l.fields != "" && left.Count(trace.NoRequest) == c.Lines {
 		var places []string
 		for _, place := range fieldmap.Requests(l.fields) {
 			places = append(places, fmt.Sprintf("%q", place))
 		}
-		return fmt.Sprintf("no line has a request in %s; check the names of --fields", strings.Join(places, " or "))
+		return fmt.Errorf("no line has a request in %s; check the names of --fields", strings.Join(places, " or "))
 	}
-	return ""
+	if unfit := l.unfit(); unfit != "" {
+		return fmt.Errorf("no request was read: %s; check --format, or leave it out", unfit)
+	}
+	text := fmt.Sprintf("no request of %s was taken, of %s of %s", of, figure.Plural(c.Lines, "line"), l.Formats())
+	for i, r := range left.Most(reasonsShown) {
+		sign := ";"
+		if i == 0 {
+			sign = ":"
+		}
+		text += fmt.Sprintf("%s %d %s: %s (%s)", sign, r.Count, r.Kind, r.Why, r.Place())
+	}
+	switch {
+	case left.Count(trace.NotChosen) > 0:
+		text += "; check the flags that choose requests"
+	case left.Count(trace.Bad) > 0:
+		text += "; check --format"
+	}
+	return errors.New(text)
 }
-
-// Selected says what the rules did with the requests.
-func (l *Log) Selected() requests.Selected { return l.selection.Counts() }
-
-// Removed counts the token parameters that were removed.
-func (l *Log) Removed() uint64 { return l.rewritten.Removed() }

@@ -59,8 +59,12 @@ type Rewritten struct {
 	host    []byte
 	tokens  map[string]bool
 	buf     []byte
-	removed uint64
+	removed uint64 // parameters of the present record
+	left    trace.Left
 }
+
+// leftSecrets is what a request lacks whose URI had secrets.
+const leftSecrets = "query parameters that are secrets (--keep-tokens)"
 
 // Rewrite changes records: first tokens are removed, then Strip, then Changes.
 func Rewrite(src trace.Stream, how Rewriting) *Rewritten {
@@ -71,17 +75,20 @@ func Rewrite(src trace.Stream, how Rewriting) *Rewritten {
 	return w
 }
 
-// Removed counts the token parameters that were removed.
-func (w *Rewritten) Removed() uint64 { return w.removed }
+// Left is what the requests so far lack.
+func (w *Rewritten) Left() *trace.Left { return &w.left }
 
 // Next implements Stream.
 func (w *Rewritten) Next(rec *trace.Record) error {
 	if err := w.src.Next(rec); err != nil {
 		return err
 	}
-	w.buf = w.buf[:0]
+	w.buf, w.removed = w.buf[:0], 0
 	if !w.how.KeepTokens {
 		rec.URI = w.withoutTokens(rec.URI)
+	}
+	if w.removed > 0 {
+		w.left.Add(trace.Without, leftSecrets, rec.File, rec.Line)
 	}
 	if len(w.strip) > 0 {
 		rec.URI = w.stripped(rec.URI)

@@ -25,7 +25,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 		tracetest.Check(t, &rec)
 		again := Rewrite(&tracetest.List{Records: []trace.Record{{URI: bytes.Clone(rec.URI)}}}, Rewriting{})
-		if strip == "" && (again.Next(&rec) != nil || again.Removed() != 0) {
+		if strip == "" && (again.Next(&rec) != nil || again.Left().Count(trace.Without) != 0) {
 			t.Fatalf("%q still has a token", rec.URI)
 		}
 	})
@@ -43,15 +43,15 @@ func TestRewrite(t *testing.T) {
 		how     Rewriting
 		uri     string
 		want    string
-		removed uint64
+		removed uint64 // requests that lost parameters
 	}{
 		{Rewriting{}, "/a?b=c&d", "/a?b=c&d", 0},
 		{Rewriting{}, "/a?token=x", "/a", 1},
 		{Rewriting{}, "/a?b=c&Access_Token=x&d=e", "/a?b=c&d=e", 1},
-		{Rewriting{}, "/a?sig=1&b=c&PASSWORD=&x=token", "/a?b=c&x=token", 2},
+		{Rewriting{}, "/a?sig=1&b=c&PASSWORD=&x=token", "/a?b=c&x=token", 1},
 		{Rewriting{}, "/a?token&tokens=1&code=7&key=8", "/a?token&tokens=1&code=7&key=8", 0},
 		{Rewriting{}, "/a;jsessionid=77/b;v=1?x=1", "/a;v=1?x=1", 1},
-		{Rewriting{}, "/a?X-Amz-Signature=1&X-Amz-Credential=2&x", "/a?x", 2},
+		{Rewriting{}, "/a?X-Amz-Signature=1&X-Amz-Credential=2&x", "/a?x", 1},
 		{Rewriting{}, "/a?" + strings.Repeat("n", 40) + "=1", "/a?" + strings.Repeat("n", 40) + "=1", 0},
 		{Rewriting{}, "/token=x?", "/token=x?", 0},
 		{Rewriting{KeepTokens: true}, "/a?token=x", "/a?token=x", 0},
@@ -65,8 +65,8 @@ func TestRewrite(t *testing.T) {
 		{Rewriting{Strip: "/s", Changes: sub("^/x$=>/y")}, "/s/x?token=1", "/y", 1},
 	} {
 		w := Rewrite(&tracetest.List{Records: []trace.Record{{URI: []byte(c.uri)}}}, c.how)
-		if got := tracetest.URIs(t, w); got != c.want || w.Removed() != c.removed {
-			t.Errorf("%s: %s, %d removed; want %s", c.uri, got, w.Removed(), c.want)
+		if got := tracetest.URIs(t, w); got != c.want || w.Left().Count(trace.Without) != c.removed {
+			t.Errorf("%s: %s, %d removed; want %s", c.uri, got, w.Left().Count(trace.Without), c.want)
 		}
 	}
 	var rec trace.Record

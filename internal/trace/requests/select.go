@@ -22,34 +22,45 @@ type Rules struct {
 	Share    float64        // share of the clients, above 0 and below 1; 0 or 1: all
 }
 
-// Selected counts what Select did with the records.
-type Selected struct {
-	Kept                         uint64
-	Method, Path, Status, Client uint64 // records left out, by the first rule that refused them
-}
-
 // Selection is a stream of the records that fulfil the Rules.
 type Selection struct {
 	src    trace.Stream
 	rules  Rules
 	bound  uint64 // clients with a hash below it are kept; MaxUint64: all
-	counts Selected
+	method string // why a method is left out
+	left   trace.Left
 }
+
+// Reasons for which the rules leave a request out, beside its method.
+const (
+	leftByPath   = "the URI does not pass --path and --not-path"
+	leftByStatus = "the recorded status is not one of --status"
+	leftByClient = "the client is not in --sample"
+)
 
 // Select keeps the records that fulfil the rules.
 func Select(src trace.Stream, rules Rules) *Selection {
 	if rules.Methods == nil {
 		rules.Methods = []string{"GET", "HEAD"}
 	}
-	s := &Selection{src: src, rules: rules, bound: math.MaxUint64}
+	s := &Selection{src: src, rules: rules, bound: math.MaxUint64, method: "the method is not " + listed(rules.Methods) + " (--methods)"}
 	if rules.Share > 0 && rules.Share < 1 {
 		s.bound = uint64(rules.Share * (1 << 63) * 2)
 	}
 	return s
 }
 
-// Counts says what became of the records so far.
-func (s *Selection) Counts() Selected { return s.counts }
+// listed is A, B or C.
+func listed(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Left is what was left out so far.
+func (s *Selection) Left() *trace.Left { return &s.left }
 
 // Next implements Stream.
 func (s *Selection) Next(rec *trace.Record) error {
@@ -57,29 +68,28 @@ func (s *Selection) Next(rec *trace.Record) error {
 		if err := s.src.Next(rec); err != nil {
 			return err
 		}
-		if n := s.refusal(rec); n != nil {
-			*n++
-			continue
+		why := s.refusal(rec)
+		if why == "" {
+			return nil
 		}
-		s.counts.Kept++
-		return nil
+		s.left.Add(trace.NotChosen, why, rec.File, rec.Line)
 	}
 }
 
-// refusal returns the counter of the rule that refuses rec, or nil.
-func (s *Selection) refusal(rec *trace.Record) *uint64 {
+// refusal is why the rules refuse rec; "": they do not.
+func (s *Selection) refusal(rec *trace.Record) string {
 	r := &s.rules
 	switch {
 	case !r.method(rec.Method):
-		return &s.counts.Method
+		return s.method
 	case r.Path != nil && !r.Path.Match(rec.URI), r.NotPath != nil && r.NotPath.Match(rec.URI):
-		return &s.counts.Path
+		return leftByPath
 	case r.Statuses != nil && !r.Statuses.has(rec.Status):
-		return &s.counts.Status
+		return leftByStatus
 	case s.bound != math.MaxUint64 && Hash(rec) >= s.bound:
-		return &s.counts.Client
+		return leftByClient
 	}
-	return nil
+	return ""
 }
 
 func (r *Rules) method(m []byte) bool {

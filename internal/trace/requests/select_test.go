@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/taktload/takt/internal/trace"
@@ -27,13 +28,18 @@ func TestSelect(t *testing.T) {
 		if got := tracetest.URIs(t, s); got != want {
 			t.Errorf("%+v: %s, want %s", rules, got, want)
 		}
-		if c := s.Counts(); c.Kept+c.Method+c.Path+c.Status+c.Client != 5 {
-			t.Errorf("%+v: the counts do not add up: %+v", rules, c)
+		if kept := len(strings.Fields(want)); s.Left().Count(trace.NotChosen) != uint64(5-kept) {
+			t.Errorf("%+v: the counts do not add up: %+v", rules, s.Left())
 		}
 	}
 	s := Select(&tracetest.List{Records: records}, Rules{Path: regexp.MustCompile("0"), Statuses: Statuses{{500, 599}}})
-	if got := tracetest.URIs(t, s); got != "" || s.Counts() != (Selected{Method: 2, Path: 2, Status: 1}) {
-		t.Errorf("%s %+v", got, s.Counts())
+	got := tracetest.URIs(t, s)
+	var reasons []string
+	for _, r := range s.Left().Reasons() {
+		reasons = append(reasons, fmt.Sprintf("%d %s", r.Count, r.Why))
+	}
+	if text := strings.Join(reasons, "; "); got != "" || text != "1 the recorded status is not one of --status; 2 the URI does not pass --path and --not-path; 2 the method is not GET or HEAD (--methods)" {
+		t.Errorf("%s %s", got, text)
 	}
 }
 
