@@ -17,7 +17,7 @@ import (
 func Asked(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TAKT_TIMING") == "" {
-		t.Skip("measures real time: run by scripts/test on its own (TAKT_TIMING=1)")
+		t.Skip("measures real time: run by make test-real on its own (TAKT_TIMING=1)")
 	}
 }
 

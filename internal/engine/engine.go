@@ -24,7 +24,7 @@ type Plan struct {
 	Kind      string // Report.Kind
 	Source    takt.Source
 	Driver    *takt.Driver
-	NewWaiter func(start time.Time) pace.Waiter // nil: pace.Precise
+	NewWaiter func(start time.Time) pace.Waiter // nil: that of pace.In, or pace.Precise
 	OnStart   func(at time.Time)                // called when the start is known, which may lie ahead; nil: not called
 	OnSecond  OnSecond                          // called once a second; nil: not called
 	Journal   Journal                           // nil: no journal
@@ -37,6 +37,7 @@ type Plan struct {
 	Meet      Meet                              // common start of several runs; nil: now, or at --start-at
 
 	addresses *addresses // of the connections of workers; nil: they connect by themselves
+	fake      bool       // the run is in fake time
 }
 
 // Meet is called when a run is ready. It returns the instant from which the schedule counts,
@@ -83,6 +84,9 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 		return nil, err
 	}
 	defer closeDriver(p.Driver)
+	if waiter := pace.Of(ctx); waiter != nil {
+		p.NewWaiter, p.fake = waiter, true
+	}
 	if err := p.chooseEngine(); err != nil {
 		return nil, err
 	}
@@ -202,6 +206,9 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 	end := r.supervise(ctx, now)
 	r.mode.cut(end)
 	used := r.world.Usage().Since(r.usage)
+	if r.plan.fake { // what the machine did took another time
+		used = proc.Span{Wall: used.Wall}
+	}
 	r.cancel()
 	r.mode.close()
 	r.rows.finish(r.flow)

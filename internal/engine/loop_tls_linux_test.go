@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
@@ -194,14 +195,12 @@ func TestModesTLSFaults(t *testing.T) {
 			if c.class == "timeout" {
 				l.Timeout = time.Second
 			}
-			hit := func() *takt.Report {
-				return load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
-			}
-			r := hit()
-			for c.class == "timeout" && fails(r, engine.ClassConnectTimeout) && l.Timeout < time.Minute { // a busy machine makes slow handshakes
-				l.Timeout *= 2
-				r = hit()
-			}
+			var r *takt.Report
+			drivertest.Slowly(l.Timeout, func(timeout time.Duration) bool {
+				l.Timeout = timeout
+				r = load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
+				return c.class == "timeout" && fails(r, engine.ClassConnectTimeout)
+			})
 			if r.Counts.Failed != 20 {
 				t.Errorf("%s: %+v", c.name, r.Counts)
 			}
@@ -240,8 +239,21 @@ func TestModesTLSStopsShaking(t *testing.T) {
 				request(over)
 				over.Close()
 			}))
-			l.TLS, l.ConnectTimeout, l.Timeout = &tls.Config{InsecureSkipVerify: true}, 300*time.Millisecond, time.Minute
-			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
+			l.TLS, l.ConnectTimeout, l.Timeout = &tls.Config{InsecureSkipVerify: true}, time.Minute, time.Minute
+			if c.class == engine.ClassConnectTimeout {
+				l.ConnectTimeout = 300 * time.Millisecond
+			}
+			var r *takt.Report
+			drivertest.Slowly(l.ConnectTimeout, func(timeout time.Duration) bool {
+				conns.Store(0)
+				l.ConnectTimeout = timeout
+				var err error
+				r, err = tryPlan(t, mode, engine.Plan{Driver: &takt.Driver{Loop: l}}, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
+				if err != nil && timeout >= drivertest.Longest {
+					t.Fatal(err)
+				}
+				return err != nil // the handshake of the probe was too slow
+			})
 			if r.Counts.Failed != 20 || r.Errors[0].Class != c.class {
 				t.Errorf("%s: %+v, %+v", name, r.Counts, r.Errors)
 			}

@@ -90,9 +90,6 @@ func (p *Plan) keep() engine.Keep {
 // waiter waits for the due instants. The precise waiter sleeps while holding a P: with
 // GOMAXPROCS=1 operations were up to 2 s late.
 func (p *Plan) waiter(ctx context.Context) func(time.Time) pace.Waiter {
-	if w := pace.Of(ctx); w != nil {
-		return w
-	}
 	if p.oneCore(ctx) {
 		return pace.Timer
 	}

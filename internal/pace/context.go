@@ -7,7 +7,8 @@ import (
 
 type contextKey struct{}
 
-// In returns a context whose runs wait by another waiter, such as that of fake time.
+// In returns a context whose runs wait by another waiter, that of fake time. They have no figures of their host,
+// whose time is another.
 func In(ctx context.Context, waiter func(start time.Time) Waiter) context.Context {
 	return context.WithValue(ctx, contextKey{}, waiter)
 }

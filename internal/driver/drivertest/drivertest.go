@@ -22,11 +22,20 @@ const (
 	Down           // nobody is there
 )
 
-// Drains. The drain ends with the last operation, so the long one is for operations that end.
-const (
-	short   = 500 * time.Millisecond
-	longest = time.Minute
-)
+// short is a drain that cuts operations off.
+const short = 500 * time.Millisecond
+
+// Longest is for what ends by itself, however busy the machine is: a drain ends with the last operation.
+const Longest = time.Minute
+
+// Slowly makes a run with a timeout, and again with twice the timeout while run says that it was too short for
+// this machine, for which handshakes and answers are slow when it is busy. A fault comes with any timeout. The
+// last run has Longest or more.
+func Slowly(timeout time.Duration, run func(timeout time.Duration) (again bool)) {
+	for run(timeout) && timeout < Longest {
+		timeout *= 2
+	}
+}
 
 // Open makes a driver for a server that behaves like that. It belongs to the
 // test, which ends both.
@@ -51,13 +60,13 @@ func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.S
 		return run(t, plan(t, mode, d, n, drain, with), mode, n)
 	}
 	t.Run("good", func(t *testing.T) {
-		r := run(t, mode, open(t, Good), 100, longest)
+		r := run(t, mode, open(t, Good), 100, Longest)
 		if r.Counts.OK != 100 || r.Bytes.Sent == 0 || r.Bytes.Received == 0 {
 			t.Errorf("counts %+v, bytes %+v, errors %+v", r.Counts, r.Bytes, r.Errors)
 		}
 	})
 	t.Run("failing", func(t *testing.T) {
-		r := run(t, mode, open(t, Failing), 10, longest)
+		r := run(t, mode, open(t, Failing), 10, Longest)
 		if r.Counts.Failed != 10 || len(r.Errors) == 0 || r.Errors[0].Class == "" {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
@@ -68,7 +77,7 @@ func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.S
 		if r.Counts.OK > 0 || r.Counts.Failed+r.Counts.Unfinished != 10 {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
-		if took := time.Since(began); took > longest { // 120 times the drain, for a busy machine
+		if took := time.Since(began); took > Longest { // 120 times the drain, for a busy machine
 			t.Errorf("the end of the drain did not end it: %v", took)
 		}
 	})

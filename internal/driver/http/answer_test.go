@@ -147,7 +147,9 @@ func TestRetries(t *testing.T) {
 	})
 	for to, want := range map[string]any{"/fine": nil, "/hang": nil, "/again": uint64(1)} {
 		o := options("auto")
-		o.Redirects, o.Timeout = 1, 200*time.Millisecond
+		if o.Redirects, o.Timeout = 1, time.Minute; to == "/hang" {
+			o.Timeout = 200 * time.Millisecond
+		}
 		r := load(t, o, 1, e.URL+"/?"+to)
 		if got := r.Extra["net_retries"]; got != want {
 			t.Errorf("%s: %v retries, want %v; %+v", to, got, want, r.Errors)

@@ -3,11 +3,13 @@ package http_test
 import (
 	"crypto/tls"
 	"io"
+	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
@@ -38,9 +40,33 @@ func secureServer(t *testing.T, conf *tls.Config) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { _, _ = io.WriteString(w, "ok") }))
 	s.TLS, s.Config.ErrorLog, s.EnableHTTP2 = conf, quiet(), true
+	s.Listener = patientListener{s.Listener}
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
+}
+
+// patientListener accepts connections whose end the client always sees.
+type patientListener struct{ net.Listener }
+
+func (l patientListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return patientConn{c.(*net.TCPConn)}, nil
+}
+
+// patientConn waits with its close for that of the client. A connection that is closed with something unread
+// is reset, and the client may lose the last words: on a busy machine a request was there before TLS had
+// refused the certificate.
+type patientConn struct{ *net.TCPConn }
+
+func (c patientConn) Close() error {
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.Copy(io.Discard, c.TCPConn)
+	return c.TCPConn.Close()
 }
 
 func warning(r *takt.Report, code takt.WarningCode) string {

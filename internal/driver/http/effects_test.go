@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/racetest"
@@ -50,12 +51,13 @@ type trial struct {
 
 // scene is one run of a trial.
 type scene struct {
-	way    string
-	config *tls.Config       // of the recorder
-	files  map[string]string // paths by name
-	r      *recorder
-	o      *http.Options
-	keys   string // path of the key log
+	way      string
+	config   *tls.Config       // of the recorder
+	files    map[string]string // paths by name
+	r        *recorder
+	o        *http.Options
+	keys     string        // path of the key log
+	patience time.Duration // for a connection
 }
 
 func words(list ...string) func(*scene) []string { return func(*scene) []string { return list } }
@@ -82,7 +84,9 @@ func trials() map[string]trial {
 	resume.beside, resume.want, resume.loose = []string{"--insecure", "--disable-keepalive"}, []string{"-- connection 3 TLS 1.3 resumed"}, true
 	cert := trial{words: func(s *scene) []string { return []string{"--cert", s.files["cert"], "--key", s.files["key"]} }, beside: insecure, tls: true, want: []string{"certificate of ann"}}
 	mute := trial{
-		words: words("--connect-timeout", "300ms", "--disable-keepalive"), beside: []string{"--insecure", "--disable-keepalive"}, tls: true,
+		words: func(s *scene) []string {
+			return []string{"--connect-timeout", s.patience.String(), "--disable-keepalive"}
+		}, beside: []string{"--insecure", "--disable-keepalive"}, tls: true,
 		result: []string{" × connect_timeout"}, apart: true, setup: func(_ *testing.T, s *scene) { s.r.mute = s.way != "hey" },
 	}
 	return map[string]trial{
@@ -180,7 +184,7 @@ func TestFlagsHaveTheSameEffect(t *testing.T) {
 			var first seenBy
 			for _, cell := range cells {
 				t.Run(cell.Way, func(t *testing.T) {
-					s := &scene{way: cell.Way, config: config, files: maps.Clone(files)}
+					s := &scene{way: cell.Way, config: config, files: maps.Clone(files), patience: 300 * time.Millisecond}
 					first = one.in(t, s, cell, first)
 				})
 			}
@@ -226,7 +230,12 @@ func (one trial) in(t *testing.T, s *scene, c http.Cell, first seenBy) seenBy {
 		}
 		return first
 	}
-	got := one.run(t, s, true)
+	var got seenBy
+	drivertest.Slowly(s.patience, func(timeout time.Duration) bool {
+		s.patience = timeout
+		got = one.run(t, s, true)
+		return strings.HasPrefix(got.result, "not started: ") && c.Flag == "connect-timeout" // the first handshake was too slow
+	})
 	switch {
 	case c.Without != "":
 		bare := &scene{way: s.way, config: s.config, files: s.files}

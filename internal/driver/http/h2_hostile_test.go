@@ -216,7 +216,7 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 	o := http.New()
 	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
 	o.HTTP2Streams = load.streams
-	o.Timeout, o.ConnectTimeout = 5*time.Second, 5*time.Second
+	o.Timeout, o.ConnectTimeout = 5*time.Second, drivertest.Longest
 	if strings.Contains(string(c.expects(client, load)), "timeout") {
 		o.Timeout = 300 * time.Millisecond
 	}

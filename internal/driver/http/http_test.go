@@ -51,7 +51,7 @@ func TestSuite(t *testing.T) {
 		t.Run(c.client+" in mode "+c.mode, func(t *testing.T) {
 			drivertest.Run(t, c.mode, func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
 				o := http.New()
-				o.Client, o.Timeout, o.ConnectTimeout, o.HTTP2 = client, 10*time.Second, time.Second, h2
+				o.Client, o.Timeout, o.ConnectTimeout, o.HTTP2 = client, time.Minute, time.Minute, h2
 				e := engine.Defaults()
 				o.Shape(&e)
 				switch behaviour {

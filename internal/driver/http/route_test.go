@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
@@ -205,16 +206,24 @@ func TestProxyDown(t *testing.T) {
 func TestProxyHangs(t *testing.T) {
 	config, _ := certificate()
 	for _, mode := range []string{"loop", "worker"} {
-		r := record(t, "tcp", "127.0.0.1:0")
-		r.tunnel, r.silent, r.refuses = true, true, 1
-		r.secured(config)
-		r.start()
-		o := options("own")
-		o.Insecure, o.DisableKeepAlive, o.ConnectTimeout = true, true, time.Second
-		if err := o.Proxy.Set(r.addr); err != nil {
-			t.Fatal(err)
-		}
-		report := loadWith(t, o, engine.Options{Requests: 2, Connections: 1, Engine: mode}, "https://service.example/x")
+		var report *takt.Report
+		drivertest.Slowly(time.Second, func(timeout time.Duration) bool {
+			r := record(t, "tcp", "127.0.0.1:0")
+			r.tunnel, r.silent, r.refuses = true, true, 1
+			r.secured(config)
+			r.start()
+			o := options("own")
+			o.Insecure, o.DisableKeepAlive, o.ConnectTimeout = true, true, timeout
+			if err := o.Proxy.Set(r.addr); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			report, err = engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 2, Connections: 1, Engine: mode}, "https://service.example/x"))
+			if err != nil && timeout >= drivertest.Longest {
+				t.Fatal(err)
+			}
+			return err != nil // the first connection was too slow
+		})
 		if len(report.Errors) != 1 || report.Errors[0].Class != engine.ClassConnectTimeout {
 			t.Errorf("%s: %+v", mode, report.Errors)
 		}

@@ -186,7 +186,7 @@ func TestSuite(t *testing.T) {
 				url = targettest.Serve(t, target.Options{}).URL()
 			}
 			var faults []error
-			o, _, faults = command(t, "--rate 200/s --rewind --timeout 10s --connect-timeout 1s --client "+c.client, write(t, "/a\n/b\n"), url)
+			o, _, faults = command(t, "--rate 200/s --rewind --timeout 1m --connect-timeout 1m --client "+c.client, write(t, "/a\n/b\n"), url)
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
