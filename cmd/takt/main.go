@@ -2,6 +2,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"github.com/taktload/takt/cmd/takt/early"
@@ -12,6 +14,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes there what a server sends, a line for each connection; takt's errors say it
 	interrupt, abort := core.Signals(early.Signals)
 	files.Until(interrupt)
 	stdout := core.NewStdout(os.Stdout)

@@ -17,8 +17,8 @@ import (
 // maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
 const maxPrivate = 1 << 20
 
-// ReadPrivate reads a file of secrets, unless every user of this machine can read it or
-// another user can change or replace it.
+// ReadPrivate reads a file of secrets, unless every user of this machine can read it,
+// another user can change or replace it, or it has more than 1 MiB, as /dev/zero has.
 func ReadPrivate(path string) ([]byte, error) {
 	path, err := outfile.FollowOwn(path)
 	if err != nil {
@@ -39,7 +39,11 @@ func ReadPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, maxPrivate))
+	text, err := io.ReadAll(io.LimitReader(f, maxPrivate+1))
+	if len(text) > maxPrivate {
+		return nil, fmt.Errorf("%s has more than 1 MiB; give the name of the right file", path)
+	}
+	return text, err
 }
 
 // checkPrivate refuses a file that every user can read, or that its group or others can

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -117,6 +118,22 @@ func TestPrivatePipe(t *testing.T) {
 	go func() { _ = os.WriteFile(path, []byte("ann 12345678\n"), 0) }()
 	if all, err := ReadTokens(path); err != nil || len(all) != 1 {
 		t.Error(all, err)
+	}
+}
+
+// A file that has no end, or is not a file of secrets, is no secret that both sides have in common.
+func TestPrivateIsShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	for size, refused := range map[int]bool{maxPrivate: false, maxPrivate + 1: true, 3 * maxPrivate: true} {
+		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := ReadPrivate(path); refused != (err != nil) || !refused && len(text) != size {
+			t.Errorf("%d bytes: %d, %v", size, len(text), err)
+		}
+	}
+	if text, err := ReadPrivate("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero has more than 1 MiB") {
+		t.Error(len(text), err)
 	}
 }
 

@@ -94,15 +94,17 @@ func (g *Gatherer) inOrder() []*peer {
 // mostNamed is the number of shards that an error names.
 const mostNamed = 5
 
-// absent is the error that names the shards that are missing or not ready. The lock is held.
+// absent is the error that names the shards that are missing, not ready, or without a clock. The lock is held.
 func (g *Gatherer) absent() error {
-	var missing, slow []string
+	var missing, slow, timeless []string
 	for k := 1; k <= g.Shards; k++ {
 		switch p := g.peers[k]; {
 		case p == nil:
 			missing = append(missing, fmt.Sprintf("%d/%d", k, g.Shards))
 		case p.ready == nil:
 			slow = append(slow, p.called())
+		case p.last.Bound == 0:
+			timeless = append(timeless, p.called())
 		}
 	}
 	var why []string
@@ -111,6 +113,9 @@ func (g *Gatherer) absent() error {
 	}
 	if len(slow) > 0 {
 		why = append(why, some(slow, "has", "have")+" joined but not got ready")
+	}
+	if len(timeless) > 0 {
+		why = append(why, some(timeless, "has", "have")+" not compared clocks")
 	}
 	return fmt.Errorf("after %v %s; look at the shards' own output, or raise --join-timeout", g.Patience, strings.Join(why, ", and "))
 }

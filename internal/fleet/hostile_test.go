@@ -223,6 +223,7 @@ func TestLies(t *testing.T) {
 		"seconds of failures":   {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.OK, iv.Failed = 0, 1 } }, "its report cannot be used: its seconds have 0 ok operations, and the intervals of its report have 3", false},
 		"nothing in seconds":    {func(f *fake) { f.fibs = func(iv *takt.Interval) { *iv = takt.Interval{T: iv.T} } }, "its seconds have 0 scheduled operations, and the intervals of its report have 3", false},
 		"a second of tomorrow":  {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T += 86400 } }, "it sent the second that ends at 86401.0 s after 1.0 s", true},
+		"a second of no time":   {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 1e300 } }, "the second that ends at 1e+300 s contradicts itself: ", true},
 		"days":                  {func(f *fake) { f.lies = days }, "its report cannot be used: it is of a run of 86400 s, longer than the ", false},
 		"many in a second":      {func(f *fake) { f.fibs = func(iv *takt.Interval) { iv.T = 0 } }, "it sent 3 seconds until 0.0 s", true},
 		"a novel":               {func(f *fake) { f.lies = func(r *takt.Report) { r.Extra["novel"] = strings.Repeat("x", 8<<20) } }, "bytes besides its latencies and intervals, more than 4194304", false},
@@ -663,4 +664,17 @@ func TestComeAndGo(t *testing.T) {
 		}
 		w.end(0)
 	})
+}
+
+// The error names what each shard lacks, whatever that is: a member that asks for the time with a wrong stamp gets
+// ready without a clock.
+func TestAbsent(t *testing.T) {
+	g := New(Options{Shards: 4, Patience: time.Minute})
+	g.peers = map[int]*peer{
+		1: {g: g, k: 1, last: Offset{Bound: 1}, state: state{ready: &Ready{}}}, 2: {g: g, k: 2}, 3: {g: g, k: 3, state: state{ready: &Ready{}}},
+	}
+	const want = "after 1m0s 3 of 4 shards have joined; 4/4 is missing, and %s has joined but not got ready, and %s has not compared clocks; look at "
+	if err, want := g.absent().Error(), fmt.Sprintf(want, g.peers[2].called(), g.peers[3].called()); !strings.HasPrefix(err, want) {
+		t.Errorf("%s, want %s", err, want)
+	}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
@@ -198,17 +199,25 @@ func leeway(d time.Duration) time.Duration { return silence + d/1000 }
 func (p *peer) believe(r *round, s *live.Snapshot) error {
 	iv := &s.Interval
 	if lie := audit.Interval(*iv, s.Errors, p.until, !r.head.OneWay && !r.head.Receives); lie != nil {
-		return fmt.Errorf("the second that ends at %.1f s contradicts itself: %s", iv.T, lie.List())
+		return fmt.Errorf("the second that ends at %s contradicts itself: %s", until(iv.T), lie.List())
 	}
 	if passed := time.Since(r.begun); iv.T > (passed + leeway(passed)).Seconds() {
-		return fmt.Errorf("it sent the second that ends at %.1f s after %.1f s", iv.T, passed.Seconds())
+		return fmt.Errorf("it sent the second that ends at %s after %.1f s", until(iv.T), passed.Seconds())
 	}
 	if p.count++; float64(p.count) > iv.T+2 {
-		return fmt.Errorf("it sent %d seconds until %.1f s", p.count, iv.T)
+		return fmt.Errorf("it sent %d seconds until %s", p.count, until(iv.T))
 	}
 	p.gap = p.gap || iv.T-p.until > 1.5
 	p.said, p.came = plus(p.said, iv), time.Now()
 	return nil
+}
+
+// until writes an instant in s that a member named, which may have 300 digits.
+func until(s float64) string {
+	if math.Abs(s) < 1e9 {
+		return fmt.Sprintf("%.1f s", s)
+	}
+	return fmt.Sprintf("%.3g s", s)
 }
 
 // plus adds the operations of an interval.

@@ -45,6 +45,7 @@ type plantedError struct {
 	owner  int
 	link   bool
 	astray bool // it leads to what that user does not own
+	twice  bool // it has another name
 }
 
 func (e *plantedError) Error() string {
@@ -53,6 +54,8 @@ func (e *plantedError) Error() string {
 		return fmt.Sprintf("%s is a link that user %d made to what that user does not own, and takt does not follow it", e.path, e.owner)
 	case e.link:
 		return fmt.Sprintf("%s is a link that user %d made in a folder where everybody may write, and takt does not follow it", e.path, e.owner)
+	case e.twice:
+		return fmt.Sprintf("%s has another name (a hard link) in a folder where everybody may write, and takt does not write to it", e.path)
 	}
 	return fmt.Sprintf("%s is a file of user %d in a folder where everybody may write, and takt does not write to it", e.path, e.owner)
 }

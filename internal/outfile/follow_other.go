@@ -13,6 +13,9 @@ const noWait = 0
 // Follow returns the path as it is: only Unix has folders where everybody may write and nobody may delete.
 func Follow(path string) (string, error) { return path, nil }
 
+// IsShared reports no folder, for the same reason.
+func IsShared(string) bool { return false }
+
 // Replaceable returns nothing, for the same reason.
 func Replaceable(string) string { return "" }
 

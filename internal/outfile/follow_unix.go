@@ -24,9 +24,9 @@ const mostLinks = 40
 
 // Follow returns the path without symbolic links, also if there is no file yet. In a folder where everybody
 // may write, as /tmp, it accepts only links and files of takt's user and of the folder's owner: anybody else
-// could have made the link to let takt overwrite a file, or the file to read what takt writes. This is the
-// rule of Linux's fs.protected_symlinks, protected_regular and protected_fifos, which a host may have turned
-// off, also for folders without the sticky bit. In any folder, a link of another user leads only to what that
+// could have made the link to let takt overwrite a file, or the file to read what takt writes. Nor does it accept
+// a file there that has another name. This is the rule of Linux's fs.protected_symlinks, protected_hardlinks,
+// protected_regular and protected_fifos, which a host may have turned off, also for folders without the sticky bit. In any folder, a link of another user leads only to what that
 // user owns. What is not there, and too many links, are left to who
 // opens the path.
 func Follow(path string) (string, error) {
@@ -39,6 +39,12 @@ func FollowOwn(path string) (string, error) { return follow(path, os.Lstat, os.S
 
 // everybody is the permission of all users to write.
 const everybody = 0o002
+
+// IsShared reports whether everybody may put files beside that one.
+func IsShared(path string) bool {
+	info, err := os.Stat(filepath.Dir(path))
+	return err == nil && info.Mode()&everybody != 0
+}
 
 // Replaceable returns the folder above a file in which another user than takt's and root could put another
 // file or folder in the place of the one that is there; "": none. Nobody else can where the sticky bit is set.
@@ -86,8 +92,8 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 			continue
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		if owner, yes := planted(stat, cmp.Or(at, "."), info); yes {
-			return "", &fs.PathError{Op: "open", Path: path, Err: &plantedError{path: next, owner: owner, link: link}}
+		if trap := planted(stat, cmp.Or(at, "."), next, info); trap != nil {
+			return "", &fs.PathError{Op: "open", Path: path, Err: trap}
 		}
 		if !link {
 			at, rest = next, after
@@ -137,13 +143,19 @@ func OwnerOf(info fs.FileInfo) (uid int, known bool) {
 	return int(s.Uid), true
 }
 
-// planted reports whether a link or a file in a folder may be another user's trap, and who owns it.
-func planted(stat lookUp, folder string, link fs.FileInfo) (owner int, yes bool) {
+// planted returns why a link or a file in a folder may be another user's trap; nil: it is none. Another name of
+// a file, which keeps its owner, can be made by everybody where fs.protected_hardlinks is off.
+func planted(stat lookUp, folder, path string, it fs.FileInfo) error {
 	info, err := stat(folder)
 	if err != nil || info.Mode()&everybody == 0 {
-		return 0, false
+		return nil
 	}
-	owner, ok := OwnerOf(link)
+	owner, ok := OwnerOf(it)
 	above, also := OwnerOf(info)
-	return owner, ok && also && owner != os.Geteuid() && owner != above
+	trap := &plantedError{path: path, owner: owner, link: it.Mode()&fs.ModeSymlink != 0}
+	trap.twice = !trap.link && it.Mode().IsRegular() && linked(it)
+	if theirs := ok && also && owner != os.Geteuid() && owner != above; !theirs && !trap.twice {
+		return nil
+	}
+	return trap
 }

@@ -151,3 +151,29 @@ func TestPlantedFiles(t *testing.T) {
 		}
 	}
 }
+
+// A second name of a file keeps the file's owner. In a shared folder anybody may have made it, where
+// fs.protected_hardlinks is off; in a folder of one's own it is one's own.
+func TestPlantedNames(t *testing.T) {
+	for mode, refused := range map[fs.FileMode]bool{fs.ModeSticky | 0o777: true, 0o700: false} {
+		dir := filepath.Join(t.TempDir(), "folder")
+		victim, path := filepath.Join(t.TempDir(), "victim"), filepath.Join(dir, "r.json")
+		write(t, victim, old)
+		link(t, errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, mode), os.Link(victim, path)))
+		want := text
+		if refused {
+			want = old
+		}
+		f, err := Open(path)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+			err = errors.Join(err, f.Close())
+		}
+		if refused != (err != nil && strings.Contains(err.Error(), path+" has another name (a hard link) in a folder where everybody may write")) || !refused && err != nil {
+			t.Errorf("%v: %v", mode, err)
+		}
+		if got := read(t, victim); got != want {
+			t.Errorf("%v: the file has %q", mode, got)
+		}
+	}
+}

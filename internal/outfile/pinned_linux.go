@@ -61,8 +61,8 @@ func (p pinned) open(name string, flag int, mode fs.FileMode) (*os.File, error) 
 	f := os.NewFile(uintptr(fd), name)
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
-		if owner, yes := planted(p.lstat, ".", info); yes {
-			err = &fs.PathError{Op: "open", Path: name, Err: &plantedError{path: name, owner: owner}}
+		if trap := planted(p.lstat, ".", name, info); trap != nil {
+			err = &fs.PathError{Op: "open", Path: name, Err: trap}
 		}
 	}
 	if err != nil {

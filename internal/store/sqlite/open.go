@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/taktload/takt/internal/outfile"
@@ -50,6 +51,11 @@ func open(ctx context.Context, path string, o opening, pragmas []string) (*Store
 	if err := touch(path, o.create); err != nil {
 		return nil, err
 	}
+	free, err := guard(path)
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "remove that file, or give a store in a folder of yours with --store"}
+	}
+	defer free()
 	s, err := connect(ctx, path, pragmas, "rw", o.upgrade)
 	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) && !errors.Is(err, fault.ErrFull) {
 		return s, err
@@ -71,6 +77,49 @@ func readOnlyModes(path string) []string {
 		return []string{"ro"}
 	}
 	return []string{"ro", "ro&immutable=1"}
+}
+
+// besides are the ends of the names of the files that SQLite keeps beside a store.
+var besides = [...]string{journal, "-wal", "-shm"}
+
+const journal = "-journal"
+
+// guard refuses a store beside which another user has put one of SQLite's files: SQLite would take what is in it
+// for a part of the store. In a folder where everybody may write it makes these files itself, before anybody else
+// can; the sticky bit keeps them, and SQLite takes them for empty. free removes the journal, which a store in WAL
+// mode does not need, and which nobody can use while the store is open.
+func guard(path string) (free func(), err error) {
+	free = func() {}
+	shared := outfile.IsShared(path) && mayWrite(path)
+	for _, end := range besides {
+		if shared && makeEmpty(path+end) && end == journal {
+			free = func() { _ = os.Remove(path + journal) } // SQLite may have done so
+		}
+		if _, err := outfile.FollowOwn(path + end); err != nil {
+			free()
+			return nil, err
+		}
+	}
+	return free, nil
+}
+
+// mayWrite reports whether the store can be changed: who only reads it leaves nothing beside it.
+func mayWrite(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	return err == nil && f.Close() == nil
+}
+
+// makeEmpty makes a file that SQLite takes for empty, and reports whether it did: a journal whose first byte is
+// 0 is over, and SQLite keeps it. Who cannot make files cannot let SQLite make any.
+func makeEmpty(path string) bool {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // follows no link
+	if err != nil {
+		return false
+	}
+	if strings.HasSuffix(path, journal) {
+		_, err = f.Write([]byte{0})
+	}
+	return errors.Join(err, f.Close()) == nil
 }
 
 // touch makes the file if it is not there and create says so. SQLite gives the files
