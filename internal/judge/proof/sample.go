@@ -186,7 +186,7 @@ func Length(r *takt.Report, seconds float64) string {
 			s = s[:len(s)-2]
 		}
 	}
-	if r.Kind == embedded.Kind {
+	if r.Kind == embedded.Kind || r.Schedule.Profile == "replay" { // a log is as long as it is
 		return s
 	}
 	return "-z " + s
