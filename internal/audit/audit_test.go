@@ -149,6 +149,16 @@ func TestLies(t *testing.T) {
 		{latency("response", func(l *takt.Latency) { l.Mean = -l.Mean }), "latency.response.mean_us is -"},
 		{latency("response", func(l *takt.Latency) { l.Count++ }), "latency.response.count is 601, but its histogram holds 600 values"},
 		{latency("service", func(l *takt.Latency) { *l = hist.New().Summary() }), "latency.service.count is 0, but the sent of counts are 600"},
+		{latency("response", func(l *takt.Latency) { l.Blocks = &takt.Blocks{LengthS: 1, Counts: "nonsense"} }), "latency.response.blocks: the counts of the blocks are not those that takt writes"},
+		{latency("response", func(l *takt.Latency) { l.Blocks = &takt.Blocks{LengthS: 1, Counts: "AQI="} }), "latency.response.count is 600, but its blocks hold 1 values"},
+		{latency("response", func(l *takt.Latency) { l.CI = &takt.Confidence{Level: 2} }), "latency.response.ci.level is 2, not between 0 and 1"},
+		{latency("response", func(l *takt.Latency) { l.CI = &takt.Confidence{Level: 0.95, Independent: 1e9} }), "latency.response.ci.independent is 1e+09, above"},
+		{latency("response", func(l *takt.Latency) {
+			l.CI = &takt.Confidence{Level: 0.95, P99: &takt.Range{Low: l.P99 + 1, High: l.Max}}
+		}), "latency.response.ci.p99_us.p99_us is "},
+		{latency("response", func(l *takt.Latency) {
+			l.CI = &takt.Confidence{Level: 0.95, P99: &takt.Range{Low: l.P99, High: 2 * l.Max}}
+		}), "latency.response.ci.p99_us.max_us is "},
 		{latency("response", func(l *takt.Latency) { l.HDR = "nonsense" }), "latency.response.hdr: cannot decode the histogram: "},
 		{bare(func(l *takt.Latency) { l.P50 = l.P99 + 1 }), "latency.connect.p75_us is "},
 		{bare(func(l *takt.Latency) { l.Max = -1 }), "latency.connect.max_us is -1, below 0"},

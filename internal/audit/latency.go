@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -66,8 +67,38 @@ func (c *checker) holds(name string, want uint64, what string) {
 	}
 }
 
+// proof checks the intervals of a latency and its counts by block.
+func (c *checker) proof(field string, l takt.Latency) {
+	if l.Blocks != nil {
+		switch blocks, err := proof.Read(l.Blocks); {
+		case err != nil:
+			c.fault("%s.blocks: %v", field, err)
+		case blocks.Count() != l.Count:
+			c.fault("%s.count is %d, but its blocks hold %d values", field, l.Count, blocks.Count())
+		}
+	}
+	if l.CI == nil {
+		return
+	}
+	if !(l.CI.Level > 0 && l.CI.Level < 1) {
+		c.fault("%s.ci.level is %v, not between 0 and 1", field, l.CI.Level)
+	}
+	c.within(field+".ci.independent", l.CI.Independent, float64(l.Count)*(1+sumError))
+	for _, s := range proof.Intervals(&l) {
+		if s.Range == nil {
+			continue
+		}
+		name := field + ".ci." + s.Field
+		c.above(name, figure{"low", s.Range.Low}, figure{"min_us", l.Min})
+		c.above(name, figure{s.Field, s.Value}, figure{"low", s.Range.Low})
+		c.above(name, figure{"high", s.Range.High}, figure{s.Field, s.Value})
+		c.above(name, figure{"max_us", l.Max}, figure{"high", s.Range.High})
+	}
+}
+
 func (c *checker) latency(field string, l takt.Latency) {
 	c.count(field+".count", l.Count)
+	c.proof(field, l)
 	if l.HDR == "" {
 		c.summary(field, l)
 		return

@@ -95,6 +95,9 @@ func verdictCase(class string, r *takt.Report) junitCase {
 		c.Error = &junitWhat{"incomplete", page.Clean(short)}
 	default:
 		c.Out = words + doubtsIn(r)
+		if said := report.ClaimWords(r); said != "" {
+			c.Out = page.Clean(said) + "; " + c.Out
+		}
 	}
 	if stalled := stalls.Sentence(r); stalled != "" {
 		c.Out = strings.TrimPrefix(c.Out+"; "+stalled, "; ")
@@ -124,6 +127,8 @@ func assertionCase(class string, r *takt.Report, a takt.Assertion) junitCase {
 		c.Out = reason
 	case a.Result == takt.Fail:
 		c.Failure = &junitWhat{"assertion", reason}
+	case a.Result == takt.Unproven:
+		c.Error = &junitWhat{"unproven", reason}
 	case a.Result == takt.Void && r.Verdict != takt.Invalid && r.Counts.OK > 0:
 		c.Error = &junitWhat{"void", reason}
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/claims"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/internal/pace"
@@ -116,4 +117,5 @@ func (p *Plan) complete(ctx context.Context, r *takt.Report) {
 	}
 	r.Overload = overload.Find(r)
 	assert.Judge(r, p.Assertions)
+	r.Claims = claims.Of(r)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -34,6 +35,15 @@ func (s *set) restore(c Counted, at time.Duration) error {
 	}
 	if err := s.restoreHistograms(c.Histograms); err != nil {
 		return err
+	}
+	if c.Blocks != nil { // else the journal is of an older takt, and the report has no intervals
+		blocks, err := proof.Read(c.Blocks)
+		if err == nil {
+			err = s.blocks.Merge(blocks)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for text, n := range c.Status {
 		code, err := strconv.Atoi(text)

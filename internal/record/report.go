@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -139,10 +140,10 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	switch {
 	case receiveOnly:
 	case r.cfg.OneWay:
-		m[takt.LatencySend] = response.Summary()
+		m[takt.LatencySend] = proof.With(response.Summary(), response, t.blocks)
 	default:
 		m[takt.LatencyResponseOK] = t.ok.Summary()
-		m[takt.LatencyResponse] = response.Summary()
+		m[takt.LatencyResponse] = proof.With(response.Summary(), response, t.blocks)
 		m[takt.LatencyService] = t.service.Summary()
 	}
 	if !receiveOnly {

@@ -41,6 +41,7 @@ type Counted struct {
 	Slices     map[int]slice     `json:"parts,omitempty"`  // by slice
 	Timeline   [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	Histograms []string          `json:"histograms"`       // encoded set.histograms
+	Blocks     *takt.Blocks      `json:"blocks,omitempty"` // as in set
 	Clamped    uint64            `json:"clamped,omitempty"`
 	Status     map[string]uint64 `json:"status,omitempty"`
 	Classes    []takt.ErrorClass `json:"classes,omitempty"`
@@ -109,7 +110,7 @@ func (r *Recorder) Before() Before {
 }
 
 func (s *set) counted(e *hist.Encoder) Counted {
-	c := Counted{sums: s.sums, Status: s.statusMap(), Clamped: s.clamped()}
+	c := Counted{sums: s.sums, Blocks: s.blocks.Text(), Status: s.statusMap(), Clamped: s.clamped()}
 	for i, step := range s.course.steps {
 		if step.ready+step.sent+step.ended > 0 {
 			c.Timeline = append(c.Timeline, [4]uint64{uint64(s.course.first + i), step.ready, step.sent, step.ended})

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -23,6 +24,7 @@ type set struct {
 	cfg *Config
 	sums
 	slices                    [sliceCount]slice
+	blocks                    *proof.Counts   // response times and what did not succeed, by due
 	course                    course          // achieved and unsent, while the window's end is unknown
 	due                       Steps           // due instants of all operations, for a journal
 	lost                      uint64          // values clamped before a journal's state, whose histograms lack that count
@@ -60,8 +62,9 @@ func (s *sums) merge(o *sums) {
 
 func newSet(cfg *Config) *set {
 	s := &set{
-		cfg: cfg,
-		ok:  hist.New(), other: hist.New(),
+		cfg:    cfg,
+		blocks: proof.New(cfg.Window - cfg.Warmup),
+		ok:     hist.New(), other: hist.New(),
 		service: hist.New(), delay: hist.New(), lag: hist.New(), onTime: hist.New(),
 		phases:     make([]*hist.Histogram, len(cfg.Phases)),
 		statusElse: map[int]uint64{},
@@ -113,6 +116,7 @@ func (s *set) reset() {
 	s.sums, s.lost = sums{}, 0
 	s.slices = [sliceCount]slice{}
 	s.course.reset()
+	s.blocks.Reset()
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -136,20 +140,24 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		s.sampleWarm(e, n, res)
 		return
 	}
-	failed := res != nil && res.Class != ""
+	due, failed := e.Due-s.cfg.Warmup, res != nil && res.Class != ""
 	count(&s.Counts, n, e.Outcome, failed)
 	s.late(e, n, window)
 	switch e.Outcome {
 	case Dropped:
 		s.Drops.Add(e.Done-e.Due, n)
+		s.blocks.Dropped(due, n)
 		if !e.Looked {
 			s.Blind += n
 		}
 	case UnfinishedQueued:
 		s.other.RecordN(e.Done-e.Due, n)
+		s.blocks.Add(due, e.Done-e.Due, n)
+		s.blocks.Unfinished(due, n)
 		s.onTime.RecordN(e.Done-e.Due-s.attributeUnsent(e, n), n)
 	case UnfinishedSent:
 		s.sent(e, n, res, s.other)
+		s.blocks.Unfinished(due, n)
 		s.traffic(res, n)
 		if _, dial := s.cfg.own(res); dial > 0 {
 			s.phase(s.cfg.dial).RecordN(dial, n)
@@ -162,6 +170,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 			s.Achieved += n
 		}
 		if failed {
+			s.blocks.Failed(due, n)
 			s.sent(e, n, res, s.other)
 		} else {
 			s.sent(e, n, res, s.ok)
@@ -202,6 +211,7 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 
 func (s *set) sent(e *Event, n uint64, res *takt.Result, response *hist.Histogram) {
 	response.RecordN(e.Done-e.Due, n)
+	s.blocks.Add(e.Due-s.cfg.Warmup, e.Done-e.Due, n)
 	s.service.RecordN(e.Done-e.Sent, n)
 	s.delay.RecordN(e.Sent-e.Due, n)
 	s.lag.RecordN(e.lag(), n)
@@ -327,6 +337,7 @@ func (s *set) merge(o *set, rest func()) {
 		}
 	}
 	s.course.merge(&o.course)
+	_ = s.blocks.Merge(o.blocks) // of one run: cannot fail
 	s.lost += o.lost
 	mine, theirs := s.histograms(), o.histograms()
 	for i, h := range theirs {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
@@ -328,7 +329,15 @@ func (k *checker) percentiles(rep *takt.Report) {
 		}
 	}
 	for name, h := range map[string]*hist.Histogram{takt.LatencyResponse: response, takt.LatencyService: service, takt.LatencyScheduleLag: lag} {
-		if got, want := rep.Latency[name], h.Summary(); got != want {
+		got, want := rep.Latency[name], h.Summary()
+		if name == takt.LatencyResponse && got.Count > 0 {
+			if c, err := proof.Read(got.Blocks); err != nil {
+				k.fault("percentile", "%s: %v", name, err)
+			} else if c.Count() != want.Count {
+				k.fault("percentile", "%s: the blocks have %d values, the rows %d", name, c.Count(), want.Count)
+			}
+		}
+		if got.CI, got.Blocks = nil, nil; got != want {
 			k.fault("percentile", "%s: the report has n %d, p50 %v, p99 %v, max %v; the rows n %d, p50 %v, p99 %v, max %v",
 				name, got.Count, got.P50, got.P99, got.Max, want.Count, want.P50, want.P99, want.Max)
 		}

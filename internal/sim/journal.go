@@ -2,6 +2,7 @@ package sim
 
 import (
 	"iter"
+	"reflect"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
@@ -67,7 +68,7 @@ func (k *checker) journal(w *world, rep *takt.Report) {
 		if ended := c.OK + c.Failed; k.sc.Stalls == 0 && (ended < least || ended > most) {
 			k.fault("journal", "after %d seconds, at %v: %d recovered operations had ended, want %d to %d by the rows", n, at, ended, least, most)
 		}
-		if n == len(j.seconds) && (c != rep.Counts || got.Latency[takt.LatencyResponse] != rep.Latency[takt.LatencyResponse]) {
+		if n == len(j.seconds) && (c != rep.Counts || !reflect.DeepEqual(got.Latency[takt.LatencyResponse], rep.Latency[takt.LatencyResponse])) {
 			k.fault("journal", "the whole journal has the counts %+v, the report %+v", c, rep.Counts)
 		}
 	}

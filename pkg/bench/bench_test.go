@@ -133,7 +133,9 @@ func TestSlowHandler(t *testing.T) {
 			done := min(time.Duration(i+1)*service, 6*time.Second)
 			want.Record(done - time.Duration(i)*ms)
 		}
-		if r.Report.Latency["response"] != want.Summary() {
+		response := r.Report.Latency["response"]
+		response.CI, response.Blocks = nil, nil
+		if response != want.Summary() {
 			t.Error("response times are not those of the queue")
 		}
 		if r.Report.Verdict != takt.Valid {

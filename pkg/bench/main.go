@@ -29,8 +29,9 @@ import (
 
 // The further exit codes of Main, equal to those of takt's commands.
 const (
-	exitAssertion = 3
-	exitInvalid   = 6
+	exitAssertion    = 3
+	exitInconclusive = 5
+	exitInvalid      = 6
 )
 
 // Main is the main function of a program that loads something with takt's own flags: --rate, --stages,
@@ -58,9 +59,9 @@ const (
 //
 // Main ends the program. Its exit codes: 0, all is well; 1, the run could not start, no operation
 // succeeded, or an output could not be written; 2, wrong flags or arguments, also an error of open that
-// is a [Usage]; 3, an assertion failed;
-// 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first
-// signal ends the load and drains, the second ends the run at once.
+// is a [Usage]; 3, an assertion failed; 5, an assertion is met and not proven, and --prove or a level requires
+// that; 6, an assertion or --strict, and the run is invalid; after a signal 128 plus its number. The first signal
+// ends the load and drains, the second ends the run at once.
 func Main(open func(args []string) (*takt.Driver, error)) {
 	m := mainProgram{
 		open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), stdout: os.Stdout, stderr: os.Stderr,
@@ -269,6 +270,8 @@ func (m *mainProgram) outcome(s *mainSettings, r *takt.Report) int {
 		return exitAssertion
 	case takt.Void:
 		return m.complain(exitInvalid, errors.New(assert.VoidWords(r)))
+	case takt.Unproven:
+		return m.complain(exitInconclusive, errors.New(assert.UnprovenWords))
 	}
 	return exitOK
 }

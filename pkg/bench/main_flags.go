@@ -28,6 +28,7 @@ type mainSettings struct {
 	asserts  []string
 	labels   []string
 	strict   bool
+	prove    bool
 	progress string
 }
 
@@ -43,6 +44,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 	fs.Lookup("drain").Usage = "wait up to `TIME` for open operations after the end of the schedule" // a program has no --timeout
 	value.Declare(fs, value.GroupAssertions, func(fs *pflag.FlagSet) {
 		fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
+		fs.BoolVar(&s.prove, "prove", false, "exit code 5 unless the run proves what --assert says of percentiles and shares, with 95 % confidence; for one of them p99<250ms@95%")
 		fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
 	}, "assert")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
@@ -148,6 +150,9 @@ func (m *mainProgram) plan(s *mainSettings) (*inprocess.Plan, error) {
 	faults := []error{s.engine.StartAt.Passed()}
 	for _, text := range s.asserts {
 		list, bad := assert.ParseAssertions(text)
+		if s.prove {
+			assert.RequireProof(list)
+		}
 		p.Assertions, faults = append(p.Assertions, list...), append(faults, bad...)
 	}
 	outputs := s.outputs

@@ -51,6 +51,7 @@ type Report struct {
 	Words            Words              `json:"-"` // of the warnings
 	Verdict          Verdict            `json:"verdict"`
 	Assertions       []Assertion        `json:"assertions,omitempty"` // in the given order
+	Claims           []Claim            `json:"claims,omitempty"`     // what the run supports, and then what it does not; at most 5; nil: of an older takt
 	Extra            map[string]any     `json:"extra"`                // the driver's own section
 }
 
@@ -165,6 +166,9 @@ type Latency struct {
 	P99_99 float64 `json:"p99_99_us"`
 	Max    float64 `json:"max_us"`
 	HDR    string  `json:"hdr"`
+	// CI and Blocks are of the response time, or the send time; nil: not known, or of an older takt.
+	CI     *Confidence `json:"ci,omitempty"`
+	Blocks *Blocks     `json:"blocks,omitempty"`
 }
 
 // ErrorClass counts the failed operations of one class and has the first error.
@@ -261,6 +265,7 @@ type Assertion struct {
 	Value      *float64 `json:"value"` // nil: the report has no such figure
 	Unit       Unit     `json:"unit"`  // unit of the value
 	Reason     string   `json:"reason"`
+	Proof      *Proof   `json:"proof,omitempty"` // nil: the figure is a fact of the run, or the report is of an older takt
 }
 
 // String is the printed line: PASS p99<250ms (p99 was 12.3ms).
@@ -277,6 +282,8 @@ const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
 	Void Outcome = "void"
+	// Unproven: the report met the assertion, but does not prove it, and a proof was required.
+	Unproven Outcome = "unproven"
 )
 
 // Unit is the unit of the value of an assertion or of a field.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/claims"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -15,6 +16,7 @@ import (
 type Requirements struct {
 	texts  []string
 	Strict bool
+	prove  bool
 
 	Assertions []assert.Assertion
 }
@@ -26,6 +28,7 @@ func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
 
 func (d *Requirements) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
+	fs.BoolVar(&d.prove, "prove", false, "exit code 5 unless the run proves what --assert says of percentiles and shares, with 95 % confidence; for one of them p99<250ms@95%")
 	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert, or if the broker counted other messages than the run")
 }
 
@@ -34,6 +37,9 @@ func (d *Requirements) Validate() (faults []error) {
 	d.Assertions = nil
 	for _, text := range d.texts {
 		all, bad := assert.ParseAssertions(text)
+		if d.prove {
+			assert.RequireProof(all)
+		}
 		d.Assertions = append(d.Assertions, all...)
 		for _, err := range bad {
 			faults = append(faults, value.Bad("assert", text, err))
@@ -42,9 +48,12 @@ func (d *Requirements) Validate() (faults []error) {
 	return faults
 }
 
-// Judge writes the results into the report. Call it before the outputs are written, which
+// Judge writes the results into the report, and what it supports. Call it before the outputs are written, which
 // contain the results.
-func (d *Requirements) Judge(r *takt.Report) { assert.Judge(r, d.Assertions) }
+func (d *Requirements) Judge(r *takt.Report) {
+	assert.Judge(r, d.Assertions)
+	r.Claims = claims.Of(r)
+}
 
 // Show prints a line for each assertion of a judged report.
 func (d *Requirements) Show(env Env, r *takt.Report) {
@@ -69,6 +78,8 @@ func (d *Requirements) Outcome(r *takt.Report, asked bool) error {
 		return ExitWith(ExitAssertion, nil)
 	case takt.Void:
 		return ExitWith(ExitInvalid, errors.New(assert.VoidWords(r)))
+	case takt.Unproven:
+		return ExitWith(ExitInconclusive, errors.New(assert.UnprovenWords))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/overload"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
@@ -133,7 +134,7 @@ func parseConditions(texts []string, closed bool) (all []assert.Assertion, onOve
 		}
 		some, bad := assert.ParseAssertions(strings.Join(rest, ","))
 		for _, a := range some {
-			bad = core.AppendError(bad, a.InInterval(closed))
+			bad = core.AppendError(core.AppendError(bad, a.InInterval(closed)), a.Unleveled())
 		}
 		for _, err := range bad {
 			faults = append(faults, value.Bad("abort-on", text, fmt.Errorf("bad --abort-on: %w", err)))
@@ -174,6 +175,8 @@ type guard struct {
 
 	from time.Duration // end of the previous interval, since the run's start
 	last time.Time     // when the previous interval arrived
+	seen int           // seconds judged
+	near []evidence    // of each condition, over the newest seconds in which it was true
 	open int64         // operations due before from that had not ended; below 0: some ended before they were due
 }
 
@@ -187,12 +190,40 @@ func (g *guard) interval(iv takt.Interval, lent timeline.Lent, now time.Time) {
 		return
 	}
 	r := assert.OfInterval(iv, lent, time.Second.Seconds())
-	for _, c := range g.conditions {
-		if o := c.Check(r); o.Result == takt.Pass && !c.OwnLateness(r) {
+	g.seen++
+	if g.near == nil {
+		g.near = make([]evidence, len(g.conditions))
+	}
+	for i, c := range g.conditions {
+		o := c.Check(r)
+		if o.Result != takt.Pass || c.OwnLateness(r) {
+			g.near[i] = evidence{}
+			continue
+		}
+		if g.near[i].proves(c, r, g.seen) {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})
 			return
 		}
 	}
+}
+
+// evidence is how many operations were beyond a bound, of all, while a condition was true without a break. One slow
+// operation of ten is the p99 of its second, and proves nothing.
+type evidence struct{ part, all float64 }
+
+// mistaken is the probability that chance ends a run whose target is at a bound, however long the run is. Second k
+// has the part 1 ÷ (k·(k+1)) of it.
+const mistaken = 0.05
+
+// proves adds the second of r, in which the condition is true, and reports whether it is proven. seen is the
+// number of the second. What is a fact of the second needs no proof.
+func (e *evidence) proves(c assert.Assertion, r *takt.Report, seen int) bool {
+	part, all, share, ok := c.Evidence(r)
+	if !ok {
+		return true
+	}
+	e.part, e.all = e.part+part, e.all+all
+	return proof.Exceeds(e.part, e.all, share, mistaken/float64(seen)/float64(seen+1))
 }
 
 // isWhole reports whether the interval that ends at to is a full second of the schedule; since

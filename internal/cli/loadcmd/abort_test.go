@@ -35,6 +35,14 @@ func slow(t float64, lag bool) takt.Interval {
 	return iv
 }
 
+// mixed is a second with some operations of 100 ms, and others of 900 ms.
+func mixed(t float64, fast, slow uint64) takt.Interval {
+	h := hist.New()
+	h.RecordN(100*time.Millisecond, fast)
+	h.RecordN(900*time.Millisecond, slow)
+	return takt.Interval{T: t, Scheduled: fast + slow, OK: fast + slow, HDR: h.Encode(), ServiceHDR: h.Encode()}
+}
+
 // pause is a second in which nothing was due and nothing open.
 func pause(t float64) takt.Interval { return takt.Interval{T: t} }
 
@@ -51,7 +59,13 @@ func TestGuard(t *testing.T) {
 		want        string // "": no strike
 	}{
 		"good":                      {"errors>50% p99>2s", 0, 3 * s, false, nil, []takt.Interval{sec(1, 100, 0), sec(2, 50, 50), sec(3, 100, 0)}, ""},
-		"the first that is true":    {"p99>2s errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), sec(2, 40, 60), sec(3, 0, 100)}, "errors>50% was true in second 2 (errors was 60 %)"},
+		"the first that is true":    {"p99>2s errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), sec(2, 30, 70), sec(3, 0, 100)}, "errors>50% was true in second 2 (errors was 70 %)"},
+		"chance is no breach":       {"errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 45, 55), sec(2, 55, 45), sec(3, 45, 55)}, ""},
+		"seconds add up":            {"errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 40, 60), sec(2, 40, 60), sec(3, 40, 60)}, "errors>50% was true in second 2 (errors was 60 %)"},
+		"not across a good one":     {"errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 40, 60), sec(2, 60, 40), sec(3, 40, 60)}, ""},
+		"a dead target at 1/s":      {"errors>50%", 0, 99 * s, false, nil, []takt.Interval{sec(1, 0, 1), sec(2, 0, 1), sec(3, 0, 1), sec(4, 0, 1), sec(5, 0, 1), sec(6, 0, 1), sec(7, 0, 1), sec(8, 0, 1), sec(9, 0, 1), sec(10, 0, 1), sec(11, 0, 1), sec(12, 0, 1)}, "errors>50% was true in second 12 (errors was 100 %)"},
+		"one slow of ten":           {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{mixed(1, 9, 1), mixed(2, 10, 0), mixed(3, 9, 1)}, ""},
+		"three slow of ten":         {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{mixed(1, 7, 3)}, "p99>500ms was true in second 1 (p99 was 900ms)"},
 		"the first condition":       {"failed>1 errors>50%", 0, 9 * s, false, nil, []takt.Interval{sec(1, 40, 60)}, "failed>1 was true in second 1 (failed was 60)"},
 		"a latency":                 {"p99>9ms", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0)}, "p99>9ms was true in second 1 (p99 was 10ms)"},
 		"not the warm-up":           {"ok==0", 1500 * time.Millisecond, 9 * s, false, nil, []takt.Interval{sec(1, 0, 0), sec(2, 0, 0), sec(3, 1, 0)}, ""},

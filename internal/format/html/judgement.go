@@ -56,13 +56,13 @@ func overlaid(o answer.Spectra) ([]block, error) {
 				return nil, nil
 			}
 			all.Merge(h)
-			single = append(single, curve{"", class + " thin", h})
+			single = append(single, curve{class: class + " thin", h: h})
 		}
 		name := o.Names[i]
 		if len(side) > 1 {
 			name += ", all runs merged"
 		}
-		merged = append(merged, curve{name, class, all})
+		merged = append(merged, curve{name: name, class: class, h: all})
 	}
 	if len(single) == 2 || len(single) > 2*mostCurves {
 		single = nil

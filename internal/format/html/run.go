@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -45,7 +46,11 @@ func runPage(r *takt.Report) (*document, error) {
 	d.Verdict.Text, d.Verdict.Tone, d.Headline = report.Headline(r)
 	d.Notes = warningsOf(r)
 	for _, a := range r.Assertions {
-		d.Checks = append(d.Checks, check{strings.ToUpper(string(a.Result)), tones[a.Result], page.Clean(a.Expression), page.Clean(a.Reason)})
+		tone := tones[a.Result]
+		if a.Result == takt.Pass && a.Proof != nil && !a.Proof.Proven {
+			tone = part.Warn
+		}
+		d.Checks = append(d.Checks, check{strings.ToUpper(string(a.Result)), tone, page.Clean(a.Expression), page.Clean(a.Reason)})
 	}
 	d.Cards = report.Cards(r)
 	parts, err := report.Parts(r)
@@ -63,7 +68,7 @@ func warningsOf(r *takt.Report) (list []string) {
 	return list
 }
 
-var tones = map[takt.Outcome]part.Tone{takt.Pass: part.Good, takt.Fail: part.Bad, takt.Void: part.Warn}
+var tones = map[takt.Outcome]part.Tone{takt.Pass: part.Good, takt.Fail: part.Bad, takt.Void: part.Warn, takt.Unproven: part.Warn}
 
 // heading has what every page of a report begins and ends with.
 func heading(r *takt.Report) *document {
@@ -84,7 +89,8 @@ func latencySpectrum(r *takt.Report, _ *series) ([]block, error) {
 		if err != nil {
 			return nil, err
 		}
-		curves = append(curves, curve{page.Words(name) + " time", cmp.Or(classes[name], "response"), h})
+		l := r.Latency[name]
+		curves = append(curves, curve{page.Words(name) + " time", cmp.Or(classes[name], "response"), h, proof.Intervals(&l)})
 	}
 	return []block{spectrum(curves)}, nil
 }

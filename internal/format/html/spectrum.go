@@ -3,9 +3,11 @@ package html
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 )
 
@@ -13,6 +15,7 @@ import (
 type curve struct {
 	name, class string
 	h           *hist.Histogram
+	ranges      []proof.Shown // intervals of percentiles
 }
 
 // beyond is how many operations must be slower than a quantile for it to mean something.
@@ -50,6 +53,10 @@ func spectrum(curves []curve) block {
 		d.text(0.99, spectrumHeight-10, "end", "tick", "fewer than 10 are slower")
 	}
 	for _, c := range curves {
+		if band := spectrumBand(c, x, y); band != nil {
+			d.line(band, "fit-band")
+			b.Legend = append(b.Legend, legend{"fit-band", "where the percentile is, with 95 % confidence"})
+		}
 		d.line(spectrumPoints(c.h, x, y), c.class)
 	}
 	b.Picture = d.svg("percentile spectrum: latency over the percentile, on the axis of HdrHistogram; the table has the percentiles", "")
@@ -63,6 +70,23 @@ func spectrumTicks(n uint64) []float64 {
 		list = append(list, 1-rest)
 	}
 	return list
+}
+
+// spectrumBand is a band between the ends of the intervals of neighbouring percentiles; nil: fewer than two are
+// known.
+func spectrumBand(c curve, x, y scale) []point {
+	var low, high []point
+	for _, s := range c.ranges {
+		if s.Range != nil {
+			at := x.at(1 / (1 - s.P))
+			low, high = append(low, point{from: at, y: y.at(s.Range.Low)}), append(high, point{from: at, y: y.at(s.Range.High)})
+		}
+	}
+	if len(low) < 2 {
+		return nil
+	}
+	slices.Reverse(low)
+	return append(high, low...)
 }
 
 // perDecade is the number of points of a curve for each nine.

@@ -10,11 +10,12 @@ import (
 // Value is what a cell says. The zero value is an empty cell.
 type Value struct {
 	kind     kind
-	v, whole float64
+	v, whole float64 // of a range, its ends
 	text     string
 	Mark     string // beside the value, so that digits remain below each other
 	Tone     Tone
-	Strong   bool // bold in Markdown
+	Strong   bool   // bold in Markdown
+	Beside   *Value // behind the value in Markdown, where other outputs have a column for it
 }
 
 type kind uint8
@@ -29,6 +30,7 @@ const (
 	latency
 	bound
 	share
+	between
 )
 
 // Words is a text; Quoted is one of others, such as an error, which Markdown shows literally.
@@ -55,6 +57,9 @@ func Bound(us float64) Value             { return Value{kind: bound, v: us} }
 func Ratio(part, whole float64) Value    { return Value{kind: share, v: part, whole: whole} }
 func (v Value) Marked(mark string) Value { v.Mark = mark; return v }
 
+// Range is from one time in µs to another, in parentheses.
+func Range(low, high float64) Value { return Value{kind: between, v: low, whole: high} }
+
 // Toned is the value with a tone.
 func (v Value) Toned(t Tone) Value { v.Tone = t; return v }
 
@@ -73,6 +78,8 @@ func (v Value) String() string {
 		return figure.Micros(v.v)
 	case bound:
 		return "≤ " + figure.Micros(v.v)
+	case between:
+		return "(" + figure.Micros(v.v) + "–" + figure.Micros(v.whole) + ")"
 	case share:
 		return page.Percent(v.v, v.whole)
 	}
@@ -88,6 +95,8 @@ func (v Value) in(u page.Unit) string {
 	case u.Name == "":
 	case v.kind == latency:
 		return u.Aligned(v.v)
+	case v.kind == between:
+		return "(" + strings.TrimSpace(u.Aligned(v.v)) + "–" + strings.TrimSpace(u.Aligned(v.whole)) + ")"
 	case v.kind == bound:
 		return "≤ " + page.Right(u.Aligned(v.v), boundWidth)
 	}
@@ -97,6 +106,9 @@ func (v Value) in(u page.Unit) string {
 // markdown is the value in a cell of Markdown.
 func (v Value) markdown(u page.Unit) string {
 	s := strings.TrimSpace(v.in(u))
+	if v.Beside != nil {
+		s += " " + v.Beside.markdown(u)
+	}
 	if v.kind == quoted {
 		return page.Cell(v.text)
 	}

@@ -19,7 +19,11 @@ func Cards(r *takt.Report) (list []part.Card) {
 		if beside == "" && name == takt.LatencyResponse && service.Count > 0 {
 			beside = "service " + figure.Micros(s.of(service))
 		}
-		list = append(list, part.Card{Name: page.Words(name) + " " + s.name, Value: figure.Micros(s.of(l)), Note: beside})
+		value := figure.Micros(s.of(l))
+		if isMax(&l, s.name) {
+			value, beside = "–", "the maximum of "+page.Plural(int(l.Count), "operation")
+		}
+		list = append(list, part.Card{Name: page.Words(name) + " " + s.name, Value: value, Note: beside})
 	}
 	rate := part.Card{Name: "achieved", Value: page.Rate(page.Round3(r.Rate.Achieved)), Note: "closed loop"}
 	switch {

@@ -17,12 +17,13 @@ type ownFigure struct {
 	onTime float64 // the figure without the lateness, µs
 }
 
-// ownOf are those of a report.
+// ownOf are those of a report that are shown.
 func ownOf(r *takt.Report) (list own) {
 	name := Primary(r)
 	onTime, known := stored.OnTime(r, name)
 	for _, s := range statistics() {
-		if v := s.of(onTime); known && verdict.Own(s.of(r.Latency[name]), v) {
+		l := r.Latency[name]
+		if v := s.of(onTime); known && !isMax(&l, s.name) && verdict.Own(s.of(l), v) {
 			list = append(list, ownFigure{s.name, v})
 		}
 	}

@@ -72,19 +72,26 @@ func percentiles(r *run) part.Part {
 	}
 	t := &part.Table{Caption: "Percentiles come from histograms of all operations.", Unit: r.unit, Columns: []part.Column{{Title: "latency", Words: true, Width: page.LabelWidth}}}
 	count := []part.Value{part.Words("count")}
-	for _, name := range names {
+	for i, name := range names {
 		t.Columns = append(t.Columns, part.Column{Title: page.Words(name), Width: 14})
 		count = append(count, part.Count(r.Latency[name].Count))
+		if i == 0 && r.interval != nil {
+			t.Columns = append(t.Columns, part.Column{Title: r.interval.title(), Words: true, Gap: 1})
+			count = append(count, part.Value{})
+		}
 	}
 	t.Add(count...)
 	for _, s := range statistics() {
 		row := []part.Value{part.Words(s.name)}
 		for i, name := range names {
 			row = append(row, r.figure(i, name, s))
+			if i == 0 && r.interval != nil {
+				row = append(row, r.interval.of(s.name))
+			}
 		}
 		t.Add(row...)
 	}
-	var notes []part.Sentence
+	notes := r.unknown(names)
 	if len(r.own) > 0 {
 		notes = append(notes, part.Sentence{Text: r.own.String(), Tone: part.Warn})
 	}
@@ -100,7 +107,7 @@ func percentiles(r *run) part.Part {
 	return part.Part{ID: "percentiles", Title: "Percentiles", Beside: true, Blocks: []part.Block{
 		{In: part.HTML, Drawing: "spectrum"},
 		{In: part.Text | part.HTML, Table: t, Below: notes},
-		{In: part.Markdown, Table: r.usual(names), Below: notes},
+		{In: part.Markdown, Table: r.usual(names), Below: append(r.interval.legend(), notes...)},
 	}}
 }
 
@@ -127,5 +134,14 @@ func (r *run) usual(names []string) *part.Table {
 
 // figure is a statistic of a latency, marked if lateness made it. The main latency is in the first column.
 func (r *run) figure(column int, latency string, s statistic) part.Value {
-	return part.Latency(s.of(r.Latency[latency])).Marked(r.own.mark(column, s.name))
+	if l := r.Latency[latency]; isMax(&l, s.name) {
+		return part.Unknown()
+	}
+	v := part.Latency(s.of(r.Latency[latency])).Marked(r.own.mark(column, s.name))
+	if column == 0 && r.interval != nil {
+		if beside := r.interval.of(s.name); beside != (part.Value{}) {
+			v.Beside = &beside
+		}
+	}
+	return v
 }

@@ -15,16 +15,17 @@ import (
 // run is a report with what several parts need.
 type run struct {
 	*takt.Report
-	primary string          // name of the main latency
-	main    *hist.Histogram // of the main latency
-	unit    page.Unit       // of all latencies in text and Markdown
-	own     own
+	primary  string          // name of the main latency
+	main     *hist.Histogram // of the main latency
+	unit     page.Unit       // of all latencies in text and Markdown
+	own      own
+	interval *intervals // of the main latency; nil: not known of any percentile, or of an older takt
 }
 
 func runOf(r *takt.Report) (*run, error) {
 	name := Primary(r)
 	h, err := hist.Decode(r.Latency[name].HDR)
-	return &run{Report: r, primary: name, main: h, unit: unitOf(r), own: ownOf(r)}, err
+	return &run{Report: r, primary: name, main: h, unit: unitOf(r), own: ownOf(r), interval: intervalsOf(r.Latency[name])}, err
 }
 
 // Parts are the parts of the report of a run, in the order of all outputs. A part without blocks is left out.
@@ -32,6 +33,9 @@ func Parts(r *takt.Report) (list []part.Part, err error) {
 	of, err := runOf(r)
 	if err != nil {
 		return nil, err
+	}
+	if one := claimsPart(r, part.HTML); len(one.Blocks) > 0 {
+		list = append(list, one)
 	}
 	for _, make := range []func(*run) part.Part{
 		subject,
@@ -60,7 +64,7 @@ func Parts(r *takt.Report) (list []part.Part, err error) {
 			list = append(list, one)
 		}
 	}
-	return append(list, Warnings(r)), nil
+	return append(list, Warnings(r), claimsPart(r, part.Text)), nil
 }
 
 // Text writes the report for people, in colours if color.
@@ -84,7 +88,7 @@ func Markdown(w io.Writer, r *takt.Report) error {
 	}
 	var b strings.Builder
 	markdownVerdict(&b, r)
-	part.WriteMarkdown(&b, assertionTable(r))
+	part.WriteMarkdown(&b, assertionTable(r), claimsPart(r, part.Markdown))
 	part.WriteMarkdown(&b, parts...)
 	_, err = io.WriteString(w, b.String())
 	return err

@@ -87,6 +87,9 @@ func Headline(r *takt.Report) (word string, tone part.Tone, sentence string) {
 func assertions(p *page.Page, r *takt.Report) {
 	for _, a := range r.Assertions {
 		colour := map[takt.Outcome]string{takt.Pass: page.Green, takt.Fail: page.Red}[a.Result]
+		if a.Result == takt.Pass && a.Proof != nil && !a.Proof.Proven {
+			colour = page.Yellow
+		}
 		for i, line := range page.Wrap(page.Clean(a.String()), page.Width-len("PASS ")) {
 			if i > 0 {
 				line = "     " + line
@@ -111,6 +114,8 @@ func conclusion(p *page.Page, r *takt.Report) {
 		colour, words = page.Red, fmt.Sprintf("%s, %d of %s failed", validRun(r, o), with(r.Assertions, takt.Fail), all)
 	case outcome == takt.Void && r.Counts.OK > 0:
 		colour, words = page.Yellow, fmt.Sprintf("%s, %d of %s void", validRun(r, o), with(r.Assertions, takt.Void), all)
+	case outcome == takt.Unproven:
+		colour, words = page.Yellow, fmt.Sprintf("%s, %d of %s not proven", validRun(r, o), with(r.Assertions, takt.Unproven), all)
 	}
 	if r.Verdict != takt.Invalid {
 		words += ": " + briefly(r.Counts)

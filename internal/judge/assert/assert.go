@@ -5,6 +5,7 @@ package assert
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
 //	lag<1000                                         messages that a consumer has not read
+//	p99<250ms@95%                                    a percentile or a share, which the run must prove
 //
 // A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
 // schedule_lag, transfer and the phases of the driver.
@@ -30,6 +32,7 @@ type Assertion struct {
 	Op     string  // < <= > >= ==
 	Bound  float64 // in unit
 	Unit   takt.Unit
+	Level  float64 // confidence with which the run must prove it: 0.95; 0: it need not
 }
 
 // ParseAssertions reads assertions separated by commas: p99<250ms,errors<1%. This is the grammar
@@ -58,7 +61,8 @@ func ParseAssertion(text string) (Assertion, error) {
 	if i < 1 {
 		return Assertion{}, fmt.Errorf("assertion %q is not of the form METRIC<BOUND; write for example p99<250ms or errors<1%%", text)
 	}
-	a := Assertion{Text: text, Op: operator(s[i:])}
+	s, level, asked := strings.Cut(s, "@")
+	a := Assertion{Text: text, Op: operator(s[min(i, len(s)):])}
 	if a.Op == "" {
 		return Assertion{}, fmt.Errorf("assertion %q has an unknown operator; use one of < <= > >= ==", text)
 	}
@@ -67,7 +71,38 @@ func ParseAssertion(text string) (Assertion, error) {
 			text, s[:i], strings.Join(stored.AssertionMetrics(), " "))
 	}
 	err := a.parseBound(s[i+len(a.Op):])
+	if err == nil && asked {
+		err = a.parseLevel(level)
+	}
 	return a, err
+}
+
+// The levels that an assertion may ask for. Above the highest one no run of a day is long enough.
+const (
+	lowestLevel  = 50
+	highestLevel = 99.99
+)
+
+// parseLevel reads the confidence level after the @.
+func (a *Assertion) parseLevel(s string) error {
+	digits, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	switch {
+	case !percent || err != nil || strings.Trim(digits, "0123456789.") != "" || v < lowestLevel || v > highestLevel:
+		return fmt.Errorf("assertion %q: %q cannot be a confidence level; write %d%% to %v%%, as in p99<250ms@95%%", a.Text, s, lowestLevel, highestLevel)
+	case !a.Provable():
+		return fmt.Errorf("assertion %q: %s with this bound is a fact of the run and needs no proof; leave @%s out", a.Text, a.Metric, s)
+	}
+	a.Level = math.Round(v*1e4) / 1e6
+	return nil
+}
+
+// Unleveled says that where only figures are compared nothing is proven; nil: nothing need be.
+func (a Assertion) Unleveled() error {
+	if a.Level == 0 {
+		return nil
+	}
+	return fmt.Errorf("condition %q: only --assert has a confidence level; leave out what follows the @", a.Text)
 }
 
 func operator(s string) string {

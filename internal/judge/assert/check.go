@@ -22,13 +22,14 @@ func Judge(r *takt.Report, list []Assertion) {
 
 // Outcome is that of all assertions of a judged report together.
 func Outcome(r *takt.Report) takt.Outcome {
-	all := takt.Pass
+	worst := takt.Pass
+	order := []takt.Outcome{takt.Pass, takt.Unproven, takt.Void, takt.Fail}
 	for _, a := range r.Assertions {
-		if a.Result == takt.Fail || all == takt.Pass {
-			all = a.Result
+		if slices.Index(order, a.Result) > slices.Index(order, worst) {
+			worst = a.Result
 		}
 	}
-	return all
+	return worst
 }
 
 // VoidWords say why assertions of a judged report are void.
@@ -42,6 +43,9 @@ func VoidWords(r *takt.Report) string {
 	}
 	return "takt itself was late, so " + which + " assertions prove nothing; free the CPU, and run it again"
 }
+
+// UnprovenWords say why a run with an unproven assertion is inconclusive.
+const UnprovenWords = "the run meets an assertion, but does not prove it; the line of the assertion says what would"
 
 // judge checks a, and makes a result void that the run cannot prove. If nothing succeeded, only a pass
 // becomes void: a failure is the target's fault.
@@ -64,6 +68,16 @@ func (a Assertion) judge(r *takt.Report) takt.Assertion {
 	}
 	if why != "" {
 		c.Result, c.Reason = takt.Void, c.Reason+why
+		return c
+	}
+	if c.Proof = a.prove(r, &c); c.Proof == nil {
+		return c
+	}
+	if overloaded := c.Result == takt.Pass && a.Unproven(r) != ""; !overloaded { // else Check has said so
+		c.Reason += a.proofWords(r, c.Proof, c.Result == takt.Pass)
+	}
+	if c.Proof.Required && !c.Proof.Proven && c.Result == takt.Pass {
+		c.Result = takt.Unproven
 	}
 	return c
 }

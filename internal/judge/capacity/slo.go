@@ -55,6 +55,8 @@ func breaksUnderLoad(a assert.Assertion) error {
 		upper = strings.HasPrefix(a.Op, ">")
 	}
 	switch {
+	case a.Level > 0:
+		return a.Unleveled()
 	case a.Metric == "lag":
 		return fmt.Errorf("SLO %q: a search sends load and consumes nothing, so there is no lag; use latencies, errors or rate", a.Text)
 	case !upper:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/overload"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outage"
@@ -29,10 +30,11 @@ type Fold struct {
 	strays  []string          // faults of reports that are not shards
 	found   map[string]string // ids of the shards that were added, by "2/3"
 	shared  shared
-	first   shard                   // so far
-	command []string                // of the first shard: each has another
-	latency map[string]*hist.Sparse // by name
-	grids   map[float64]*grid       // by the length of an interval
+	first   shard                    // so far
+	command []string                 // of the first shard: each has another
+	latency map[string]*hist.Sparse  // by name
+	blocks  map[string]*proof.Counts // of the latencies of which each shard so far has blocks with common instants; nil: not each
+	grids   map[float64]*grid        // by the length of an interval
 	status  map[string]uint64
 	errors  errorSums
 	outages []takt.Outage
@@ -44,7 +46,7 @@ type Fold struct {
 func New(o Options) *Fold {
 	return &Fold{
 		options: o, found: map[string]string{}, shared: shared{},
-		latency: map[string]*hist.Sparse{}, grids: map[float64]*grid{}, status: map[string]uint64{}, errors: errorSums{},
+		latency: map[string]*hist.Sparse{}, blocks: map[string]*proof.Counts{}, grids: map[float64]*grid{}, status: map[string]uint64{}, errors: errorSums{},
 	}
 }
 
@@ -113,7 +115,7 @@ func (f *Fold) small(s shard) shard {
 	r.Latency = map[string]takt.Latency{}
 	for _, name := range []string{takt.LatencyResponse, takt.LatencySend, takt.LatencyScheduleLag} {
 		if l, ok := s.Latency[name]; ok {
-			l.HDR = ""
+			l.HDR, l.CI, l.Blocks = "", nil, nil
 			r.Latency[name] = l
 		}
 	}
@@ -169,6 +171,33 @@ func (f *Fold) addLatency(name string, l takt.Latency) error {
 	if n := h.Count() - before; n != l.Count {
 		return fmt.Errorf("the histogram contains %d of %d values; use the report that takt wrote", n, l.Count)
 	}
+	return f.addBlocks(name, l)
+}
+
+// addBlocks adds the blocks of one latency of one shard. Shards load one target, so their operations wait in the
+// same queues: the blocks are added by the common instants of the schedule before anything is concluded from
+// them. If a shard has none, as that of an older takt, the whole has none.
+func (f *Fold) addBlocks(name string, l takt.Latency) error {
+	sum, found := f.blocks[name]
+	switch {
+	case l.Count == 0 || found && sum == nil:
+		return nil
+	case l.Blocks == nil:
+		f.blocks[name] = nil
+		return nil
+	}
+	c, err := proof.Read(l.Blocks)
+	if err != nil {
+		return err
+	}
+	if n := c.Count(); n != l.Count {
+		return fmt.Errorf("the blocks contain %d of %d values; use the report that takt wrote", n, l.Count)
+	}
+	if !found {
+		f.blocks[name] = c
+	} else if sum.Merge(c) != nil {
+		f.blocks[name] = nil
+	}
 	return nil
 }
 
@@ -216,7 +245,7 @@ func (f *Fold) Report() (*takt.Report, error) {
 	}
 	whole.Latency = map[string]takt.Latency{}
 	for name, h := range dense {
-		whole.Latency[name] = h.Summary()
+		whole.Latency[name] = proof.With(h.Summary(), h, f.blocks[name])
 	}
 	if felt := whole.Latency[takt.LatencyResponse].Count + whole.Latency[takt.LatencySend].Count; whole.Latency[takt.LatencyOnTime].Count != felt {
 		delete(whole.Latency, takt.LatencyOnTime) // a shard of an older takt has none

@@ -32,6 +32,18 @@ func StudentQuantile(p, df float64) float64 {
 	return high
 }
 
+// BinomialCDF is the probability of at most k successes in m trials, each with the probability p: as
+// I_(1−p)(m−k, k+1) (Abramowitz & Stegun 26.5.24), for which neither k nor m need be whole.
+func BinomialCDF(k, m, p float64) float64 {
+	switch {
+	case k < 0:
+		return 0
+	case k >= m:
+		return 1
+	}
+	return incompleteBeta(m-k, k+1, 1-p)
+}
+
 // incompleteBeta is the regularized incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1, by its continued fraction
 // (Abramowitz & Stegun 26.5.8). Where that converges slowly, the symmetry 26.5.2 is used first.
 func incompleteBeta(a, b, x float64) float64 {

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/claims"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Claims are those of a report: that which it has, or those of a run that was never judged, such as a recovered one.
+func Claims(r *takt.Report) []takt.Claim {
+	if r.Claims != nil {
+		return r.Claims
+	}
+	return claims.Of(r)
+}
+
+// ClaimWords are the claims as two sentences at most; "": there is none.
+func ClaimWords(r *takt.Report) (words string) {
+	lead := map[bool]string{true: "The run supports: ", false: "It does not support: "}
+	last := false
+	for i, c := range Claims(r) {
+		switch {
+		case i > 0 && c.Supported == last:
+			words += "; "
+		case i > 0:
+			words += ". "
+			fallthrough
+		default:
+			words += lead[c.Supported]
+		}
+		words, last = words+claim(c), c.Supported
+	}
+	return words
+}
+
+// claim is a claim with its level.
+func claim(c takt.Claim) string {
+	if c.Level > 0 {
+		return c.Text + " (" + page.TrimZeros(fmt.Sprintf("%.2f", 100*c.Level)) + " %)"
+	}
+	return c.Text
+}
+
+// claimsPart has the claims: first what the run supports.
+func claimsPart(r *takt.Report, in part.Outputs) part.Part {
+	var list []part.Sentence
+	for _, c := range Claims(r) {
+		mark := "+ "
+		if !c.Supported {
+			mark = "- not: "
+		}
+		s := part.Sentence{Text: claim(c), Mark: mark}
+		if in != part.Text {
+			s.Mark = "- "
+			if !c.Supported {
+				s.Text = "not: " + s.Text
+			}
+		}
+		list = append(list, s)
+	}
+	if list == nil {
+		return part.Part{}
+	}
+	return part.Part{ID: "claims", Title: "What the run supports", Blocks: []part.Block{{In: in, Title: "what this run supports, as the target behaved meanwhile", Bold: true, Below: list}}}
+}

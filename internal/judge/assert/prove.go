@@ -1,0 +1,203 @@
+package assert
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Provable reports whether the bound of a is one of a figure of the target, which a run only estimates: a percentile
+// of a latency, or a share. Counts, maxima, means and rates are facts of the run, and so is takt's own lateness.
+func (a Assertion) Provable() bool {
+	_, percentile := a.percentile()
+	return percentile || a.share()
+}
+
+// RequireProof requires of all that can be proven that the run proves it.
+func RequireProof(list []Assertion) {
+	for i, a := range list {
+		if a.Level == 0 && a.Provable() {
+			list[i].Level = proof.Level
+		}
+	}
+}
+
+// percentile is the one of the metric, from 0 to 1.
+func (a Assertion) percentile() (p float64, ok bool) {
+	digits, ok := strings.CutPrefix(a.Metric, "p")
+	if !ok || a.Of == "" || a.Of == takt.LatencySendDelay || a.Of == takt.LatencyScheduleLag || a.Op == "==" {
+		return 0, false
+	}
+	p, err := strconv.ParseFloat(digits, 64)
+	return p / 100, err == nil
+}
+
+// share reports whether a bounds a share that is neither none nor all.
+func (a Assertion) share() bool {
+	return a.Unit == takt.UnitPercent && a.Of == "" && a.Metric != "rate" && a.Op != "==" && a.Bound > 0 && a.Bound < 100
+}
+
+// closed reports whether a figure at the bound counts as above it.
+func (a Assertion) closed() bool { return a.Op == "<" || a.Op == ">=" }
+
+// parts of the operations, by metric. That of ok is what was not ok.
+var parts = map[string]proof.Part{"errors": proof.Errors, "failed": proof.Failed, "dropped": proof.Dropped, "unfinished": proof.Unfinished, "ok": proof.NotOK}
+
+// counted is how many operations a share of a report is of: its part, and all.
+func (a Assertion) counted(c takt.Counts) (part, all uint64) {
+	if a.Metric == "errors" {
+		return c.Failed + c.Unfinished, c.OK + c.Failed + c.Unfinished
+	}
+	return map[string]uint64{"failed": c.Failed, "dropped": c.Dropped, "unfinished": c.Unfinished, "ok": c.Scheduled - min(c.OK, c.Scheduled)}[a.Metric], c.Scheduled
+}
+
+// level is the confidence of a proof.
+func (a Assertion) level() float64 {
+	if a.Level > 0 {
+		return a.Level
+	}
+	return proof.Level
+}
+
+// prove says what r proves of a checked assertion; nil: there is nothing to prove, or the report is of an older
+// takt and nobody asked for a proof.
+func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
+	if !a.Provable() || c.Value == nil {
+		return nil
+	}
+	p := &takt.Proof{Level: a.level(), Required: a.Level > 0}
+	if p.Why = a.Unproven(r); p.Why != "" && c.Result == takt.Pass {
+		return p
+	}
+	answer, scale, known := a.answer(r)
+	switch {
+	case known:
+		p.Why = ""
+	case p.Required:
+		p.Why = fmt.Sprintf("the report does not count the operations of %s by time", a.Name())
+		return p
+	default:
+		return nil
+	}
+	holds := c.Result == takt.Pass
+	p.Proven = answer.Below && holds == a.upper() || answer.Above && holds != a.upper()
+	if p.Proven {
+		limit := answer.Limit * scale
+		if a.Metric == "ok" {
+			limit = 100 - limit
+		}
+		p.Limit = &limit
+		return p
+	}
+	if needs := proof.Rounded(answer.Needs); needs > 0 {
+		p.Needs = uint64(needs)
+		if r.DurationS > 0 {
+			p.NeedsS = proof.Rounded(needs / (float64(r.Counts.Scheduled) / r.DurationS))
+		}
+	}
+	return p
+}
+
+// answer is what the operations say about the bound, in a unit of which scale is that of the bound.
+func (a Assertion) answer(r *takt.Report) (answer proof.Answer, scale float64, known bool) {
+	main := r.Latency[takt.LatencyResponse]
+	if main.Count == 0 {
+		main = r.Latency[takt.LatencySend]
+	}
+	s, err := proof.SampleOf(main)
+	if err != nil || s == nil {
+		return answer, 0, false
+	}
+	if p, ok := a.percentile(); ok {
+		if l := r.Latency[a.Of]; l.Blocks == nil {
+			switch a.Of {
+			case takt.LatencyResponseOK, takt.LatencyService, takt.LatencyOnTime:
+			default:
+				return answer, 0, false
+			}
+			h, err := hist.Decode(l.HDR)
+			if err != nil || h.Count() == 0 {
+				return answer, 0, false
+			}
+			s = s.Like(h)
+		}
+		return s.Percentile(p, a.Bound, a.closed(), a.level()), 1, true
+	}
+	part, all := a.counted(r.Counts)
+	if all == 0 {
+		return answer, 0, false
+	}
+	bound := a.Bound / 100
+	if a.Metric == "ok" {
+		bound = 1 - bound
+	}
+	answer = s.Share(parts[a.Metric], part, all, bound, a.level())
+	if a.Metric == "ok" { // the share of what was not ok is below a bound: that of ok is above
+		answer.Below, answer.Above = answer.Above, answer.Below
+	}
+	return answer, 100, true
+}
+
+// proofWords say what is proven, or what could prove it.
+func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string {
+	if p.Proven {
+		side := "above "
+		if holds == a.upper() {
+			side = "below "
+		}
+		return "; " + side + a.limit(*p.Limit) + ", " + percent(p.Level)
+	}
+	words := "; not proven: "
+	if !holds {
+		words = "; not proven to be missed: "
+	}
+	switch {
+	case p.Why != "":
+		return words + p.Why
+	case p.Needs == 0:
+		return words + "the figure is too close to the bound"
+	}
+	words += "needs about " + strconv.FormatUint(p.Needs, 10) + " operations"
+	if p.NeedsS > 0 {
+		words += ", " + proof.Length(r, p.NeedsS) + " at this rate"
+	}
+	return words
+}
+
+func percent(level float64) string {
+	return strconv.FormatFloat(math.Round(1e6*level)/1e4, 'f', -1, 64) + " %"
+}
+
+// limit is what is proven, rounded away from the figure.
+func (a Assertion) limit(v float64) string { return Figure(a.Unit, v, a.Bound) }
+
+// Evidence is how many operations of a report are on the side of the bound on which a holds, of all, and the share
+// of them that is needed so that a holds; not ok: a is about a fact of the run, which needs no evidence.
+func (a Assertion) Evidence(r *takt.Report) (part, all, share float64, ok bool) {
+	above := false // part is what is above the bound
+	if p, percentile := a.percentile(); percentile {
+		l := r.Latency[a.Of]
+		h, err := hist.Decode(l.HDR)
+		if err != nil || h.Count() == 0 {
+			return 0, 0, 0, false
+		}
+		part, all, share, above = proof.Beyond(h, a.Bound, a.closed()), float64(h.Count()), 1-p, true
+	} else if a.share() {
+		n, of := a.counted(r.Counts)
+		part, all, share, above = float64(n), float64(of), a.Bound/100, a.Metric != "ok"
+		if !above {
+			share = 1 - share
+		}
+	} else {
+		return 0, 0, 0, false
+	}
+	if above == a.upper() {
+		part, share = all-part, 1-share
+	}
+	return part, all, share, all > 0
+}
