@@ -63,7 +63,7 @@ func descriptors(t testing.TB) int {
 // settle waits until there are no more goroutines and descriptors than at first.
 func settle(t *testing.T, goroutines, files int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		g, f := runtime.NumGoroutine(), descriptors(t)
 		if g <= goroutines && f <= files {
 			return
