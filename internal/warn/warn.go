@@ -136,6 +136,8 @@ const (
 	RecordedBound takt.WarningCode = "recorded_bound"
 	// of `takt kafka`: the brokers made takt wait for more than 1 % of the run, because it was above their quota; a backlog is that of the quota. Not known of `--client sarama`
 	Quota takt.WarningCode = "quota"
+	// of `takt kafka consume`: records were deleted before the consumer read them; they count as unfinished
+	Deleted takt.WarningCode = "deleted"
 	// of `takt kafka`: the topic got partitions during the run
 	PartitionsAdded takt.WarningCode = "partitions_added"
 	// of `takt kafka`: takt did not find the end of the log, or a partition's reading had not begun, so `lag` is out of date or incomplete

@@ -180,6 +180,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
 	r := NewReceiver(o.Traffic, nil, o.Names()...)
+	r.committed = o.Committed
 	if o.Group != "" {
 		r.turnover.members = o.Members.Count
 	}
