@@ -218,6 +218,7 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		}
 	}
 	r.outages.start = time.Now()
+	r.outages.log.Held = o.Traffic.HeldSince(r.outages.start)
 	c, err := o.connect(r)
 	if err != nil {
 		return err

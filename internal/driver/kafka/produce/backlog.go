@@ -42,6 +42,9 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 	if p.filling && p.text.recorded == nil { // the limit is bytes
 		records = max(1, p.batchBytes/p.workers[0].recordSize(0))
 	}
+	if r.traffic.OverQuota(rep) { // which is the reason, and says so
+		return
+	}
 	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*records) || waited <= mostWaiting*due {
 		return
 	}
