@@ -138,6 +138,8 @@ const (
 	Quota takt.WarningCode = "quota"
 	// of `takt kafka consume`: records were deleted before the consumer read them; they count as unfinished
 	Deleted takt.WarningCode = "deleted"
+	// of `takt kafka`: records were refused because their batch was larger than `max.message.bytes` of the topic
+	TooLarge takt.WarningCode = "too_large"
 	// of `takt kafka`: the topic got partitions during the run
 	PartitionsAdded takt.WarningCode = "partitions_added"
 	// of `takt kafka`: takt did not find the end of the log, or a partition's reading had not begun, so `lag` is out of date or incomplete

@@ -253,6 +253,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 		recorded.describe(rep)
 	}
 	r.describeBacklog(rep)
+	r.describeTooLarge(rep)
 	r.describeOutages(rep)
 	r.describeStored(rep)
 	r.traffic.Describe(rep)
