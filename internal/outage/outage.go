@@ -26,8 +26,9 @@ type Arrivals struct{ Doubled, Reordered uint64 }
 
 // Log has the outages of one run; the zero value is an empty log. Its times are durations since the start of the run.
 type Log struct {
-	Arrivals  func() Arrivals // what a consumer has counted so far; nil: nobody counts
-	Unordered bool            // messages overtake each other at any time, so their order shows nothing
+	Arrivals  func() Arrivals                   // what a consumer has counted so far; nil: nobody counts
+	Held      func(from, to time.Duration) bool // reports whether the target told takt to wait then, so that a silence is none; to below 0 is now; nil: it never does
+	Unordered bool                              // messages overtake each other at any time, so their order shows nothing
 
 	mu      sync.Mutex
 	spells  []*spell
@@ -58,6 +59,8 @@ type Part struct {
 // Part adds a part.
 func (l *Log) Part(name string) *Part { return &Part{log: l, name: name} }
 
+func (l *Log) held(from, to time.Duration) bool { return l.Held != nil && l.Held(from, to) }
+
 // begin adds a spell; nil if there are too many.
 func (l *Log) begin(p *Part, from, to time.Duration, cause string) *spell {
 	s := &spell{part: p, from: from, to: to, cause: cause}
@@ -84,7 +87,7 @@ func (p *Part) Lost(sent, at time.Duration, err error) {
 		return
 	}
 	from := max(p.last, at)
-	if quiet := max(p.last, sent); at-quiet >= Silence {
+	if quiet := max(p.last, sent); at-quiet >= Silence && !p.log.held(quiet, at) {
 		from = quiet
 	}
 	p.spells++
@@ -95,8 +98,8 @@ func (p *Part) Lost(sent, at time.Duration, err error) {
 func (p *Part) Silent(from time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now == nil {
-		p.now = p.log.begin(p, max(p.last, from), -1, "")
+	if from = max(p.last, from); p.now == nil && !p.log.held(from, -1) {
+		p.now = p.log.begin(p, from, -1, "")
 	}
 }
 
@@ -131,7 +134,7 @@ func (p *Part) Worked(sent, at time.Duration) {
 	defer p.mu.Unlock()
 	if p.now != nil {
 		p.end(at)
-	} else if from := max(p.last, sent); at-from >= Silence {
+	} else if from := max(p.last, sent); at-from >= Silence && !p.log.held(from, at) {
 		p.log.begin(p, from, at, "")
 	}
 	p.last = max(p.last, at)

@@ -134,8 +134,12 @@ const (
 	LedgerRemoved takt.WarningCode = "ledger_removed"
 	// of `takt kafka --recorded`: the brokers were slower than the recorded times, so that 64 MiB of records were due and not written; later records waited
 	RecordedBound takt.WarningCode = "recorded_bound"
-	// of `takt kafka`: the brokers made takt wait for more than 1 % of the run, because it was above their quota; a backlog is that of the quota. Not known of `--client sarama`
+	// of `takt kafka`: the brokers made takt wait for more than 1 % of the run, because it was above their quota; a backlog is that of the quota, and silence in that time is no outage. Not known of `--client sarama`
 	Quota takt.WarningCode = "quota"
+	// of `takt kafka consume`: records were deleted before the consumer read them; they count as unfinished
+	Deleted takt.WarningCode = "deleted"
+	// of `takt kafka`: records were refused because their batch was larger than `max.message.bytes` of the topic
+	TooLarge takt.WarningCode = "too_large"
 	// of `takt kafka`: the topic got partitions during the run
 	PartitionsAdded takt.WarningCode = "partitions_added"
 	// of `takt kafka`: takt did not find the end of the log, or a partition's reading had not begun, so `lag` is out of date or incomplete

@@ -2,9 +2,15 @@ package kafka
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/warn"
 )
 
 // Sizes, keys and tombstones reach the topic as the seed has them, with each client, and the
@@ -88,5 +94,21 @@ func TestDistributionsEndToEnd(t *testing.T) {
 	r := run(t, o, requests(200))
 	if r.Counts.OK != 200 || r.Extra["lost"] != uint64(0) {
 		t.Errorf("counts %+v, errors %+v, extra %v", r.Counts, r.Errors, r.Extra)
+	}
+}
+
+// Records that are refused as too large name the setting of the batch, since Kafka compares the whole batch.
+func TestTooLargeNamesTheBatch(t *testing.T) {
+	c := broker(t)
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.MessageTooLarge, Count: -1})
+	r := run(t, producerOf(c), requests(20))
+	text := ""
+	for _, w := range r.Warnings {
+		if w.Code == warn.TooLarge {
+			text = w.Message
+		}
+	}
+	if !strings.Contains(text, "20 records were refused as too large") || !strings.Contains(text, "lower --message-batch-size or --message-size") {
+		t.Errorf("%q, %+v", text, r.Errors)
 	}
 }

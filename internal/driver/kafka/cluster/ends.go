@@ -12,9 +12,10 @@ import (
 
 // Look is an answer to the question where partitions end.
 type Look struct {
-	Began time.Time
-	Ends  map[int32]int64 // of partitions whose leaders answered in time
-	Errs  map[int32]error // of the others
+	Began  time.Time
+	Ends   map[int32]int64 // of partitions whose leaders answered in time
+	Starts map[int32]int64 // of these, where they begin
+	Errs   map[int32]error // of the others
 }
 
 // WatchEnds asks twice a second for the ends of partitions until stop is called. A consumer learns
@@ -51,7 +52,7 @@ func (c *Cluster) WatchEnds(partitions func() []int32, committed bool, found fun
 
 // endsOf asks the leader of each partition. One that does not answer does not hide the others.
 func (c *Cluster) endsOf(ctx context.Context, client *kgo.Client, partitions []int32, committed bool) Look {
-	l := Look{Began: time.Now(), Ends: map[int32]int64{}, Errs: map[int32]error{}}
+	l := Look{Began: time.Now(), Ends: map[int32]int64{}, Starts: map[int32]int64{}, Errs: map[int32]error{}}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, OffsetLatest, committed)) {
@@ -65,6 +66,18 @@ func (c *Cluster) endsOf(ctx context.Context, client *kgo.Client, partitions []i
 					l.Errs[p.Partition] = err
 				} else {
 					l.Ends[p.Partition] = p.Offset
+				}
+			}
+		}
+	}
+	for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, OffsetBeginning, committed)) {
+		if shard.Err != nil {
+			continue // the ends say so
+		}
+		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+			for _, p := range t.Partitions {
+				if p.ErrorCode == 0 {
+					l.Starts[p.Partition] = p.Offset
 				}
 			}
 		}

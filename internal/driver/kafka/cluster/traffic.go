@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -26,6 +28,70 @@ type Traffic struct {
 	added          atomic.Int32 // number of partitions that others added
 	throttles      atomic.Int64 // number of answers with which a broker made takt wait
 	throttled      atomic.Int64 // the time of these waits, in ns
+
+	mu    sync.Mutex
+	waits []wait // of a quota, in their order, without overlaps
+}
+
+// wait is a time in which a broker answers nothing, because takt is above its quota.
+type wait struct{ from, to time.Time }
+
+// maxWaits limits the waits that are kept apart.
+const maxWaits = 10_000
+
+// hold notes a wait of d from now on. Waits of several brokers are one.
+func (w *Traffic) hold(now time.Time, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := len(w.waits) - 1
+	if last >= 0 && (now.Before(w.waits[last].to.Add(together)) || last+1 >= maxWaits) {
+		if to := now.Add(d); to.After(w.waits[last].to) {
+			w.waits[last].to = to
+		}
+		return
+	}
+	w.waits = append(w.waits, wait{now, now.Add(d)})
+}
+
+// together is the time between two waits that are one: the broker answers one request between them.
+const together = 200 * time.Millisecond
+
+// Held reports whether the brokers made takt wait for a time without answers, but for less than patience of it. A zero
+// to is now.
+func (w *Traffic) Held(from, to time.Time, patience time.Duration) bool {
+	if to.IsZero() {
+		to = time.Now()
+	}
+	rest := to.Sub(from)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.waits {
+		begin, end := one.from, one.to
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		rest -= max(0, end.Sub(begin))
+	}
+	return len(w.waits) > 0 && rest < patience
+}
+
+// HeldSince is Held for times since the start of a run; a to below 0 is now.
+func (w *Traffic) HeldSince(start time.Time) func(from, to time.Duration) bool {
+	return func(from, to time.Duration) bool {
+		until := start.Add(to)
+		if to < 0 {
+			until = time.Time{}
+		}
+		return w.Held(start.Add(from), until, outage.Silence)
+	}
+}
+
+// OverQuota reports whether the waits for a quota shape the figures of a run.
+func (w *Traffic) OverQuota(rep *takt.Report) bool {
+	return w.throttles.Load() > 0 && time.Duration(w.throttled.Load()).Seconds() >= quotaShare*(rep.WarmupS+rep.DurationS)
 }
 
 // Throttled notes that a broker made takt wait for so long, because takt was above its quota.
@@ -33,6 +99,7 @@ func (w *Traffic) Throttled(d time.Duration) {
 	if d > 0 {
 		w.throttles.Add(1)
 		w.throttled.Add(int64(d))
+		w.hold(time.Now(), d)
 	}
 }
 
@@ -45,7 +112,7 @@ const quotaShare = 0.01
 // describeQuota warns of a quota.
 func (w *Traffic) describeQuota(rep *takt.Report) {
 	n, d := w.throttles.Load(), time.Duration(w.throttled.Load())
-	if n == 0 || d.Seconds() < quotaShare*(rep.WarmupS+rep.DurationS) {
+	if !w.OverQuota(rep) {
 		return
 	}
 	rep.Warn(warn.Quota, "the brokers made takt wait with %d answers, for %s in all, because it was above their quota; a backlog is that of the quota; %s",

@@ -203,7 +203,7 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			for records := range slices.Chunk(p.Records, maxBatch) {
-				f.hand(records, p.HighWatermark, now)
+				f.hand(records, p.LogStartOffset, p.HighWatermark, now)
 			}
 		})
 		if f.failure != nil {
@@ -220,10 +220,12 @@ func (f *franzConsumer) lasting(e kgo.FetchError) error {
 	return fmt.Errorf("%v cannot be read: %w", place{e.Topic, e.Partition}, e.Err)
 }
 
-// hand hands over records of one partition up to the offset end, and skips Kafka's own
+// hand hands over records of one partition, whose log begins at start and ends at end, and skips Kafka's own
 // records.
-func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
+func (f *franzConsumer) hand(records []*kgo.Record, start, end int64, now time.Time) {
 	f.batch, f.data = f.batch[:0], f.data[:0]
+	first, last := records[0], records[len(records)-1]
+	f.r.skip(place{first.Topic, first.Partition}, stretch{from: first.Offset, to: last.Offset + 1, n: len(records), start: start})
 	for _, r := range records {
 		if !r.Attrs.IsControl() {
 			f.data = append(f.data, r)

@@ -180,6 +180,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.Traffic = &cluster.Traffic{}
 	r := NewReceiver(o.Traffic, nil, o.Names()...)
+	r.committed = o.Committed
 	if o.Group != "" {
 		r.turnover.members = o.Members.Count
 	}
@@ -217,6 +218,7 @@ func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) erro
 		}
 	}
 	r.outages.start = time.Now()
+	r.outages.log.Held = o.Traffic.HeldSince(r.outages.start)
 	c, err := o.connect(r)
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ type Receiver struct {
 	traffic *cluster.Traffic
 	only    *cluster.RunID // run whose records count, for e2e; nil: all runs
 
-	topics []string // topics that are read
+	topics    []string // topics that are read
+	committed bool     // without the records of aborted transactions
 
 	until map[place]int64 // end offsets to reach, by partition; nil: the run ends otherwise
 	full  func()          // called when all ends are reached
@@ -101,6 +102,11 @@ type partition struct {
 	left      bool  // no member of this process reads the partition now
 	orphan    bool  // and none outside either: its member is gone, and the group does not know it yet
 	owner     int   // member of this process that reads it, or read it last
+
+	start   int64   // where the log begins, as far as known
+	got     int64   // offset after the last record that a fetch brought, counted or not
+	looked  int64   // next at the last look at the log's beginning
+	skipped skipped // what was not there
 
 	seen    int64         // offset after the last record that was ever received
 	last    time.Time     // when the last records came
@@ -201,7 +207,7 @@ func (r *Receiver) place(batch []message, wanted int) {
 	first, last := &batch[0], &batch[len(batch)-1]
 	p := r.partitions[first.place()]
 	if p == nil {
-		p = &partition{next: first.offset}
+		p = &partition{next: first.offset, got: last.offset + 1}
 		r.partitions[first.place()] = p
 	}
 	p.end = max(p.end, last.end, last.offset+1)
@@ -231,7 +237,7 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 			r.turnover.moves++
 		}
 	}
-	p.next, p.end, p.left, p.orphan, p.owner = offset, max(p.end, offset), false, false, member
+	p.next, p.got, p.end, p.left, p.orphan, p.owner = offset, offset, max(p.end, offset), false, false, member
 	r.trySettle()
 	r.checkEnds()
 }
@@ -381,6 +387,10 @@ func (r *Receiver) look(topic string, l cluster.Look) {
 			p.end = max(p.end, end)
 		}
 	}
+	for number, start := range l.Starts {
+		r.begins(place{topic, number}, start)
+	}
+	r.checkEnds()
 	for at, p := range r.partitions {
 		if at.topic == topic && p.left { // nobody fetches from it
 			delete(l.Ends, at.partition)
@@ -467,6 +477,7 @@ func (r *Receiver) Describe(rep *takt.Report) {
 		rep.Extra["received"] = r.ledger.Received
 	}
 	r.ledger.Describe(rep.Extra)
+	r.describeSkipped(rep, r.committed)
 	r.troubles.describe(rep)
 	if r.skewed > 0 {
 		rep.Warn(warn.ClockSkew, "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", takt.Number("records", r.skewed))

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -42,6 +43,9 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 	if p.filling && p.text.recorded == nil { // the limit is bytes
 		records = max(1, p.batchBytes/p.workers[0].recordSize(0))
 	}
+	if r.traffic.OverQuota(rep) { // which is the reason, and says so
+		return
+	}
 	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*records) || waited <= mostWaiting*due {
 		return
 	}
@@ -54,4 +58,22 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 	rep.Warn(warn.WritersBound, "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d %s are in flight (--workers %d, %s %d, %s %d): %s",
 		takt.Number("waited", waited), takt.Number("due", due), takt.Percent("waited_share", 100*waited/due), takt.Number("batches", writers), size, unit,
 		len(p.workers), writersFlag, p.writers, flag, size, takt.Advice("raise one of these"+linger+", or lower the rate"))
+}
+
+// describeTooLarge names the setting that makes batches larger than the topic accepts. Kafka compares the size of the
+// whole batch.
+func (r *Runs) describeTooLarge(rep *takt.Report) {
+	p := r.list[0] // the settings are those of all topics
+	for _, e := range rep.Errors {
+		if e.Class != cluster.ClassTooLarge {
+			continue
+		}
+		size, flags := p.batchSize*p.workers[0].recordSize(0), "--message-batch-size or --message-size"
+		if p.filling {
+			size, flags = p.batchBytes, "--batch-bytes or --message-size"
+		}
+		rep.Warn(warn.TooLarge, "%d records were refused as too large: Kafka compares the whole batch, here of up to %d bytes, with max.message.bytes of the topic and message.max.bytes of the broker; %s",
+			takt.Number("records", e.Count), takt.Number("batch_bytes", size), takt.Advice("lower "+flags+", or raise these settings"))
+		return
+	}
 }

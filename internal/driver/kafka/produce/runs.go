@@ -71,6 +71,7 @@ func (o *Options) Start(sink takt.Sink, received bool) (*Runs, error) {
 	var meters []*meter
 	for _, one := range o.each {
 		p := one.newRun(sink, received, r.log)
+		r.log.Held = o.Traffic.HeldSince(p.start)
 		if len(o.each) > 1 {
 			p.outages.topic = one.Topic
 		}
@@ -252,6 +253,7 @@ func (r *Runs) Describe(rep *takt.Report) {
 		recorded.describe(rep)
 	}
 	r.describeBacklog(rep)
+	r.describeTooLarge(rep)
 	r.describeOutages(rep)
 	r.describeStored(rep)
 	r.traffic.Describe(rep)
