@@ -271,3 +271,38 @@ func TestCountedRetriesAreNoLie(t *testing.T) {
 		t.Errorf("counted retries: %+v", trial.Cells)
 	}
 }
+
+// How late requests come, by their instants alone.
+func TestSpacing(t *testing.T) {
+	even := func(n int, gap time.Duration) (came []time.Duration) {
+		for i := range n {
+			came = append(came, time.Second+time.Duration(i)*gap)
+		}
+		return came
+	}
+	stopped := even(1000, 2*time.Millisecond)
+	for i := range 250 {
+		stopped[400+i] = max(stopped[400+i], stopped[649])
+	}
+	late := even(1000, 2*time.Millisecond)
+	for i := range 20 {
+		late[i] += 40 * time.Millisecond // a slow start of the generator
+	}
+	slices.Sort(late)
+	for name, c := range map[string]struct {
+		came      []time.Duration
+		low, high float64 // of p99, ms
+	}{
+		"on time":          {even(1000, 2*time.Millisecond), 0, 0.001},
+		"half the rate":    {even(500, 4*time.Millisecond), 900, 1000},
+		"a stop of 500 ms": {stopped, 450, 500},
+		"first ones late":  {late, 20, 41},
+		"fifteen times":    {even(15000, 133*time.Microsecond), 0, 0.001},
+		"a little faster":  {even(1000, 1990*time.Microsecond), 0, 2},
+		"one request":      {even(1, 1), 0, 0},
+	} {
+		if _, p99 := spacing(c.came, 500); p99 < c.low || p99 > c.high {
+			t.Errorf("%s: p99 %g ms, want %g to %g", name, p99, c.low, c.high)
+		}
+	}
+}

@@ -66,17 +66,23 @@ func ServedBy(t *target.Truth, rate float64) (s honest.Served) {
 }
 
 // spacing is how late requests came after their schedule, in ms, p50 and p99: the n-th is due n/rate after an
-// origin. A first request may be late itself, so the origin is that of the earliest of the first tenth. A generator may
-// send faster or more at once than asked; what comes too early is not late.
+// origin. A first request may be late itself, so the origin is that of the earliest of the first tenth. A generator that
+// sends much faster has no schedule: it is late only where it falls behind the first request's.
 func spacing(came []time.Duration, rate float64) (p50, p99 float64) {
 	off := make([]float64, len(came))
 	for i, at := range came {
 		off[i] = millis(at) - float64(i)/rate*1000
 	}
 	origin := slices.Min(off[:max(1, len(off)/10)])
+	if off[len(off)-1]-off[0] < -muchFaster*millis(came[len(came)-1]-came[0]) {
+		origin = off[0]
+	}
 	for i := range off {
 		off[i] = max(0, off[i]-origin)
 	}
 	slices.Sort(off)
 	return generators.Quantile(off, 0.5), generators.Quantile(off, 0.99)
 }
+
+// muchFaster is by how much of its time a generator is ahead of its schedule if it has none.
+const muchFaster = 0.2

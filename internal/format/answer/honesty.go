@@ -72,7 +72,7 @@ func HonestyRows(a honest.Answer) (rows []plot.HonestyRow) {
 	for i := range a.Generators {
 		g := &a.Generators[i]
 		for _, n := range connectionsOf(g) {
-			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d conns", HonestyName(g), n), Pathology: columns, Generators: i}
+			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Pathology: columns, Generators: i}
 			for _, name := range columns {
 				group := plot.HonestyGroup{}
 				if t := trialOf(g, n, name); t != nil {
@@ -319,7 +319,7 @@ func honestySentence(c *honest.Cell) string {
 	case generators.Rate:
 		return fmt.Sprintf("the rate is said to be %s, and was %s", page.Rate(page.Round3(*c.Said)), page.Rate(page.Round3(*c.True)))
 	case generators.Answered, generators.Errors:
-		return fmt.Sprintf("%.0f %s said, %.0f recorded", *c.Said, c.Figure, *c.True)
+		return fmt.Sprintf("%s: %.0f said, %.0f recorded", c.Figure, *c.Said, *c.True)
 	}
 	return fmt.Sprintf("%s %s said, %s felt", c.Figure, figure.Micros(*c.Said*1000), figure.Micros(*c.True*1000))
 }

@@ -22,7 +22,7 @@ type HonestyGroup struct{ Cells []honest.Cell }
 
 // The picture of trials, in pixels.
 const (
-	honestLeft, honestTop = 170.0, 84.0
+	honestLeft, honestTop = 200.0, 84.0
 	honestRow             = 24.0
 	honestBox             = 9.0 // of a figure
 	honestGap             = 10.0
@@ -49,12 +49,12 @@ func HonestySVG(w io.Writer, rows []HonestyRow, title string) error {
 	column := (honestBox+1)*float64(len(honest.Figures())) + honestGap
 	if len(rows) > 0 {
 		width = max(width, honestLeft+column*float64(len(rows[0].Groups))+20)
-		height += honestRow*float64(len(rows)) + 60
+		height += honestRow*float64(len(rows)) + 24
 	}
 	d.linef(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="12">`, width, height)
 	d.linef(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	d.text(width/2, 24, "middle", title)
-	d.text(width/2, 42, "middle", "in each column the figures "+strings.Join(honest.Figures(), ", "))
+	d.text(width/2, 42, "middle", "a row: a generator with that many connections; in each column: "+strings.Join(honest.Figures(), ", "))
 	for i, row := range rows {
 		y := honestTop + honestRow*float64(i)
 		if i == 0 {
@@ -64,7 +64,7 @@ func HonestySVG(w io.Writer, rows []HonestyRow, title string) error {
 		} else if rows[i-1].Generators != row.Generators {
 			d.segment(10, y-3, width-10, y-3, `stroke="#ccc"`)
 		}
-		d.text(honestLeft-10, y+honestBox+1, "end", page.Cut(row.Name, 26))
+		d.text(honestLeft-10, y+honestBox+1, "end", page.Cut(row.Name, 30))
 		for k, group := range row.Groups {
 			d.honestGroup(honestLeft+column*float64(k), y, group)
 		}

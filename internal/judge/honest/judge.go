@@ -15,6 +15,7 @@ const (
 	nearWorst   = 25.0 // ms, of the maximum: one pause of the machine
 	nearRate    = 0.05 // of rates
 	fullLoad    = 0.99 // share of the due requests that must arrive
+	busyLoad    = 0.95 // or, on a busy machine, may be less for this reason
 	moreLoad    = 1.02 // and may arrive
 	nearErrors  = 0.05 // of the broken requests
 	lateTarget  = 5.0  // ms: a target that is later at p99 shows a busy machine
@@ -149,7 +150,10 @@ func (j judging) load() {
 	sent := j.recorded(func(r *Run) float64 { return r.Served.Requests - r.Said.Figures[generators.Retried] })
 	dropped, _ := j.said(generators.Dropped)
 	missing := due - sent
+	own, _ := j.lateness()
 	switch {
+	case missing > (1-fullLoad)*due && missing <= (1-busyLoad)*due && own > lateTarget:
+		j.add(Sent, Unclear, sent, due)
 	case sent >= fullLoad*due && sent <= moreLoad*due+float64(j.t.Connections):
 		j.add(Sent, Right, sent, due)
 	case missing > 0 && (j.warned() && j.t.Weak || j.invalid() || math.Abs(missing-dropped) <= nearShare*missing+float64(j.t.Connections) && dropped > 0):
@@ -160,7 +164,6 @@ func (j judging) load() {
 		j.judge(Sent, false, sent, due)
 	}
 	late := j.recorded(func(r *Run) float64 { return r.Served.LateP99 })
-	own, _ := j.lateness()
 	j.judgeTime(Spacing, late, 0, spacingTime+own)
 }
 

@@ -51,6 +51,8 @@ func TestCells(t *testing.T) {
 		"rate":                               {func(r *Run) { r.Said.Figures[generators.Rate] = 658 }, false, generators.Rate, Wrong},
 		"rate of a run that ends late":       {func(r *Run) { r.Said.Figures[generators.Rate], r.Served.Whole = 355, 356 }, false, generators.Rate, Right},
 		"load held back":                     {func(r *Run) { r.Served.Requests = 2500 }, false, Sent, Silent},
+		"load short, on a busy machine":      {func(r *Run) { r.Served.Requests, r.Served.TargetP99 = 2950, 20 }, false, Sent, Unclear},
+		"load short, on a quiet machine":     {func(r *Run) { r.Served.Requests = 2950 }, false, Sent, Silent},
 		"load held back, dropped said":       {func(r *Run) { r.Served.Requests, r.Said.Figures[generators.Dropped] = 2500, 500 }, false, Sent, Admitted},
 		"load held back, few said":           {func(r *Run) { r.Served.Requests, r.Said.Figures[generators.Dropped] = 2500, 100 }, false, Sent, Silent},
 		"load held back, exit code":          {func(r *Run) { r.Served.Requests, r.Failed = 2500, true }, true, Sent, Admitted},
