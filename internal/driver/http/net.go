@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -135,9 +136,26 @@ type countedConn struct {
 	net.Conn
 	turns          *engine.Turns
 	sent, received atomic.Int64
-	wrote          atomic.Int64 // when its request was handed over, ns since epoch; 0: not yet
-	ended          atomic.Bool  // the other side's half
+	wrote          atomic.Int64          // when its request was handed over, ns since epoch; 0: not yet
+	ended          atomic.Bool           // the other side's half
+	carrier        *carrier              // the connection below TLS; nil: no TLS, or that of the transport
+	broken         atomic.Pointer[error] // failure of TLS, of which net/http may say something else
 }
+
+// carrier is a connection below TLS. It notes why it ended, which TLS does not say.
+type carrier struct {
+	net.Conn
+	err error // of the last read; for the goroutine that reads
+}
+
+func (c *carrier) Read(b []byte) (n int, err error) {
+	n, err = c.Conn.Read(b)
+	c.err = err
+	return n, err
+}
+
+// NetConn is the connection below, for sock.Arrived.
+func (c *carrier) NetConn() net.Conn { return c.Conn }
 
 // epoch is where the instants of all connections count from.
 var epoch = time.Now()
@@ -145,7 +163,12 @@ var epoch = time.Now()
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
-	if err == io.EOF {
+	if c.carrier != nil {
+		if err = engine.TLSEnding(err, c.carrier.err); err != nil && engine.Classify(err) == engine.ClassTLS {
+			c.broken.Store(&err)
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		c.ended.Store(true)
 	}
 	return n, err
@@ -201,7 +224,8 @@ func (c *netClient) dialTLS(ctx context.Context, network, addr string) (net.Conn
 	counted := n.(*countedConn)           // of dial
 	host, _, _ := net.SplitHostPort(addr) // the transport has made it
 	hooks.TLSHandshakeStart()
-	s := tls.Client(counted.Conn, c.offer(host))
+	counted.carrier = &carrier{Conn: counted.Conn}
+	s := tls.Client(counted.carrier, c.offer(host))
 	err = s.HandshakeContext(ctx)
 	hooks.TLSHandshakeDone(s.ConnectionState(), err)
 	if err != nil {
@@ -483,6 +507,16 @@ func (t *trace) waited(turns *engine.Turns) {
 func (t *trace) take(c *countedConn) {
 	t.sent.Add(c.sent.Swap(0))
 	t.received.Add(c.received.Swap(0))
+}
+
+// broken is the failure of TLS on the connection; nil: none.
+func (t *trace) broken() error {
+	if c := t.conn.Load(); c != nil {
+		if err := c.broken.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
 }
 
 // ended reports whether the server had ended the connection.
