@@ -69,24 +69,6 @@ func (o *Options) defaults(u *url.URL, hasBody bool) []http1.Field {
 	return fields
 }
 
-// complete gives u, which may be relative, the scheme and host of base. Unlike
-// ResolveReference it leaves the dots and empty segments of a path as they are, for
-// they are sent.
-func complete(base, u *url.URL) *url.URL {
-	switch {
-	case base == nil || u.Scheme != "":
-		return u
-	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
-		return base.ResolveReference(u) // beside base's own path
-	}
-	at := *u
-	at.Scheme = base.Scheme
-	if at.Host == "" {
-		at.Host, at.User = base.Host, base.User
-	}
-	return &at
-}
-
 // fixed sends one message every time.
 type fixed struct {
 	msg *message

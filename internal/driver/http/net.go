@@ -112,7 +112,7 @@ func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error 
 	if len(via) > c.o.Redirects {
 		return http.ErrUseLastResponse
 	}
-	if first := via[0].URL; req.URL.Scheme != first.Scheme || hostPort(req.URL) != hostPort(first) { // net/http looks at the host alone
+	if !sameOrigin(req.URL, via[0].URL) { // net/http looks at the host alone
 		maps.DeleteFunc(req.Header, func(name string, _ []string) bool { // names are as the user wrote them
 			return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Cookie")
 		})

@@ -135,7 +135,10 @@ func (s *scenario) render(t *turn) error {
 		return string(b)
 	}
 	q := at.text.Request
-	q.Target = fill(at.target)
+	var err error
+	if _, q.Target, err = targetOn(at.text.url, q.Host, fill(at.target)); err != nil {
+		return err
+	}
 	v.target = q.Target
 	q.Header = slices.Clone(q.Header)
 	for i, h := range at.header {
@@ -147,7 +150,6 @@ func (s *scenario) render(t *turn) error {
 	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
-	var err error
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
 }

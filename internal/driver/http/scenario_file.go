@@ -232,21 +232,19 @@ func isMisspelt(text string) bool {
 
 // finish completes a step with the flags, and reads its placeholders.
 func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
-	u, target := r.o.url, at
-	if i := strings.Index(at, "://"); i >= 0 {
-		base, rest := splitTarget(at)
-		var err error
-		if u, err = ParseURL(base); err != nil {
-			return r.at(where.start, err)
-		}
-		if target = rest; rest == "" {
-			target = "/"
-		}
-	}
-	if u == nil || r.o.url == nil || u.Host != r.o.url.Host || u.Scheme != r.o.url.Scheme {
+	u := r.o.url
+	if u == nil {
 		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
 	}
-	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}, target, header, body)
+	if host, target := splitTarget(whole(u, at)); host != "" && target == "" && strings.Contains(host, placeholder) {
+		return r.at(where.start, errors.New("the url has a placeholder in its host; write a path, since all steps of a scenario are on the host of the url argument"))
+	}
+	named := r.o.newMessage(method, u, "", header, body).Host
+	mine, target, err := targetOn(u, named, at)
+	if err != nil {
+		return r.at(where.start, fmt.Errorf("%w; write a path", err))
+	}
+	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
 	var faults []error
 	parse := func(line int, name, text string) *payload.Template {

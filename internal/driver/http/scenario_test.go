@@ -257,3 +257,41 @@ func TestCutSteps(t *testing.T) {
 		t.Errorf("%+v, steps %s", r.Counts, got)
 	}
 }
+
+// The Location of an answer is followed as a step: with its path and the cookies of the user, if it is on the host of the
+// scenario, and not at all if it is on another one. A URL in a query is no host.
+func TestCapturedLocation(t *testing.T) {
+	for _, c := range []struct {
+		location string // HOST is the server's
+		want     string // of the request line; "": the step fails
+	}{
+		{"http://HOST/orders/1?a=b#top", "/orders/1?a=b"}, {"/orders/1", "/orders/1"}, {"//HOST/orders/1", "/orders/1"},
+		{"http://other.test/orders/1", ""}, {"https://HOST/orders/1", ""},
+	} {
+		for _, flags := range []string{"-c 1 -n 3", "--rate 200/s -n 3"} {
+			var got, cookie atomic.Value
+			asked := atomic.Int64{}
+			r := scenarioRun(t, flags, "GET /go?url=https://x.test/a\n\nPOST /orders\n@capture next header Location\n\nGET {{next}}\n", func(w http.ResponseWriter, q *http.Request) {
+				switch q.URL.Path {
+				case "/go":
+					if q.RequestURI != "/go?url=https://x.test/a" {
+						t.Errorf("the first step asks for %s", q.RequestURI)
+					}
+				case "/orders":
+					w.Header().Set("Set-Cookie", "sid=1; Path=/")
+					w.Header().Set("Location", strings.ReplaceAll(c.location, "HOST", q.Host))
+				default:
+					asked.Add(1)
+					got.Store(q.RequestURI)
+					cookie.Store(q.Header.Get("Cookie"))
+				}
+			})
+			switch {
+			case c.want != "" && (r.Counts.OK != 3 || got.Load() != c.want || cookie.Load() != "sid=1"):
+				t.Errorf("%s: %+v, %v with the cookie %v; %+v", c.location, r.Counts, got.Load(), cookie.Load(), r.Errors)
+			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "on the host of the url argument")):
+				t.Errorf("%s: %+v, %d asked, %+v", c.location, r.Counts, asked.Load(), r.Errors)
+			}
+		}
+	}
+}

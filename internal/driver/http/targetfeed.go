@@ -126,7 +126,7 @@ func (f *targetFeed) next() (*fixed, error) {
 		f.reader = newTargetReader(f.list.o, f.list.name, f.file)
 		t, err = f.reader.next()
 	}
-	if err == nil && f.home != nil && (t.msg.url.Scheme != f.home.Scheme || t.msg.url.Host != f.home.Host) {
+	if err == nil && f.home != nil && !sameOrigin(t.msg.url, f.home) {
 		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", f.reader.where(), t.msg.url)
 	}
 	return t, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -116,7 +115,7 @@ func startOfTarget(line string) (method, at string, ok bool) {
 	}
 	method, at, _ = strings.Cut(line, " ")
 	at = strings.TrimSpace(at)
-	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (strings.Contains(at, "://") || strings.HasPrefix(at, "/"))
+	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (isPlainTarget(at) || schemed.MatchString(at))
 	return method, at, ok
 }
 
@@ -136,7 +135,7 @@ func begin(line string) string {
 
 // isPlainTarget reports whether a line is a URL, or the path of one.
 func isPlainTarget(line string) bool {
-	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/")
+	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/") || IsHostPort(line)
 }
 
 // parseRest reads header lines and the body's file.
@@ -239,16 +238,13 @@ func (t *targetReader) target(method, at string, header []http1.Field, body []by
 	if strings.ContainsAny(at, " \t") {
 		return nil, fmt.Errorf("url %q has a space; write %%20 for it, and nothing behind the url", at)
 	}
-	u, err := url.Parse(at)
-	if err != nil && strings.Contains(at, "://") {
-		return nil, urlFault(at, u, err)
-	}
+	u, err := requestURL(t.o.url, at)
 	if err != nil {
 		return nil, err
 	}
-	u = complete(t.o.url, u)
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", at)
+	hosts := slices.DeleteFunc(slices.Clone(header), func(f http1.Field) bool { return !strings.EqualFold(f.Name, "host") })
+	if len(hosts) > 1 {
+		return nil, fmt.Errorf("the target has %d Host headers; a request has one", len(hosts))
 	}
 	if body == nil {
 		body = t.o.body

@@ -81,7 +81,7 @@ func (l *targetList) survey() error {
 			l.first = t
 		}
 		l.count++
-		l.oneHost = l.oneHost && sameHost(t, l.first)
+		l.oneHost = l.oneHost && sameOrigin(t.msg.url, l.first.msg.url)
 		l.noteSecrets(t)
 		if size += len(t.Bytes) + targetOverhead; size <= l.o.keep {
 			l.kept = append(l.kept, t)
@@ -107,10 +107,6 @@ func (l *targetList) noteSecrets(t *fixed) {
 			l.secrets[s] = true
 		}
 	}
-}
-
-func sameHost(a, b *fixed) bool {
-	return a.msg.url.Scheme == b.msg.url.Scheme && a.msg.url.Host == b.msg.url.Host
 }
 
 // of is the request of op: by its number, so that it does not depend on who sends

@@ -227,7 +227,7 @@ func TestTargetFaults(t *testing.T) {
 		"GET http://x/\nnonsense\n":                                 ":2: the line that begins with \"nonsense\" is neither",
 		"\n\nGET nowhere\n":                                         ":3: the line that begins with \"GET\" is not a target",
 		"GET /path\n":                                               ":1: \"/path\" has no http:// or https://",
-		"GET ftp://x/\n":                                            ":1: \"ftp://x/\" has no",
+		"GET ftp://x/\n":                                            ":1: url \"ftp://x/\" has the scheme ftp",
 		"POST http://x/\n@/nowhere\n":                               ":2: cannot read the body",
 		"POST http://x/\nA: b\n@/dev/null\n@b\n":                    ":4: \"@b\" is a second body",
 		"GET http://x/ HTTP/1.1\n":                                  ":1: url \"http://x/ HTTP/1.1\" has a space",

@@ -2,10 +2,8 @@ package http
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +33,9 @@ func (o *Options) parseURL(args []string) error {
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
+		if w := whole(nil, base); w != "" {
+			base = w
+		}
 		if base, target = splitTarget(base); target == "" {
 			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
 		}
@@ -45,68 +46,6 @@ func (o *Options) parseURL(args []string) error {
 	}
 	o.url, o.target = u, cmp.Or(target, u.RequestURI())
 	return nil
-}
-
-// schemeless matches a URL without a scheme that nobody takes for a file.
-var schemeless = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
-
-// IsHostPort reports whether s is a URL without its scheme: localhost, an address, or a host with
-// a port. takt reads it as http://.
-func IsHostPort(s string) bool { return schemeless.MatchString(s) }
-
-// ParseURL reads the URL of a target. A host with a port needs no scheme.
-func ParseURL(s string) (*url.URL, error) {
-	if IsHostPort(s) {
-		s = "http://" + s
-	}
-	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, urlFault(s, u, err)
-	}
-	return u, nil
-}
-
-// urlFault says why s, of which url.Parse made u and err, is no URL of a target.
-func urlFault(s string, u *url.URL, err error) error {
-	shown := hideUser(s)
-	var parsing *url.Error
-	switch {
-	case !strings.Contains(s, "://"):
-		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", shown, strings.TrimPrefix(shown, "//"))
-	case err != nil && shown != s: // the cause may show a part of the password
-		return fmt.Errorf("url %q cannot be read; in a user or password write / ? # %% @ as %%2F %%3F %%23 %%25 %%40", shown)
-	case errors.As(err, &parsing):
-		return fmt.Errorf("url %q: %w", s, parsing.Err)
-	case u.Host == "":
-		return fmt.Errorf("url %q has no host; write it as in http://127.0.0.1:8080/", s)
-	}
-	return fmt.Errorf("url %q has the scheme %s; use http or https", shown, u.Scheme)
-}
-
-// hideUser hides what stands before the last @ of a URL that may be none.
-func hideUser(s string) string {
-	i, from := strings.LastIndex(s, "@"), 0
-	if i < 0 {
-		return s
-	}
-	if scheme := strings.Index(s, "://"); scheme >= 0 && scheme < i {
-		from = scheme + len("://")
-	}
-	return s[:from] + takt.Redacted + s[i:]
-}
-
-// splitTarget cuts a URL behind its host.
-func splitTarget(s string) (base, target string) {
-	from := strings.Index(s, "://") + len("://")
-	i := strings.IndexAny(s[from:], "/?{")
-	if i < 0 || s[from+i] == '{' {
-		return s, "" // a placeholder in the host
-	}
-	base, target = s[:from+i], s[from+i:]
-	if target[0] == '?' {
-		target = "/" + target
-	}
-	return base, target
 }
 
 // build makes the requests of all operations and checks them.
