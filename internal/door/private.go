@@ -39,7 +39,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, maxPrivate))
+	return io.ReadAll(io.LimitReader(files.Text(f), maxPrivate))
 }
 
 // checkPrivate refuses a file that every user can read, or that its group or others can

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // maxBytes bounds a file of lines, and what a template appends: 256 MiB.
@@ -33,7 +35,7 @@ func ReadLines(name string, r io.Reader) (*Lines, error) {
 
 func readLines(name string, r io.Reader, maxBytes, maxLines int) (*Lines, error) {
 	// The \n may be missing at the end of a file; to append it later could copy all.
-	ended := io.MultiReader(io.LimitReader(r, int64(maxBytes)+1), strings.NewReader("\n"))
+	ended := io.MultiReader(io.LimitReader(files.Text(r), int64(maxBytes)+1), strings.NewReader("\n"))
 	text, err := io.ReadAll(ended)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w; check the file", name, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/value"
 )
@@ -39,7 +40,7 @@ type targetReader struct {
 }
 
 func newTargetReader(o *Options, name string, r io.Reader) *targetReader {
-	t := &targetReader{o: o, name: name, lines: bufio.NewScanner(r), bodies: map[string][]byte{}}
+	t := &targetReader{o: o, name: name, lines: bufio.NewScanner(files.Text(r)), bodies: map[string][]byte{}}
 	t.lines.Buffer(nil, maxTargetLine)
 	return t
 }
@@ -82,14 +83,8 @@ func (t *targetReader) scan() bool {
 	return true
 }
 
-// text is the line; editors of Windows begin a file with a mark.
-func (t *targetReader) text() string {
-	s := t.lines.Text()
-	if t.line == 1 {
-		s = strings.TrimPrefix(s, "\ufeff")
-	}
-	return strings.TrimSpace(s)
-}
+// text is the line without blanks around it.
+func (t *targetReader) text() string { return strings.TrimSpace(t.lines.Text()) }
 
 func (t *targetReader) parse(text string) (*fixed, error) {
 	first := t.line

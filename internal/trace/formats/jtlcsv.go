@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 )
@@ -116,7 +117,7 @@ func (d *csvDecoder) head() error {
 	}
 	d.columns = map[string]int{}
 	for i, name := range d.row.cells {
-		d.columns[string(bytes.TrimPrefix([]byte(name), []byte("\ufeff")))] = i
+		d.columns[string(files.TextOf([]byte(name)))] = i
 	}
 	for _, name := range []string{"timeStamp", "elapsed", "responseCode"} {
 		if _, ok := d.columns[name]; !ok {
