@@ -6,20 +6,22 @@ type given struct{ name string }
 func (g given) append(dst []byte, _ uint64) []byte { return dst }
 func (g given) longest() int                       { return 0 }
 
-// Fill is Append for a template with values: value returns each by its name. missing is the first
-// name for which value returned nil; "": there is none.
-func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte) (out []byte, missing string) {
+// Fill is Append for a template with values: value returns each by its name, and line the line that was lent; nil
+// where nothing is lent. missing is the first name for which value returned nil; "": there is none.
+func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte, line func(*Lease) uint64) (out []byte, missing string) {
 	for _, p := range t.parts {
-		g, is := p.(given)
-		if !is {
+		switch p := p.(type) {
+		case given:
+			v := value(p.name)
+			if v == nil && missing == "" {
+				missing = p.name
+			}
+			dst = append(dst, v...)
+		case lentFeed:
+			dst = p.append(dst, line(p.lease))
+		default:
 			dst = p.append(dst, seq)
-			continue
 		}
-		v := value(g.name)
-		if v == nil && missing == "" {
-			missing = g.name
-		}
-		dst = append(dst, v...)
 	}
 	return dst, missing
 }

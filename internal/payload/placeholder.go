@@ -29,7 +29,7 @@ func kinds() []kind {
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
 		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
-		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`}, makeFeed},
+		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`, `{{file "orders.csv" 2 header random}}`}, makeFeed},
 	}
 }
 
@@ -106,21 +106,6 @@ func makeRandString(p *parser, args []token) (part, error) {
 		return nil, fmt.Errorf("a random string has 1 to %d characters, not %d; choose a length within", maxRandString, n)
 	}
 	return randString{p.draw(), int(n)}, nil
-}
-
-func makeFeed(p *parser, args []token) (part, error) {
-	if len(args) < 1 || len(args) > 2 || !args[0].quoted || args[0].text == "" {
-		return nil, errArguments
-	}
-	field := int64(0)
-	if len(args) == 2 {
-		var err error
-		if field, err = args[1].int(); err != nil || field < 1 || field > maxBytes {
-			return nil, errArguments
-		}
-	}
-	lines, err := p.env.lines(args[0].text, int(field))
-	return feed{lines}, err
 }
 
 // int reads a whole number of 64 bits.

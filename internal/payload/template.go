@@ -23,7 +23,12 @@ type Env struct {
 	Values []string
 	// Traces are the trace ids of the run; nil: there are none, and {{traceparent}} is a fault.
 	Traces *Traces
+	Ends   bool              // a file can end the run, see Limit
+	Lends  bool              // lines can be lent, see Leases
 	files  map[feeder]*Lines // read so far
+	uses   map[string]feedUse
+	limit  uint64
+	leases []*Lease
 }
 
 // feeder is what Lines are asked for by.
@@ -61,7 +66,7 @@ func (e *Env) read(path string, field int) (*Lines, error) {
 		return nil, fmt.Errorf("cannot open the feeder: %w; check the path, a relative one starts at the working directory", err)
 	}
 	defer f.Close()
-	return ReadLines(path, f)
+	return readValues(path, f, e.uses[path].head)
 }
 
 func (e *Env) open(path string) (io.ReadCloser, error) {
@@ -137,12 +142,12 @@ func (t *Template) Check(ok func(line []byte) error) error {
 	var faults []error
 	var seen []*Lines
 	for _, p := range t.parts {
-		f, is := p.(feed)
-		if !is || slices.Contains(seen, f.lines) {
+		f, is := p.(interface{ of() *Lines })
+		if !is || slices.Contains(seen, f.of()) {
 			continue
 		}
-		seen = append(seen, f.lines)
-		faults = append(faults, f.lines.check(ok))
+		seen = append(seen, f.of())
+		faults = append(faults, f.of().check(ok))
 	}
 	return errors.Join(faults...)
 }

@@ -88,6 +88,8 @@ type Options struct {
 	conns      int            // of the contrast
 	inFlight   int            // most operations in flight
 	warmup     time.Duration
+	part       uint64 // of the schedule, from 0, that the run sends
+	parts      uint64
 	givenUsers int         // -c, with a scenario
 	users      int         // of a scenario without a rate; 0: there is a rate
 	closed     bool        // the run has no schedule
@@ -205,6 +207,7 @@ func (o *Options) Shape(e *engine.Options) {
 		o.shapeUsers(e)
 	}
 	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
+	o.part, o.parts = e.Shard.Place()
 	switch {
 	case o.HTTP2 && o.HTTP2Streams > 0:
 		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {

@@ -79,7 +79,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(io.TeeReader(f, sum))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for {
@@ -101,6 +101,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
+	s.limit, s.leases = r.env.Limit(), r.env.Leases()
 	return s, nil
 }
 
@@ -111,7 +112,7 @@ func (r *scenarioReader) next() (string, bool) {
 			r.line++
 		}
 		r.again = false
-		text := strings.TrimSpace(strings.TrimPrefix(r.lines.Text(), "\ufeff"))
+		text := strings.TrimSpace(r.lines.Text())
 		if !strings.HasPrefix(text, "#") {
 			return text, true
 		}

@@ -295,3 +295,109 @@ func TestCapturedLocation(t *testing.T) {
 		}
 	}
 }
+
+// feederFile writes users u0, u1 and so on.
+func feederFile(t *testing.T, n int) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "u%d\n", i)
+	}
+	return scenarioFile(t, b.String())
+}
+
+// visitors are the users that a server saw: how often each began a round, and how often while it was still in.
+type visitors struct {
+	mu    sync.Mutex
+	in    map[string]int
+	begun map[string]int
+	twice int
+}
+
+func (v *visitors) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
+	u := q.URL.Query().Get("u")
+	v.mu.Lock()
+	switch q.URL.Path {
+	case "/in":
+		if v.begun[u]++; v.in[u] > 0 {
+			v.twice++
+		}
+		v.in[u]++
+	case "/out":
+		v.in[u]--
+	}
+	v.mu.Unlock()
+	time.Sleep(2 * time.Millisecond)
+}
+
+// Rounds get the lines of a file in turn, each as often as the others, however many steps a round has and whichever shard
+// has it; an exclusive line is with one round only; once each line is used one time, and the run ends.
+func TestFeedersOfRounds(t *testing.T) {
+	const steps = 4
+	for _, c := range []struct {
+		flags, words string
+		lines        int
+		rounds       int // for each line; 0: any
+	}{
+		{"--rate 2000/s -n 400", "", 50, 2},
+		{"-c 5 -n 400", "", 50, 2},
+		{"--rate 2000/s -n 400 --shard 2/3", "", 300, 1},
+		{"--rate 2000/s -n 400", " exclusive", 2, 0}, // of 8 ms or more each: fewer than begin
+		{"-c 5 -n 400", " exclusive", 5, 0},
+		{"--rate 2000/s -n 400 --shard 1/2", " exclusive", 2, 0},
+		{"--rate 2000/s -n 400", " once", 30, 1},
+		{"-c 5 -n 400", " once", 30, 1},
+		{"--rate 2000/s -n 400", " random", 20, 0},
+	} {
+		v := &visitors{in: map[string]int{}, begun: map[string]int{}}
+		file := fmt.Sprintf("{{file %q%s}}", feederFile(t, c.lines), c.words)
+		r := scenarioRun(t, c.flags, "GET /in?u="+file+"\n\nGET /a\n\nGET /b\n\nGET /out?u="+file+"\n", v.ServeHTTP)
+		rounds, more := 0, 0
+		if strings.HasPrefix(c.flags, "-c") && c.words != " once" {
+			more = 4 // of 5 users, whose last rounds the end cuts
+		}
+		for u, n := range v.begun {
+			if rounds += n; c.rounds > 0 && n != c.rounds && n != c.rounds+min(1, more) {
+				t.Errorf("%s%s: %s began %d rounds, want %d", c.flags, c.words, u, n, c.rounds)
+			}
+		}
+		want := 400 / steps
+		switch {
+		case c.words == " once":
+			want = c.lines
+		case strings.HasSuffix(c.flags, "2/3"):
+			want = 34 // of 133 operations
+		case strings.HasSuffix(c.flags, "1/2"):
+			want = 50
+		}
+		if rounds < want || rounds > want+more || int(r.Counts.OK) < want*steps-3 || int(r.Counts.OK) > want*steps || strings.Contains(c.words, "exclusive") && v.twice > 0 {
+			t.Errorf("%s%s: %d rounds, want %d, %d while the user was in; %+v, %+v", c.flags, c.words, rounds, want, v.twice, r.Counts, r.Errors)
+		}
+		if waited := r.Warned("lines_lent"); waited != (c.words == " exclusive" && strings.HasPrefix(c.flags, "--rate")) {
+			t.Errorf("%s%s: %v", c.flags, c.words, r.Warnings)
+		}
+	}
+}
+
+// A line comes back when its round fails, and the end of the run does not wait for those that wait for one.
+func TestExclusiveLinesComeBack(t *testing.T) {
+	file := fmt.Sprintf("{{file %q exclusive}}", feederFile(t, 2))
+	r := scenarioRun(t, "--rate 400/s -n 40", "GET /in?u="+file+"\n\nGET /out?u="+file+"\n", func(w http.ResponseWriter, q *http.Request) {
+		w.WriteHeader(500)
+	})
+	if r.Counts.Failed != 20 || r.Counts.Dropped != 20 {
+		t.Errorf("%+v, %+v", r.Counts, r.Errors)
+	}
+	r = scenarioRun(t, "--rate 100/s -n 20 --drain 100ms", "GET /in?u="+file+"\n", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
+	if r.Counts.Unfinished != 20 {
+		t.Errorf("%+v, %+v", r.Counts, r.Errors)
+	}
+	o := New()
+	o.Scenario = scenarioFile(t, "GET /in?u="+file+"\n")
+	e := engine.Defaults()
+	e.Connections = 3
+	o.Shape(&e)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "lends 2 lines to 3 users") {
+		t.Errorf("%v", faults)
+	}
+}

@@ -84,11 +84,13 @@ type templated struct {
 	body   *payload.Template   // nil: text.Body as it is
 	closes bool                // each request is the last on its connection
 	seed   uint64              // of random values
+	limit  uint64              // number of operations for which files have lines; 0: no limit
 }
 
 // newTemplated parses what may have placeholders.
 func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
-	env := &payload.Env{Seed: o.seed, Traces: &o.traces}
+	env := &payload.Env{Seed: o.seed, Traces: &o.traces, Ends: true}
+	defer func() { t.limit = env.Limit() }()
 	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
 		p, err := env.Parse(where, text)
 		if err == nil {
