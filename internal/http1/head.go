@@ -10,12 +10,13 @@ import (
 // head is what a status line and headers say about the connection and body.
 type head struct {
 	status    int
-	old       bool  // HTTP/1.0
-	close     bool  // the connection ends with this answer
-	keepAlive bool  // Connection: keep-alive, which HTTP/1.0 needs
-	length    int64 // Content-Length; -1: not given
-	codings   int   // number of Transfer-Encoding lines
-	chunked   bool  // the last Transfer-Encoding is chunked
+	old       bool   // HTTP/1.0
+	close     bool   // the connection ends with this answer
+	keepAlive bool   // Connection: keep-alive, which HTTP/1.0 needs
+	length    int64  // Content-Length; -1: not given
+	codings   int    // number of Transfer-Encoding lines
+	chunked   bool   // the last Transfer-Encoding is chunked
+	coding    string // Content-Encoding, as codingOf has it
 }
 
 const protocol = "HTTP/1."
@@ -155,7 +156,7 @@ func (c *Codec) splitField(line []byte) (name, value []byte, f *fault) {
 	return line[:i], value, nil
 }
 
-// note evaluates the three headers that matter here.
+// note evaluates the four headers that matter here.
 func (h *head) note(name, value []byte) *fault {
 	switch {
 	case equalFold(name, "connection"):
@@ -166,6 +167,8 @@ func (h *head) note(name, value []byte) *fault {
 	case equalFold(name, "transfer-encoding"):
 		h.codings++
 		h.chunked = equalFold(value, "chunked")
+	case equalFold(name, "content-encoding"):
+		h.coding = joinCodings(h.coding, value)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func TestCaptures(t *testing.T) {
 		`t regexp "n":(\d+)`: "17", `t regexp "n":\d+`: `"n":17`,
 	} {
 		var s Session
-		if err := s.Body(capture(t, text), []byte(body)); err != nil || string(s.Value("t")) != want {
+		if err := s.Body(capture(t, text), []byte(body), nil); err != nil || string(s.Value("t")) != want {
 			t.Errorf("%s: %q, %v", text, s.Value("t"), err)
 		}
 	}
@@ -33,13 +33,13 @@ func TestCaptures(t *testing.T) {
 		"t header X-Token": "does not have it", "t json a.b.c": "does not have it",
 	} {
 		var s Session
-		err := s.Body(capture(t, text), []byte(body))
+		err := s.Body(capture(t, text), []byte(body), nil)
 		if !errors.Is(err, ErrCapture) || !strings.Contains(err.Error(), want) || s.Value("t") != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	var s Session
-	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1))); err == nil {
+	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1)), nil); err == nil {
 		t.Error("a value without limit")
 	}
 	if err := s.Field(capture(t, "t header x-token"), "/", false, []byte("X-Token"), []byte("secret")); err != nil || string(s.Value("t")) != "secret" {

@@ -14,7 +14,6 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,12 +44,14 @@ var idleTimeout = 30 * time.Second
 type netClient struct {
 	o       *Options
 	clients []*http.Client
-	check   func(body []byte) error
+	check   func(http1.Content) error
+	judge   http1.Options // with the check alone
 	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
 func (o *Options) openNet() *takt.Driver {
 	c := &netClient{o: o, check: o.ExpectBody.check()}
+	c.judge.Check = c.check
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections
@@ -278,7 +279,9 @@ func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 type netWorker struct {
 	c      *netClient
 	client *http.Client
-	body   []byte // the beginning of the answer's, for who wants to see it
+	in     []byte     // part of the body that is being read
+	body   []byte     // the beginning of the answer's, for who wants to see it
+	kept   http1.Kept // the same for the check
 }
 
 // Do implements takt.Worker.
@@ -312,8 +315,8 @@ func (w *netWorker) send(req *http.Request) (*http.Response, error) {
 	return w.client.Transport.RoundTrip(req)
 }
 
-// read takes the answer in, keeps the beginning of a failed one's body, and holds
-// the body of any other against Options.ExpectBody.
+// read reads the answer, keeps the beginning of a failed one's body, and checks the body of any other
+// with Options.ExpectBody.
 func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error {
 	defer resp.Body.Close()
 	r.Status = resp.StatusCode
@@ -325,47 +328,49 @@ func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error
 	switch {
 	case w.c.o.HTTP2 && resp.ProtoMajor != 2:
 		r.Class, r.Err = classProtocol, fmt.Errorf("the server speaks %s, not HTTP/2; leave --h2 out", resp.Proto)
+		limit = http1.SampleBytes
 	case r.Class != "":
 		limit = http1.SampleBytes
-	case w.c.check != nil:
-		limit = http1.CheckBytes
 	}
 	if wanted {
 		limit = max(limit, exchangeBytes)
 	}
-	if err := w.keep(resp.Body, limit); err != nil {
+	size, err := w.keep(resp.Body, limit, r.Class == "" && w.c.check != nil)
+	if err != nil {
 		return err
-	}
-	if r.Class == "" && w.c.check != nil {
-		if r.Err = w.c.check(w.body); r.Err != nil {
-			r.Class = http1.ClassBody
-		}
 	}
 	if r.Class != "" {
 		r.Body = append(r.Body, w.body[:min(len(w.body), http1.SampleBytes)]...)
+	} else {
+		w.c.judge.Judge("", r, &w.kept, http1.CodingOf(resp.Header["Content-Encoding"]))
 	}
-	rest, err := io.Copy(io.Discard, resp.Body)
-	if err == nil && w.c.o.Recording != nil {
-		w.answered(resp, op, r, int64(len(w.body))+rest, wanted)
-	}
-	return err
-}
-
-// keep reads up to limit bytes into w.body.
-func (w *netWorker) keep(from io.Reader, limit int) error {
-	w.body = w.body[:0]
-	for len(w.body) < limit {
-		w.body = slices.Grow(w.body, min(limit-len(w.body), 4<<10))
-		n, err := from.Read(w.body[len(w.body):min(cap(w.body), limit)])
-		w.body = w.body[:len(w.body)+n]
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	w.kept.Reset()
+	if w.c.o.Recording != nil {
+		w.answered(resp, op, r, size, wanted)
 	}
 	return nil
+}
+
+// keep reads a body, of which it keeps up to limit bytes in w.body, and for a check the beginning in w.kept.
+func (w *netWorker) keep(from io.Reader, limit int, checks bool) (size int64, err error) {
+	w.body = w.body[:0]
+	w.kept.Reset()
+	if w.in == nil {
+		w.in = make([]byte, 4<<10)
+	}
+	for err == nil {
+		var n int
+		n, err = from.Read(w.in)
+		size += int64(n)
+		w.body = append(w.body, w.in[:max(0, min(n, limit-len(w.body)))]...)
+		if checks {
+			w.kept.Add(w.in[:n], http1.CheckBytes, &w.c.o.room)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return size, err
 }
 
 // Close implements takt.Worker; the connections are the transport's.

@@ -13,9 +13,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/reach"
@@ -99,8 +101,10 @@ type Options struct {
 	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
 	tls        *tls.Config // what connections to any https server have in common
 	handshakes handshakes
-	keys       *keyLog // of the run; nil: none
-	body       []byte  // of all requests that bring none of their own
+	keys       *keyLog       // of the run; nil: none
+	room       http1.Room    // of the bodies that are read
+	dialled    atomic.Uint64 // connections of net/http
+	body       []byte        // of all requests that bring none of their own
 	requests   requests
 	keep       int         // bytes of targets that are kept in memory
 	list       *targetList // nil: one request, no list

@@ -179,10 +179,10 @@ func (c *recordedCodec) remember(opt *http1.Options) {
 	if !o.Sessions.inBody() {
 		return
 	}
-	opt.Check = func(body []byte) error {
+	opt.Check = func(body http1.Content) error {
 		mine := sessionOf(c.user)
 		for i := range o.Sessions.Captures {
-			_ = mine.Body(o.Sessions.Captures[i:i+1], body)
+			_ = mine.Body(o.Sessions.Captures[i:i+1], body.Bytes, body.Why)
 		}
 		seen.mark(o.Sessions.Captures, mine)
 		return nil

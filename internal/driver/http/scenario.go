@@ -387,11 +387,14 @@ type scenarioCodec struct {
 	s     *scenario
 	turn  *turn // in flight
 	fault error // first capture without a value in a header
+
+	matches func(http1.Content) error // --expect-body; nil: not given
 }
 
 func (s *scenario) codec() takt.Codec {
 	c := &scenarioCodec{s: s}
-	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check}
+	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
+	c.matches = s.o.ExpectBody.check()
 	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
 	return c
 }
@@ -410,16 +413,21 @@ func (c *scenarioCodec) field(name, value []byte) {
 	}
 }
 
-func (c *scenarioCodec) check(body []byte) error {
-	if check := c.s.o.ExpectBody.check(); check != nil {
-		if err := check(body); err != nil {
+// reads reports whether anything asks for the body of the answer.
+func (c *scenarioCodec) reads() bool {
+	return c.matches != nil || slices.ContainsFunc(c.s.steps[c.turn.step].captures, func(one session.Capture) bool { return one.InBody() })
+}
+
+func (c *scenarioCodec) check(body http1.Content) error {
+	if c.matches != nil {
+		if err := c.matches(body); err != nil {
 			return err
 		}
 	}
 	if c.fault != nil {
 		return c.fault
 	}
-	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body)
+	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body.Bytes, body.Why)
 }
 
 // Parse implements takt.Codec.

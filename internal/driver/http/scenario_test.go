@@ -1,6 +1,7 @@
 package http
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -399,5 +400,42 @@ func TestExclusiveLinesComeBack(t *testing.T) {
 	o.Shape(&e)
 	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "lends 2 lines to 3 users") {
 		t.Errorf("%v", faults)
+	}
+}
+
+// The causes of a value that is not there are told apart, and only steps that ask for a body keep one.
+func TestCausesOfCaptures(t *testing.T) {
+	for path, want := range map[string]string{
+		"/missing": "does not have it", "/empty": "no body", "/cut": "longer than the first 1 MiB", "/zstd": "takt does not decode", "/value": "the value is empty", "/text": "is not JSON",
+		"/list": "", "/gzip": "",
+	} {
+		r := scenarioRun(t, "-c 1 -n 2", "GET "+path+"\n@capture t json t\n\nGET /{{t}}\n", func(w http.ResponseWriter, q *http.Request) {
+			switch q.URL.Path {
+			case "/missing":
+				_, _ = io.WriteString(w, `{"u":1}`)
+			case "/cut":
+				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 2<<20)+`","t":1}`)
+			case "/list":
+				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 122<<10)+`","t":1}`)
+			case "/zstd":
+				w.Header().Set("Content-Encoding", "zstd")
+				_, _ = io.WriteString(w, `{"t":1}`)
+			case "/gzip":
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				_, _ = io.WriteString(z, `{"t":1}`)
+				_ = z.Close()
+			case "/value":
+				_, _ = io.WriteString(w, `{"t":""}`)
+			case "/text":
+				_, _ = io.WriteString(w, `t`)
+			}
+		})
+		switch {
+		case want == "" && r.Counts.OK != 2:
+			t.Errorf("%s: %+v, %+v", path, r.Counts, r.Errors)
+		case want != "" && (len(r.Errors) != 1 || r.Errors[0].Class != classCapture || !strings.Contains(r.Errors[0].Sample, want)):
+			t.Errorf("%s: %+v, want %s", path, r.Errors, want)
+		}
 	}
 }
