@@ -106,7 +106,7 @@ func (p *pool) prepare(ctx context.Context) error {
 		return err
 	}
 	var rest []*worker
-	for i := 1; i < min(p.options.Connections, p.max); i++ {
+	for i := 1; i < min(p.options.Opens(), p.max); i++ {
 		rest = append(rest, p.make1())
 	}
 	for _, w := range rest {

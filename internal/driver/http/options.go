@@ -106,6 +106,9 @@ type Options struct {
 	dialled    atomic.Uint64 // connections of net/http
 	body       []byte        // of all requests that bring none of their own
 	requests   requests
+	odd        int         // lines of a file that are in the URL and look as if they were not meant so
+	oddIn      string      // that file
+	attended   attended    // whoever waits for Validate
 	keep       int         // bytes of targets that are kept in memory
 	list       *targetList // nil: one request, no list
 }

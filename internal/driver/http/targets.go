@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
@@ -69,7 +70,11 @@ func (l *targetList) survey() error {
 	r := newTargetReader(l.o, l.name, io.TeeReader(f, sum))
 	size := 0
 	l.oneHost = true
+	watch := l.o.attended.begin()
 	for {
+		if err := watch.look(l.name, l.count); err != nil {
+			return err
+		}
 		t, err := r.next()
 		if err == io.EOF {
 			break
@@ -93,6 +98,51 @@ func (l *targetList) survey() error {
 		return fmt.Errorf("%s: %w", l.name, errNoTargets)
 	}
 	l.sum = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// attended is whoever waits for Validate. The zero value is nobody.
+type attended struct {
+	stop <-chan struct{}
+	tell func(text string)
+}
+
+// Attend is driver.Load.Attend.
+func (o *Options) Attend(stop <-chan struct{}, tell func(text string)) {
+	o.attended = attended{stop, tell}
+}
+
+// tellAfter is how long a list is checked before takt says so, and says it again. Tests set it.
+var tellAfter = 3 * time.Second
+
+// errStopped is the error of a check that a signal ended.
+var errStopped = errors.New("the check of the list was stopped")
+
+// waiting is a check of a long list under way.
+type waiting struct {
+	attended
+	told time.Time
+}
+
+func (a attended) begin() *waiting { return &waiting{a, time.Now()} }
+
+// lookEach is the number of targets between two looks at the clock.
+const lookEach = 1000
+
+// look is called for each target, of which there were n before. The error ends the check.
+func (w *waiting) look(name string, n int) error {
+	if n%lookEach != 0 {
+		return nil
+	}
+	select {
+	case <-w.stop: // nil: never
+		return errStopped
+	default:
+	}
+	if w.tell != nil && time.Since(w.told) >= tellAfter {
+		w.told = time.Now()
+		w.tell(fmt.Sprintf("checking %s: %d targets so far; the run begins when all are checked", name, n))
+	}
 	return nil
 }
 
