@@ -10,15 +10,16 @@ func (g given) longest() int                       { return 0 }
 // where nothing is lent. missing is the first name for which value returned nil; "": there is none.
 func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte, line func(*Lease) uint64) (out []byte, missing string) {
 	for _, p := range t.parts {
-		switch p := p.(type) {
+		from := len(dst)
+		switch inner := plainPart(p).(type) {
 		case given:
-			v := value(p.name)
+			v := value(inner.name)
 			if v == nil && missing == "" {
-				missing = p.name
+				missing = inner.name
 			}
-			dst = append(dst, v...)
+			dst = encodeAs(p, append(dst, v...), from)
 		case lentFeed:
-			dst = p.append(dst, line(p.lease))
+			dst = p.append(dst, line(inner.lease))
 		default:
 			dst = p.append(dst, seq)
 		}
@@ -26,10 +27,18 @@ func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte, 
 	return dst, missing
 }
 
+// encodeAs encodes what follows from in dst as the encoders of p do, the innermost first.
+func encodeAs(p part, dst []byte, from int) []byte {
+	if e, is := p.(encoded); is {
+		return e.by.apply(encodeAs(e.part, dst, from), from)
+	}
+	return dst
+}
+
 // Names are the values that the template needs.
 func (t *Template) Names() (names []string) {
 	for _, p := range t.parts {
-		if g, is := p.(given); is {
+		if g, is := plainPart(p).(given); is {
 			names = append(names, g.name)
 		}
 	}

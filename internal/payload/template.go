@@ -118,7 +118,7 @@ func (t *Template) Fixed() bool {
 // Random reports whether what is appended depends on Env.Seed.
 func (t *Template) Random() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool {
-		_, draws := p.(interface{ at(uint64) (uint64, uint64) })
+		_, draws := plainPart(p).(interface{ at(uint64) (uint64, uint64) })
 		return draws
 	})
 }
@@ -135,19 +135,55 @@ func (t *Template) Append(dst []byte, seq uint64) []byte {
 	return dst
 }
 
-// Check hands every line of every feeder of t to ok, and returns for each feeder
+// Check hands every line of every feeder of t to ok, encoded as t appends it, and returns for each feeder
 // the first error, with the file and the line. What else t appends is its own
 // text, letters, digits, and the characters - : and . of uuid, numbers and now.
 func (t *Template) Check(ok func(line []byte) error) error {
 	var faults []error
-	var seen []*Lines
-	for _, p := range t.parts {
-		f, is := p.(interface{ of() *Lines })
-		if !is || slices.Contains(seen, f.of()) {
-			continue
-		}
-		seen = append(seen, f.of())
-		faults = append(faults, f.of().check(ok))
+	for _, f := range t.feeds() {
+		var b []byte
+		faults = append(faults, f.lines.check(func(line []byte) error {
+			b = encodeAs(f.part, append(b[:0], line...), 0)
+			return ok(b)
+		}))
 	}
 	return errors.Join(faults...)
+}
+
+// feeding is a part that appends lines, encoded.
+type feeding struct {
+	part
+	lines *Lines
+}
+
+// feeds are the feeders of t, each once for each way in which it is encoded.
+func (t *Template) feeds() (list []feeding) {
+	for _, p := range t.parts {
+		f, is := plainPart(p).(interface{ of() *Lines })
+		if one := (feeding{p, nil}); is {
+			if one.lines = f.of(); !slices.Contains(list, one) {
+				list = append(list, one)
+			}
+		}
+	}
+	return list
+}
+
+// Count is how many lines of a feeder of t, which are appended as they are, odd is true for, and the name of the
+// feeder; 0: of none. It looks at the first feeder with such a line.
+func (t *Template) Count(odd func(line []byte) bool) (n int, name string) {
+	for _, f := range t.feeds() {
+		if _, is := f.part.(encoded); is {
+			continue
+		}
+		for i := range f.lines.Len() {
+			if odd(f.lines.At(uint64(i))) {
+				n++
+			}
+		}
+		if n > 0 {
+			return n, f.lines.name
+		}
+	}
+	return 0, ""
 }

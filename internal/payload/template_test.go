@@ -93,7 +93,7 @@ func TestClock(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const (
 		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} ` +
-			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}}; literal braces are {{"{{"}}`
+			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`
 		usage    = "wrong arguments; write "
@@ -162,7 +162,7 @@ func TestParseReportsEveryFault(t *testing.T) {
 
 func TestEveryPlaceholderParses(t *testing.T) {
 	text := strings.Join(placeholders(), "")
-	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7{{")) {
+	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7a1a1dXNlcjpwYXNzd29yZA=={{")) {
 		t.Errorf("%q", got)
 	}
 }

@@ -48,6 +48,10 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.reportCertificate(r)
 	o.keys.report(r)
 	o.reportH2(r)
+	if o.odd > 0 {
+		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
+			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))
+	}
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn(warn.GetBody, "each GET had a body of %d bytes; %s", takt.Size("body", len(f.msg.Body)), takt.Advice("-d is the body (-z the duration), and -m the method"))
 	}

@@ -267,6 +267,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
 		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
 	}
+	r.o.noteOdd(s.target)
 	for _, f := range s.text.Header {
 		s.header = append(s.header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
 	}

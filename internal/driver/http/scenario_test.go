@@ -3,10 +3,13 @@ package http
 import (
 	"compress/gzip"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -400,6 +403,56 @@ func TestExclusiveLinesComeBack(t *testing.T) {
 	o.Shape(&e)
 	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "lends 2 lines to 3 users") {
 		t.Errorf("%v", faults)
+	}
+}
+
+// Values are encoded for the place where they are: a token with + in a form, and a name with quotes in JSON.
+func TestEncodedValues(t *testing.T) {
+	const token, name = "a+b/c==&d%41 e", `Anna "Ann" O'Neill \ x`
+	var wrong atomic.Value
+	r := scenarioRun(t, "-c 1 -n 6", `POST /login
+@body user={{url file "`+scenarioFile(t, name+"\n")+`"}}
+@capture token json token
+@capture name json name
+
+POST /orders?token={{url token}}
+Authorization: Basic {{base64 name}}
+@body {"name":"{{json name}}"}
+`, func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		if q.URL.Path == "/login" {
+			if v, err := url.ParseQuery(string(body)); err != nil || v.Get("user") != name {
+				wrong.Store(string(body))
+			}
+			_ = json.NewEncoder(w).Encode(map[string]string{"token": token, "name": name})
+			return
+		}
+		var order struct{ Name string }
+		user, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(q.Header.Get("Authorization"), "Basic "))
+		if json.Unmarshal(body, &order) != nil || order.Name != name || q.URL.Query().Get("token") != token || string(user) != name || err != nil {
+			wrong.Store(fmt.Sprint(string(body), q.URL, string(user), err))
+		}
+	})
+	if r.Counts.OK != 6 || wrong.Load() != nil {
+		t.Errorf("%+v, %+v, %v", r.Counts, r.Errors, wrong.Load())
+	}
+}
+
+// Lines of a file with characters that separate parts of a URL are said, unless they are encoded or meant so.
+func TestFeederInURL(t *testing.T) {
+	ok := func(http.ResponseWriter, *http.Request) {}
+	for step, want := range map[string]bool{
+		`GET /a?q={{file "tea & cake\nplain\n"}}`: true, `GET /a?q={{file "1+1\n"}}`: true, `GET /a?q={{url file "tea & cake\n"}}`: false,
+		`GET {{file "/a?b=c&d\n"}}`: false, `GET /a?{{file "b=c&d=e\n"}}`: false, `POST /a\n@body {{file "tea & cake\n"}}`: false, `GET /a?q={{file "plain\n"}}`: false,
+	} {
+		before, rest, _ := strings.Cut(step, `file "`)
+		lines, after, _ := strings.Cut(rest, `"`)
+		lines = strings.ReplaceAll(strings.ReplaceAll(lines, " ", "%20"), `\n`, "\n")
+		text := before + `file "` + scenarioFile(t, lines) + `"` + after
+		r := scenarioRun(t, "-c 1 -n 2", strings.ReplaceAll(text, `\n`, "\n")+"\n", ok)
+		if r.Warned("feeder_in_url") != want {
+			t.Errorf("%s: %v, %+v", step, r.Warnings, r.Errors)
+		}
 	}
 }
 

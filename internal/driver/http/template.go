@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/url"
@@ -20,7 +21,7 @@ const placeholder = "{{"
 // parseURL takes the argument. A URL with placeholders, which may be after its
 // host, is kept as it is; in any other one net/url escapes what has to be.
 func (o *Options) parseURL(args []string) error {
-	o.url, o.target = nil, ""
+	o.url, o.target, o.odd = nil, "", 0
 	switch {
 	case len(args) == 0 && (o.Targets != "" || o.Scenario != ""):
 		return nil
@@ -102,6 +103,7 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		return p
 	}
 	t = &templated{text: m, closes: m.Close || m.SaysClose(), seed: o.seed, target: parse("url", m.Target, checkTarget)}
+	o.noteOdd(t.target)
 	for i, f := range m.Header {
 		if strings.EqualFold(f.Name, "authorization") && !o.Header.Has(f.Name) { // of credentials, which are no template
 			t.header = append(t.header, payload.Literal(f.Value))
@@ -123,6 +125,17 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		t.body = parse("body", o.templateBody(), func([]byte) error { return nil }, "body", "body-file")
 	}
 	return t, faults
+}
+
+// noteOdd notes a file whose lines in a URL may mean something else than they say. Lines that are a path or
+// have names of parameters are meant so.
+func (o *Options) noteOdd(target *payload.Template) {
+	if target == nil || o.odd > 0 {
+		return
+	}
+	o.odd, o.oddIn = target.Count(func(line []byte) bool {
+		return bytes.ContainsAny(line, "&+?") && line[0] != '/' && !bytes.Contains(line, []byte("="))
+	})
 }
 
 // headerName names the template of header i. Random values depend on the name, so
