@@ -82,6 +82,7 @@ func (b *blocking) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.addr = addr
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.first = c
@@ -143,13 +144,15 @@ type conn struct {
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
 	c.watch(ctx)
+	c.on = ""
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
-		return
-	}
-	if err := c.exchange(op, start, r); err != nil {
+	} else if err := c.exchange(op, start, r); err != nil {
 		c.drop()
 		Fail(r, err, false)
+	}
+	if c.on != "" {
+		c.all.addresses.leave(c.on)
 	}
 	c.used = start
 }
@@ -195,7 +198,10 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 	if c.net != nil && !c.reusable(start, seq) {
 		c.drop()
 	}
-	if c.net == nil {
+	if c.net != nil {
+		c.on = c.addr
+		c.all.addresses.enter(c.on)
+	} else {
 		within, cancel := c.world.Within(ctx, start.Add(connectTimeout(c.loop)))
 		n, err := c.dial(within, r)
 		cancel()
@@ -473,10 +479,12 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (link, error) {
 	if err != nil {
 		return link{}, err
 	}
+	c.on = addr
 	turns := NewTurns(c.world.Now)
 	c.turns.Store(turns)
 	made, err := turns.dial(ctx, c.world, literal(c.loop, addr), r)
 	c.turns.Store(nil)
+	made.addr = addr
 	if err != nil {
 		c.observed.resent.unseen.Store(true)
 	}

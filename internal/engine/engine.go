@@ -168,7 +168,9 @@ func newRun(p Plan) *run {
 	case d.Async != nil:
 		r.mode = newAsync(opCtx, r.flow, p)
 	case d.Worker != nil:
-		r.mode = newPool(opCtx, r.flow, r.world, d.Worker, p.Options)
+		pool := newPool(opCtx, r.flow, r.world, d.Worker, p.Options)
+		pool.addresses = p.addresses
+		r.mode = pool
 	case d.Receive != nil:
 		r.mode = newReceiver(opCtx, r.flow, p)
 	}

@@ -20,6 +20,7 @@ type lconn struct {
 	fd       int // -1: not connected
 	token    int32
 	addr     netip.AddrPort // of the connection, or of the last one
+	host     *host          // that of addr; nil: there is one address only, or a mux
 	dialling bool           // the connection is being made, for dialler
 	dialler  *place
 	began    time.Duration // start of the present attempt to connect, or of the last one
@@ -47,7 +48,13 @@ func (l *loop) dial(p *place) {
 	if c.dialling {
 		return // p waits as well
 	}
-	c.dialling, c.dialler, c.addr = true, p, l.m.nextAddr()
+	c.dialling, c.dialler = true, p
+	if c.host = l.leastHost((*load).newer, false); c.host != nil {
+		c.addr = c.host.addr
+	} else {
+		c.addr = l.m.nextAddr()
+	}
+	c.enter()
 	c.began = l.now()
 	if l.watch(); l.m.net.TLS != nil {
 		l.dialSecured(c)
