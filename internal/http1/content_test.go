@@ -129,3 +129,45 @@ func TestRoomOfAFailure(t *testing.T) {
 		t.Errorf("%d bytes did not come back", room.used.Load())
 	}
 }
+
+// A folded header line is one field, with spaces for its line breaks, in whatever pieces it comes. A server that
+// stops behind a line that is wrong in any case fails at once.
+func TestFoldedFields(t *testing.T) {
+	for head, want := range map[string]string{
+		five + "A: b\r\n c\r\nD: e\r\n":       "A: b c|D: e",
+		five + "A: b \r\n\t c \r\n   d\r\n":   "A: b c d",
+		five + "A:\r\n b\r\n":                 "A: b",
+		five + "A: b\n c\n":                   "A: b c",
+		"Content-Length:\r\n 5\r\nA: b\r\n":   "A: b",
+		five + "Content-\r\n Encoding: x\r\n": "",
+	} {
+		answer := []byte(ok + head + "\r\nhello")
+		for piece := 1; piece <= len(answer); piece++ {
+			var got []string
+			c := NewCodec(nil, Options{Field: func(name, value []byte) {
+				if string(name) != "Content-Length" {
+					got = append(got, string(name)+": "+string(value))
+				}
+			}})
+			var cuts []int
+			for at := piece; at < len(answer); at += piece {
+				cuts = append(cuts, at)
+			}
+			o := feed(t, c, answer, cuts...)
+			if strings.Join(got, "|") != want || (want == "") != (o.class == ClassMalformed) || want != "" && c.BodyBytes() != 5 {
+				t.Errorf("%q by %d: %q, %+v, %d bytes; want %q", head, piece, got, o, c.BodyBytes(), want)
+			}
+		}
+	}
+	for line, want := range map[string]*fault{"nonsense\r\n": errNoColon, "Content-Length: x\r\n": errLength, "A: b\x00\r\n": errValue} {
+		var r takt.Result
+		if _, p := NewCodec(nil, Options{}).Parse([]byte(ok+line), false, &r); p != takt.Last || r.Err != want {
+			t.Errorf("%q: %v, %v", line, p, r.Err)
+		}
+	}
+	c := NewCodec(nil, Options{MaxFields: 100})
+	var r takt.Result
+	if c.Parse([]byte(ok+"A: b\r\n"+strings.Repeat(" c\r\n", 200)+"\r\n"), false, &r); r.Class != ClassTooLarge {
+		t.Errorf("a field of 200 lines: %v", r.Err)
+	}
+}

@@ -87,3 +87,21 @@ func TestCookies(t *testing.T) {
 	s.Forget()
 	want("/", "")
 }
+
+// A cookie goes back as RFC 6265, 5.2 has it: with its quotes, without blanks around it, and whatever its value has.
+func TestCookieValues(t *testing.T) {
+	for header, want := range map[string]string{
+		`sid="a b"`: `sid="a b"`, ` sid =  x y  ; Path=/`: "sid=x y", "sid=": "sid=", "sid=a=b==": "sid=a=b==", "sid=a,b": "sid=a,b",
+		"sid=\xc3\xbc": "sid=\xc3\xbc", "=x": "", "x": "", ";": "", `sid="`: `sid="`, "a b=c": "a b=c",
+		"sid=1; Max-Age=0": "", "sid=1; max-age = 60": "sid=1", "sid=1; Max-Age=x": "sid=1", "sid=1; Max-Age=-9999999999999999999999": "",
+		"sid=1; Expires=Thu, 01-Jan-70 00:00:01 GMT": "", "sid=1; Expires=Thu Jan  1 00:00:01 1970": "", "sid=1; expires=Sun, 06 Nov 2094 08:49:37 GMT": "sid=1",
+		"sid=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:01 GMT": "sid=1", "sid=1; Expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=60": "sid=1",
+		"sid=1; Expires=soon": "sid=1", "sid=1; Expires=Thu, 31 Feb 1970 00:00:01 GMT": "sid=1", "sid=1; Secure": "",
+	} {
+		var s Session
+		_ = s.Field(nil, "/", false, []byte("Set-Cookie"), []byte(header))
+		if got := string(s.Cookies(nil, "/", false)); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}

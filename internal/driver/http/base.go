@@ -35,7 +35,7 @@ func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop
 	}
 	if u.Scheme == "https" {
 		l.TLS = o.tls.Clone()
-		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
+		l.TLS.ServerName, l.TLS.NextProtos = withoutZone(u.Hostname()), []string{"http/1.1"}
 	}
 	return l
 }

@@ -29,7 +29,7 @@ type message struct {
 // it brings itself, which goes before that of the flags.
 func (o *Options) newMessage(method string, u *url.URL, target string, own []http1.Field, body []byte) *message {
 	m := &message{url: u}
-	m.Method, m.Target, m.Host, m.Body = method, target, cmp.Or(o.Host, u.Host), body
+	m.Method, m.Target, m.Host, m.Body = method, target, cmp.Or(o.Host, withoutZone(u.Host)), body
 	m.Close = o.DisableKeepAlive
 	given := Header(slices.Clone(own))
 	for _, f := range o.Header {

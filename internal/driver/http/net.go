@@ -90,7 +90,7 @@ func (c *netClient) newTransport() *http.Transport {
 		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
 	}
 	if c.o.Proxy.url != nil {
-		t.Proxy, t.OnProxyConnectResponse = c.proxy, connected
+		t.Proxy, t.OnProxyConnectResponse = c.proxy, c.o.Proxy.connected
 		t.ProxyConnectHeader = http.Header{"User-Agent": nil} // else net/http sends one of its own
 	}
 	if !c.o.HTTP2 { // for HTTP/2 net/http wants to see the handshake
@@ -261,7 +261,7 @@ func (c *netClient) probe(ctx context.Context) error {
 // offer is what the transport offers to host in its handshake.
 func (c *netClient) offer(host string) *tls.Config {
 	conf := c.o.tls.Clone()
-	conf.ServerName, conf.NextProtos = host, []string{"http/1.1"}
+	conf.ServerName, conf.NextProtos = withoutZone(host), []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}
 	}

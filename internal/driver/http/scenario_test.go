@@ -492,3 +492,16 @@ func TestCausesOfCaptures(t *testing.T) {
 		}
 	}
 }
+
+// Redirects of a scenario are not followed, and the advice does not name a flag that is refused beside it.
+func TestRedirectsOfScenarios(t *testing.T) {
+	r := scenarioRun(t, "-c 1 -n 1", "GET /a\n", func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "/b", http.StatusFound) })
+	for _, w := range r.Warnings {
+		if w.Code == "redirects" && (strings.Contains(w.Message, "--redirects") || !strings.Contains(w.Message, "@capture")) {
+			t.Errorf("%s", w.Message)
+		}
+	}
+	if !r.Warned("redirects") {
+		t.Errorf("%v", r.Warnings)
+	}
+}

@@ -244,5 +244,5 @@ func (t *targetReader) target(method, at string, header []http1.Field, body []by
 	if body == nil {
 		body = t.o.body
 	}
-	return newFixed(t.o.newMessage(method, u, u.RequestURI(), header, body))
+	return newFixed(t.o.newMessage(method, u, verbatim(t.o.url, u, at), header, body))
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // What a URL of a request is: whole, a host with a port, or relative to the URL argument; whatever its query has.
@@ -54,5 +56,66 @@ func TestTargetOn(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// The zone of an IPv6 address is for this machine.
+func TestZone(t *testing.T) {
+	for host, want := range map[string]string{
+		"[fe80::1%eth0]:8080": "[fe80::1]:8080", "[fe80::1%eth0]": "[fe80::1]", "fe80::1%eth0": "fe80::1", "[::1]:80": "[::1]:80", "a.test:80": "a.test:80",
+	} {
+		if got := withoutZone(host); got != want {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+	for _, c := range []bool{false, true} {
+		o := New()
+		if c {
+			o.Targets = scenarioFile(t, "GET http://[fe80::1%25lo]:8080/a\n")
+		}
+		if faults := o.Validate([]string{"http://[fe80::1%25lo]:8080/"}); len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		m, err := o.requests.message(new(takt.Op))
+		if err != nil || m.Host != "[fe80::1]:8080" || hostPort(m.url) != "[fe80::1%lo]:8080" {
+			t.Errorf("host %s, %s, %v", m.Host, hostPort(m.url), err)
+		}
+	}
+}
+
+// A target has one host: in its URL, which may be without a scheme, and one Host header.
+func TestHostsOfTargets(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"method":"GET","url":"127.0.0.1:8080/a"}`:                                  "127.0.0.1:8080",
+		`{"method":"GET","url":"/a","header":{"Host":["a.test"]}}`:                   "a.test",
+		"GET 127.0.0.1:8080/a\nhost: a.test\n":                                       "a.test",
+		"127.0.0.1:8080/a\n":                                                         "127.0.0.1:8080",
+		`{"method":"GET","url":"/a","header":{"Host":["a.test","b.test"]}}`:          "",
+		`{"method":"GET","url":"/a","header":{"host":["a.test"],"Host":["b.test"]}}`: "",
+		"GET /a\nHost: a.test\nHOST: a.test\n":                                       "",
+		`{"method":"GET","url":"/a","header":{"Host":[""]}}`:                         "",
+	} {
+		o := New()
+		o.Targets = scenarioFile(t, text)
+		faults := o.Validate([]string{"http://127.0.0.1:1/"})
+		if (len(faults) > 0) != (want == "") || want != "" && o.list.first.msg.Host != want {
+			t.Errorf("%s: %v", text, faults)
+		}
+	}
+}
+
+// A list is sent as it is written, with its braces.
+func TestBracesInLists(t *testing.T) {
+	o := New()
+	o.Targets = scenarioFile(t, "GET /a/{{.Seq}}?b={{uuid}}\n\n"+`{"method":"GET","url":"http://127.0.0.1:1/{{x}}#f"}`+"\n\nGET /plain/ü\n")
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	var got []string
+	for _, f := range o.list.kept {
+		got = append(got, f.msg.Target)
+	}
+	if text := strings.Join(got, " "); text != "/a/{{.Seq}}?b={{uuid}} /{{x}} /plain/%C3%BC" {
+		t.Errorf("%s", text)
 	}
 }
