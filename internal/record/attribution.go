@@ -30,15 +30,15 @@ func (s Slot) OwnOf(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * min(1, float64(s.Own)/float64(max(1, s.Service))))
 }
 
-// Backlog finds the operations that wait for a connection because the generator froze. While
-// nearly all connections are free and operations are due, the target is idle. Every operation
-// sent after that is late for the target until the backlog is gone. A gap on a single
-// connection delays nothing, because a busy target serves other connections sooner. A Backlog
-// belongs to one goroutine at a time.
+// Backlog finds the operations that wait for a connection because the generator froze, or computed
+// on its connections. While nearly all connections are the generator's and operations are due, the
+// target is idle. Every operation sent after that is late for the target until the backlog is gone.
+// A gap on a single connection delays nothing, because a busy target serves other connections
+// sooner. A Backlog belongs to one goroutine at a time.
 type Backlog struct {
 	Size int // number of connections
 
-	from, to time.Duration // time in which connections were free while operations were due
+	from, to time.Duration // time in which connections were the generator's while operations were due
 	n        int           // number of these connections
 	debt     time.Duration // how much earlier the latest operations could have been sent
 }
@@ -50,6 +50,10 @@ const starved = 0.75
 // because operations behind it may end before it. So the service time is that of the operation before.
 func (b *Backlog) Note(e *Event) {
 	old := e.Sent < b.from // of an asynchronous client: sent before the freeze, and ended late
+	if before := &e.Before; !old && !e.Dialling && e.wait() > 0 && float64(before.Own) > ownShare*float64(before.Service) {
+		began := e.Free - before.Service
+		b.gap(began, began+before.Own)
+	}
 	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Before.Service) {
 		b.gap(e.Sent-lag, e.Sent)
 	}

@@ -118,6 +118,37 @@ func TestBehindAStandstill(t *testing.T) {
 	}
 }
 
+// Ten connections whose making takes 50 ms: what is due then waits for connections. All of that is whose
+// computing the making was, also for the operations behind the first ten.
+func TestBehindHandshakes(t *testing.T) {
+	const ms = time.Millisecond
+	for _, own := range []time.Duration{49 * ms, 10 * ms} {
+		r := New(Config{Shards: 1, Window: time.Second})
+		var slots [10]Slot
+		backlog := Backlog{Size: 10}
+		var free [10]time.Duration
+		for i := range time.Duration(1000) {
+			due, slot := i*ms, i%10
+			sent := max(due, free[slot])
+			e := Event{Due: due, Sent: sent, Done: sent + 2*ms, Before: slots[slot]}
+			mine := time.Duration(0)
+			if i < 10 {
+				e.Done, mine = sent+52*ms, own
+			}
+			if free[slot] > due {
+				e.Free = free[slot]
+			}
+			backlog.Note(&e)
+			r.Sample(0, e, nil)
+			slots[slot], free[slot] = e.After(mine), e.Done
+		}
+		p := r.Report(End{Scheduled: 1000}).Attribution.Whole()
+		if share := p.Queue / (p.Queue + p.Late); (own > 40*ms) != (share < 0.1) || (own < 40*ms) != (share > 0.9) {
+			t.Errorf("%v of takt's computing: %.0f %% of the waits are the target's: %+v", own, 100*share, p)
+		}
+	}
+}
+
 // A busy target answers later when it gets its requests sooner: short gaps between an answer
 // and the next request delay nothing.
 func TestBehindABusyTarget(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 )
 
 // reportOf is the report of a scenario.
-func reportOf(t *testing.T, sc Scenario) *takt.Report {
+func reportOf(t *testing.T, sc Scenario, seed uint64) *takt.Report {
 	t.Helper()
-	w := newWorld(&sc, 1)
+	w := newWorld(&sc, seed)
 	var rep *takt.Report
 	var err error
 	w.run(func() { rep, err = w.load() })
@@ -79,7 +79,7 @@ func TestVerdictsOverTLS(t *testing.T) {
 			calm.Stages, calm.Connections = sc.Stages, sc.Connections
 			key := fmt.Sprint(mode, calm.Stages, calm.Connections, calm.Freezes)
 			if calms[key] == nil {
-				calms[key] = sync.OnceValue(func() *takt.Report { return reportOf(t, calm) })
+				calms[key] = sync.OnceValue(func() *takt.Report { return reportOf(t, calm, 1) })
 			}
 			undisturbed := calms[key]
 			t.Run(mode+": "+r.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestVerdictsOverTLS(t *testing.T) {
 				if mode == modeH2TLS && sc.Quota+time.Duration(sc.Cores) > 0 {
 					t.Skip("a request over a connection that is there needs hardly any CPU")
 				}
-				rep, without := reportOf(t, sc), undisturbed()
+				rep, without := reportOf(t, sc, 1), undisturbed()
 				parts, base := rep.Attribution.Whole(), without.Attribution.Whole()
 				got, want := parts.Generator()/parts.Total(), base.Generator()/parts.Total()
 				if r.invalid {
