@@ -230,6 +230,9 @@ func decode(text string, j *jsonTarget) error {
 
 // target completes what was read with the flags.
 func (t *targetReader) target(method, at string, header []http1.Field, body []byte) (*fixed, error) {
+	if i := strings.Index(at, placeholder); i >= 0 && strings.ContainsAny(at[i:], " \t") {
+		return nil, fmt.Errorf("url %q has a placeholder, and a list has none; write the target as a step of --scenario, or its URL as the argument", at)
+	}
 	if strings.ContainsAny(at, " \t") {
 		return nil, fmt.Errorf("url %q has a space; write %%20 for it, and nothing behind the url", at)
 	}

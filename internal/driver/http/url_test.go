@@ -104,9 +104,13 @@ func TestHostsOfTargets(t *testing.T) {
 	}
 }
 
-// A list is sent as it is written, with its braces.
+// A list is sent as it is written, with its braces. What can only be a placeholder is refused.
 func TestBracesInLists(t *testing.T) {
 	o := New()
+	o.Targets = scenarioFile(t, `GET /a{{file "users.txt"}}`)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "--scenario") {
+		t.Errorf("%v", faults)
+	}
 	o.Targets = scenarioFile(t, "GET /a/{{.Seq}}?b={{uuid}}\n\n"+`{"method":"GET","url":"http://127.0.0.1:1/{{x}}#f"}`+"\n\nGET /plain/ü\n")
 	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
 		t.Fatal(faults)
