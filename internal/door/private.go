@@ -39,7 +39,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPrivate+1))
+	text, err := io.ReadAll(io.LimitReader(files.Text(f), maxPrivate+1))
 	if len(text) > maxPrivate {
 		return nil, fmt.Errorf("%s has more than 1 MiB; give the name of the right file", path)
 	}

@@ -45,6 +45,9 @@ type Load struct {
 	Defaults func(o *engine.Options)
 	// Identify is called with the id of each run, before Open.
 	Identify func(run string)
+	// Attend is called before Validate, which may read long files: the end of stop ends it with
+	// an error, and tell gets what it does after a while.
+	Attend func(stop <-chan struct{}, tell func(text string))
 	// Unused names flags of all load commands that the protocol has no use for, and says why
 	// they are refused; "": they are not. Help does not list these flags.
 	Unused func() (flags []string, why string)
@@ -126,7 +129,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Later: o.Later}
+				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later}
 			},
 		},
 		{

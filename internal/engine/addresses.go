@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/warn"
@@ -18,29 +20,62 @@ import (
 // is tried before the run.
 const mostAddresses = 64
 
-// addresses are the addresses of a target. Connections use them in turn: with the first one
+// addresses are the addresses of a target. Connections are spread over them, and so are the operations: with the first one
 // only, one of several servers would get all load.
 type addresses struct {
-	world      World
-	loop       *takt.Loop
-	host, port string // host is "" where nothing is to be looked up
+	world World
+	loop  *takt.Loop
+	names []name // empty where the address of loop is all there is
+	host  string // what the target is called in texts
 
 	mu    sync.Mutex
-	known []string // in the order of the first look-up, then new ones
-	left  []string // known, but not reachable before the run
-	cause error    // of the first of left
-	turn  int      // in known, of the next connection
-	taken []string // by at least one connection
+	known []string         // in the order of the first look-up, then new ones
+	left  []string         // known, but not reachable before the run
+	cause error            // of the first of left
+	taken []string         // by at least one connection
+	loads map[string]*load // by address; operations of workers
+	many  atomic.Bool      // known has several: only then loads matters
+}
+
+// name is a host and a port that the user gave.
+type name struct{ host, port string }
+
+// load is what an address has got of operations.
+type load struct {
+	flight int    // operations in flight, with those that wait for a connection
+	begun  uint64 // operations so far
+}
+
+// enter notes that an operation begins.
+func (a *load) enter() {
+	a.flight++
+	a.begun++
+}
+
+// idler reports whether an operation that finds idle connections to both is for a rather than for b: the address
+// with the fewest operations in flight, then with the fewest so far.
+func (a *load) idler(b *load) bool {
+	return a.flight < b.flight || a.flight == b.flight && a.begun < b.begun
+}
+
+// newer reports whether a new connection is to a rather than to b: in the other order, so a server that closes each
+// connection gets as many as the others, however slow it is.
+func (a *load) newer(b *load) bool {
+	return a.begun < b.begun || a.begun == b.begun && a.flight < b.flight
 }
 
 func newAddresses(w World, l *takt.Loop) *addresses {
 	a := &addresses{world: w, loop: l}
-	host, port, err := net.SplitHostPort(l.Addr)
-	if err != nil || l.Network == "unix" {
-		return a // a path
+	for _, addr := range append([]string{l.Addr}, l.Others...) {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil || l.Network == "unix" {
+			return a // a path
+		}
+		a.names = append(a.names, name{host, numeric(port)})
 	}
-	if _, err := netip.ParseAddr(host); err != nil {
-		a.host, a.port = host, numeric(port)
+	a.host = a.names[0].host
+	if _, err := netip.ParseAddr(a.host); err == nil && len(a.names) == 1 {
+		a.names = nil
 	}
 	return a
 }
@@ -54,9 +89,19 @@ func numeric(port string) string {
 	return strconv.Itoa(n)
 }
 
+// check refuses a target that this process must not reach.
+func (a *addresses) check() error {
+	for _, addr := range append([]string{a.loop.Addr}, a.loop.Others...) {
+		if err := reach.Check(a.loop.Network, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // find looks the name up before the run and leaves out the addresses that cannot be reached.
 func (a *addresses) find(ctx context.Context) (first string, err error) {
-	if err := reach.Check(a.loop.Network, a.loop.Addr); err != nil || a.host == "" {
+	if err := a.check(); err != nil || len(a.names) == 0 {
 		return a.loop.Addr, err
 	}
 	ctx, cancel := a.world.Within(ctx, a.world.Now().Add(a.loop.ConnectTimeout))
@@ -68,12 +113,12 @@ func (a *addresses) find(ctx context.Context) (first string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return a.next(list), nil
+	return a.next(list, false), nil
 }
 
-// resolve returns the address for the next connection. Looking a name up is a phase of its own.
+// resolve returns the address for the next connection, whose operation has begun on it, see leave. Looking a name up is a phase of its own.
 func (a *addresses) resolve(ctx context.Context, r *takt.Result) (string, error) {
-	if err := reach.Check(a.loop.Network, a.loop.Addr); err != nil || a.host == "" {
+	if err := a.check(); err != nil || len(a.names) == 0 {
 		return a.loop.Addr, err
 	}
 	began := a.world.Now()
@@ -82,17 +127,24 @@ func (a *addresses) resolve(ctx context.Context, r *takt.Result) (string, error)
 		return "", err
 	}
 	r.Phases[phaseDNS] = max(1, a.world.Since(began))
-	return a.next(list), nil
+	return a.next(list, true), nil
 }
 
 func (a *addresses) look(ctx context.Context) (list []string, err error) {
-	hosts, err := a.world.LookupHost(ctx, a.host)
-	for _, h := range hosts {
-		if addr := net.JoinHostPort(h, a.port); len(list) < mostAddresses && !slices.Contains(list, addr) {
-			list = append(list, addr)
+	for _, n := range a.names {
+		hosts := []string{n.host}
+		if _, no := netip.ParseAddr(n.host); no != nil {
+			if hosts, err = a.world.LookupHost(ctx, n.host); err != nil {
+				return nil, err
+			}
+		}
+		for _, h := range hosts {
+			if addr := net.JoinHostPort(h, n.port); len(list) < mostAddresses && !slices.Contains(list, addr) {
+				list = append(list, addr)
+			}
 		}
 	}
-	if err == nil && len(list) == 0 {
+	if len(list) == 0 {
 		err = &net.DNSError{Err: "no address", Name: a.host, IsNotFound: true}
 	}
 	return list, err
@@ -115,11 +167,11 @@ func (a *addresses) try(ctx context.Context, list []string) error {
 	for _, c := range tried {
 		a.world.First(c)
 	}
-	return a.leave(list, faults)
+	return a.leaveOut(list, faults)
 }
 
-// leave leaves out the addresses of list whose faults are not nil.
-func (a *addresses) leave(list []string, faults []error) error {
+// leaveOut leaves out the addresses of list whose faults are not nil.
+func (a *addresses) leaveOut(list []string, faults []error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known = list
@@ -138,10 +190,9 @@ func (a *addresses) leave(list []string, faults []error) error {
 	return nil
 }
 
-// next is the address of list whose turn it is. Many resolvers rotate their answers, and turns
-// in a list that rotates, too, may meet the same address every time. So the order of the first
-// answer counts.
-func (a *addresses) next(list []string) string {
+// next is the address of list for a new connection. Many resolvers rotate their answers, so the order of the
+// first answer decides between equal ones. enters: an operation begins on it.
+func (a *addresses) next(list []string, enters bool) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, addr := range list {
@@ -149,16 +200,86 @@ func (a *addresses) next(list []string) string {
 			a.known = append(a.known, addr)
 		}
 	}
-	for range a.known {
-		addr := a.known[a.turn%len(a.known)]
-		a.turn++
-		if slices.Contains(list, addr) && !slices.Contains(a.left, addr) {
-			a.take(addr)
-			return addr
+	a.many.Store(len(a.known) > 1)
+	best := a.least((*load).newer, func(addr string) bool { return slices.Contains(list, addr) && !slices.Contains(a.left, addr) })
+	best = cmp.Or(best, list[0])
+	if a.take(best); enters && a.many.Load() {
+		a.load(best).enter()
+	}
+	return best
+}
+
+// least is the first known address in an order of loads, of those that are good; "": none is. The caller holds the lock.
+func (a *addresses) least(before func(a, b *load) bool, good func(addr string) bool) (best string) {
+	for _, addr := range a.known {
+		if good(addr) && (best == "" || before(a.load(addr), a.load(best))) {
+			best = addr
 		}
 	}
-	a.take(list[0])
-	return list[0]
+	return best
+}
+
+// load is that of an address. The caller holds the lock.
+func (a *addresses) load(addr string) *load {
+	l := a.loads[addr]
+	if l == nil {
+		if a.loads == nil {
+			a.loads = map[string]*load{}
+		}
+		l = new(load)
+		a.loads[addr] = l
+	}
+	return l
+}
+
+// enter notes that an operation begins on addr.
+func (a *addresses) enter(addr string) {
+	if !a.many.Load() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.load(addr).enter()
+}
+
+// leave notes that an operation has ended that began on addr.
+func (a *addresses) leave(addr string) {
+	if !a.many.Load() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.load(addr)
+	l.flight = max(0, l.flight-1) // it began before the name had several addresses
+}
+
+// choose is which of the idle connections, by their addresses, is to send the next operation: the last one of the
+// address with the least load, else the last one that is not connected (""). -1: a new connection is better, if
+// there may be one.
+func (a *addresses) choose(idle func(i int) string, n int, grows bool) int {
+	if a == nil || !a.many.Load() {
+		return n - 1
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := map[string]int{}
+	for i := range n {
+		last[idle(i)] = i
+	}
+	best := a.least((*load).idler, func(addr string) bool { return !slices.Contains(a.left, addr) })
+	if i, is := last[best]; is {
+		return i
+	}
+	if i, is := last[""]; is {
+		return i
+	}
+	if grows {
+		return -1
+	}
+	if i, is := last[a.least((*load).idler, func(addr string) bool { _, is := last[addr]; return is })]; is {
+		return i
+	}
+	return n - 1
 }
 
 // take notes that a connection goes to addr.
@@ -166,6 +287,13 @@ func (a *addresses) take(addr string) {
 	if !slices.Contains(a.taken, addr) {
 		a.taken = append(a.taken, addr)
 	}
+}
+
+// took says that connections go to addr.
+func (a *addresses) took(addr netip.AddrPort) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.take(addr.String())
 }
 
 // tookFirst says that the first n addresses of list have connections.

@@ -24,13 +24,19 @@ type host struct {
 	mu      sync.Mutex
 	served  map[string]int // by address
 	closing []net.Listener
+	keeps   bool // connections, for another request
 }
 
 // serveAt serves one port of all addresses. It answers one request on each connection.
 func serveAt(t *testing.T, conf *tls.Config, addrs ...string) *host {
+	return serveOn(t, conf, false, addrs...)
+}
+
+// serveOn is serveAt that may keep its connections.
+func serveOn(t *testing.T, conf *tls.Config, keeps bool, addrs ...string) *host {
 	t.Helper()
 	for range 20 {
-		h := &host{served: map[string]int{}}
+		h := &host{served: map[string]int{}, keeps: keeps}
 		if h.listen(conf, addrs) {
 			t.Cleanup(h.close)
 			return h
@@ -66,13 +72,16 @@ func (h *host) serve(l net.Listener, addr string) {
 		}
 		go func() {
 			defer c.Close()
-			if !request(c) {
-				return
+			answer := ok
+			if !h.keeps {
+				answer = strings.Replace(ok, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
 			}
-			h.mu.Lock()
-			h.served[addr]++
-			h.mu.Unlock()
-			_, _ = io.WriteString(c, strings.Replace(ok, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))
+			for more := true; more && request(c); more = h.keeps {
+				h.mu.Lock()
+				h.served[addr]++
+				h.mu.Unlock()
+				_, _ = io.WriteString(c, answer)
+			}
 		}()
 	}
 }
@@ -237,6 +246,34 @@ func TestOneAddress(t *testing.T) {
 		})
 		if r.Counts.OK != 5 || r.Extra["addresses"] != nil {
 			t.Errorf("%+v, %v", r.Counts, r.Extra)
+		}
+	})
+}
+
+// A name with three addresses gets its operations on all of them, also if there is rarely more than one in flight:
+// a warm connection is no reason to leave the others idle. The same for three --connect-to.
+func TestAddressesShareAnIdleRun(t *testing.T) {
+	addrs := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
+	eachMode(t, func(t *testing.T, mode string) {
+		for _, given := range []bool{false, true} {
+			h := serveOn(t, nil, true, addrs...)
+			l := loopTo(t, h, false)
+			if given {
+				l.Addr, l.Others = net.JoinHostPort(addrs[0], h.port), []string{net.JoinHostPort(addrs[1], h.port), net.JoinHostPort(addrs[2], h.port)}
+			}
+			r := loadPlan(t, mode, engine.Plan{Driver: &takt.Driver{Loop: l}, World: resolver(false, addrs...)}, func(o *engine.Options) {
+				o.Rate, o.Requests, o.Connections = engine.MustRate("500"), 150, 30
+			})
+			got := h.took()
+			for _, addr := range addrs {
+				if n := got[addr]; r.Counts.OK != 150 || n < 40 || n > 60 {
+					t.Errorf("three names %v: %+v, %v", given, r.Counts, got)
+					break
+				}
+			}
+			if warned(r, "addresses") != "" || len(r.Extra["addresses"].([]any)) != 3 {
+				t.Errorf("three names %v: %v, %v", given, r.Warnings, r.Extra["addresses"])
+			}
 		}
 	})
 }

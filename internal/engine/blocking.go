@@ -2,16 +2,15 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -68,7 +67,7 @@ type blocking struct {
 	loop      *takt.Loop
 	addresses *addresses
 	mu        sync.Mutex
-	first     net.Conn
+	first     link
 
 	caution caution
 }
@@ -83,6 +82,7 @@ func (b *blocking) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.addr = addr
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.first = c
@@ -97,11 +97,18 @@ func (b *blocking) connection(i int) Connection {
 
 // takeFirst returns the probe's connection once, then nil. A target that serves one
 // connection at a time would keep any other connection waiting for the probe's.
-func (b *blocking) takeFirst() (first net.Conn) {
+func (b *blocking) takeFirst() (first link) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first, b.first = b.first, nil
+	first, b.first = b.first, link{}
 	return first
+}
+
+// link is a connection that was made: to the target, or to nothing if net is nil.
+type link struct {
+	net  net.Conn
+	addr string     // of net, as addresses has it
+	seal *seal.Conn // TLS, which the handshake has left to the bytes that net carries; nil: none
 }
 
 // conn is one connection and its codec. It allocates only when it dials.
@@ -113,7 +120,10 @@ type conn struct {
 	codec  takt.Codec
 	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
-	below  *below     // the connection below TLS; nil: no TLS
+	seal   *seal.Conn // TLS over net; nil: none
+	raw    []byte     // bytes of net before TLS opens them
+	addr   string     // of net; "": not connected
+	on     string     // address of the operation under way
 	looker looker     // looks into the socket
 	used   time.Time  // start of the last operation
 	wrote  time.Time  // instant before the request was written
@@ -134,13 +144,15 @@ type conn struct {
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
 	c.watch(ctx)
+	c.on = ""
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
-		return
-	}
-	if err := c.exchange(op, start, r); err != nil {
+	} else if err := c.exchange(op, start, r); err != nil {
 		c.drop()
 		Fail(r, err, false)
+	}
+	if c.on != "" {
+		c.all.addresses.leave(c.on)
 	}
 	c.used = start
 }
@@ -179,14 +191,17 @@ func (c *conn) interrupt() {
 // ready ensures a connection without unread bytes and sets its deadline.
 func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.Result) error {
 	if c.net == nil {
-		if first := c.all.takeFirst(); first != nil {
+		if first := c.all.takeFirst(); first.net != nil {
 			c.attach(first)
 		}
 	}
 	if c.net != nil && !c.reusable(start, seq) {
 		c.drop()
 	}
-	if c.net == nil {
+	if c.net != nil {
+		c.on = c.addr
+		c.all.addresses.enter(c.on)
+	} else {
 		within, cancel := c.world.Within(ctx, start.Add(connectTimeout(c.loop)))
 		n, err := c.dial(within, r)
 		cancel()
@@ -221,60 +236,45 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 	return err == nil
 }
 
-// look is looker.look. TLS may have received more than the last answer, such as a record behind
-// it, so the look asks TLS. It also reads what is TLS's own, such as session tickets.
+// look is looker.look. Over TLS it opens what is in the socket, which may be TLS's own, such as
+// session tickets.
 func (c *conn) look() ([]byte, error) {
-	if c.below == nil {
+	if c.seal == nil {
 		return c.looker.look()
 	}
-	c.below.hurried = true
-	n, err := c.net.Read(c.in)
-	c.below.hurried = false
-	switch {
-	case n > 0:
-		return firstBytes(c.in[:n]), ErrUnsolicited
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, nil
-	case err == io.EOF:
-		return nil, errEnded
-	}
-	return nil, err
-}
-
-// below is the connection below TLS.
-type below struct {
-	net.Conn
-	looker  looker
-	hurried bool // a read fails instead of waiting
-}
-
-// Read implements net.Conn.
-func (b *below) Read(p []byte) (int, error) {
-	if b.hurried {
-		if _, err := b.looker.look(); err == nil {
-			return 0, os.ErrDeadlineExceeded
+	for in, eof := 0, false; ; {
+		plain, end := c.open(c.in[:0], c.raw[:in], eof)
+		switch {
+		case len(plain) > 0:
+			return firstBytes(plain), ErrUnsolicited
+		case end == io.EOF, end == errCut:
+			return nil, errEnded
+		case end != nil:
+			return nil, end
 		}
+		if _, err := c.looker.look(); err == nil {
+			return nil, nil // nothing is there
+		}
+		var err error
+		if in, err = c.net.Read(c.raw); err != nil && err != io.EOF {
+			return nil, err
+		}
+		eof = err == io.EOF
 	}
-	return b.Conn.Read(p)
 }
 
-// NetConn is the socket's connection, for sock.Arrived.
-func (b *below) NetConn() net.Conn { return b.Conn }
-
-func (c *conn) attach(n net.Conn) {
+func (c *conn) attach(l link) {
 	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.used = sock.Stamped(n), now
-	c.below = nil
-	if t, ok := n.(*tls.Conn); ok {
-		c.below = t.NetConn().(*below) // dial made it so
-		n = c.below.Conn
+	c.net, c.seal, c.addr, c.used = sock.Stamped(l.net), l.seal, l.addr, now
+	if c.seal != nil && c.raw == nil {
+		c.raw = make([]byte, readBuffer)
 	}
-	c.looker.attach(n)
-	c.path, _ = n.(syscall.Conn)
+	c.looker.attach(l.net)
+	c.path, _ = l.net.(syscall.Conn)
 	if c.index < pathsMeasured {
-		c.observed.Path(sock.PathRTT(n))
+		c.observed.Path(sock.PathRTT(l.net))
 	}
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
@@ -282,13 +282,25 @@ func (c *conn) attach(n net.Conn) {
 
 func (c *conn) drop() {
 	c.mu.Lock()
-	n, path := c.net, c.path
-	c.net = nil
+	l, path := link{net: c.net, seal: c.seal}, c.path
+	c.net, c.seal, c.addr = nil, nil, ""
 	c.mu.Unlock()
-	if n != nil { // without the lock: closing TLS may have to wait
+	if l.net != nil { // without the lock: a farewell may have to wait
 		c.observed.resent.closes(path)
-		_ = n.Close() // why it closes is reported elsewhere
+		l.close()
 	}
+}
+
+// farewellMost is how long a connection waits for room in its socket to say that nothing follows.
+const farewellMost = time.Second
+
+// close says over TLS that nothing follows, unless a part of a request is still to be sent.
+func (l link) close() {
+	if l.seal != nil && len(l.seal.Out()) == 0 && l.seal.Close() == nil &&
+		l.net.SetWriteDeadline(time.Now().Add(farewellMost)) == nil {
+		_, _ = l.net.Write(l.seal.Out()) // the connection is closed next
+	}
+	_ = l.net.Close() // why it closes is reported elsewhere
 }
 
 // Hangup implements Connection.
@@ -303,9 +315,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	}
 	c.wrote = c.world.Now()
 	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
-	n, failure := c.net.Write(request)
-	r.BytesSent += int64(n)
-	c.count(r)
+	failure := c.write(request, r)
 	err := c.receive(start, r)
 	if r.Phases[phaseFirstByte] == 0 {
 		c.all.caution.alarm()
@@ -320,10 +330,36 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	return nil
 }
 
+// write sends the request. Over TLS its bytes count without what TLS adds.
+func (c *conn) write(request []byte, r *takt.Result) (err error) {
+	defer c.count(r)
+	if c.seal == nil {
+		n, err := c.net.Write(request)
+		r.BytesSent += int64(n)
+		return err
+	}
+	for len(request) > 0 && err == nil {
+		part := request[:min(len(request), sealAtOnce)]
+		request = request[len(part):]
+		if err = c.seal.Seal(part); err == nil {
+			err = c.flush()
+			r.BytesSent += int64(len(part))
+		}
+	}
+	return err
+}
+
+// flush writes what TLS has for the socket.
+func (c *conn) flush() error {
+	n, err := c.net.Write(c.seal.Out())
+	c.seal.Sent(n)
+	return err
+}
+
 // receive reads until the codec has its answer.
 func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
-		n, err := c.read()
+		n, end := c.read()
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {
 			at, off := c.arrived()
 			if at.Before(c.wrote.Add(-off)) {
@@ -333,11 +369,8 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 			}
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
-		if err != nil && err != io.EOF {
-			return err
-		}
 		at := sock.Arrived(c.net)
-		if done, err := c.parse(err == io.EOF, r); done || err != nil {
+		if done, err := c.parse(end, r); done || err != nil {
 			r.Arrived = at
 			return err
 		}
@@ -364,35 +397,58 @@ func rendered(c takt.Codec, op *takt.Op) []byte {
 	return nil
 }
 
-// read appends to the unparsed bytes, in a larger buffer if necessary.
+// read appends to the unparsed bytes, in a larger buffer if necessary. Over TLS it may add none. Bytes may
+// come with the error after which none follow.
 func (c *conn) read() (int, error) {
 	if c.lo == c.hi {
 		c.lo, c.hi = 0, 0
 	}
-	if c.hi == len(c.in) {
-		if c.lo == 0 && len(c.in) >= maxBuffer {
-			return 0, errTooLarge
-		}
+	if c.hi-c.lo >= maxBuffer {
+		return 0, errTooLarge
+	}
+	if c.hi == len(c.in) || c.seal != nil && c.lo > 0 {
 		if c.lo == 0 {
 			c.in = append(c.in, make([]byte, len(c.in))...)
 		}
 		c.hi = copy(c.in, c.in[c.lo:c.hi])
 		c.lo = 0
 	}
-	n, err := c.net.Read(c.in[c.hi:])
-	c.hi += n
-	return n, err
+	if c.seal == nil {
+		n, err := c.net.Read(c.in[c.hi:])
+		c.hi += n
+		return n, err
+	}
+	n, err := c.net.Read(c.raw)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	had := c.hi
+	plain, end := c.open(c.in[:had], c.raw[:n], err == io.EOF)
+	c.in, c.hi = plain[:cap(plain)], len(plain)
+	return c.hi - had, end
+}
+
+// open decrypts all of in and adds it to dst, which may become another one; end as ending has it. So what
+// came behind an answer is known before the next request.
+func (c *conn) open(dst, in []byte, eof bool) (plain []byte, end error) {
+	plain, err := c.seal.Open(dst, in, eof)
+	if len(c.seal.Out()) > 0 { // such as the answer to a new key
+		_ = c.flush() // the next write or read shows the failure
+	}
+	return plain, ending(err)
 }
 
 // parse reports whether the answer is complete. Bytes after a complete answer belong to no
-// request, so the connection is not reused.
-func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
-	n, progress := c.codec.Parse(c.in[c.lo:c.hi], eof, r)
+// request, so the connection is not reused, and neither is one that ended or broke behind it.
+func (c *conn) parse(end error, r *takt.Result) (done bool, err error) {
+	n, progress, err := parse(c.codec, c.in[c.lo:c.hi], end, r)
 	r.BytesReceived += int64(n)
 	c.count(r)
 	c.lo += n
 	switch {
-	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):
+	case err != nil:
+		return false, err
+	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || end != nil):
 		if progress == takt.Done && c.lo < c.hi {
 			c.all.caution.alarm()
 			c.observed.Add(c.in[c.lo:c.hi])
@@ -401,8 +457,6 @@ func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 		return true, nil
 	case progress == takt.Done:
 		return true, nil
-	case eof:
-		return false, io.ErrUnexpectedEOF // the codec wants more bytes, but there are none
 	}
 	return false, nil
 }
@@ -413,38 +467,46 @@ func (c *conn) Close() error {
 		c.undo()
 	}
 	c.drop()
-	if first := c.all.takeFirst(); first != nil {
-		_ = first.Close() // the run is over
+	if first := c.all.takeFirst(); first.net != nil {
+		first.close() // the run is over
 	}
 	return nil
 }
 
-// dial connects to the address whose turn it is.
-func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
+// dial connects to the address that is to get a connection.
+func (c *conn) dial(ctx context.Context, r *takt.Result) (link, error) {
 	addr, err := c.all.addresses.resolve(ctx, r)
 	if err != nil {
-		return nil, err
+		return link{}, err
 	}
+	c.on = addr
 	turns := NewTurns(c.world.Now)
 	c.turns.Store(turns)
-	n, err := turns.dial(ctx, c.world, literal(c.loop, addr), r)
+	made, err := turns.dial(ctx, c.world, literal(c.loop, addr), r)
 	c.turns.Store(nil)
+	made.addr = addr
 	if err != nil {
 		c.observed.resent.unseen.Store(true)
 	}
-	return n, err
+	return made, err
 }
 
 // dial connects as l says, with its handshake, and notes how long each step took.
-func (t *Turns) dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
-	ctx, cancel := w.Within(ctx, t.begun.Add(l.ConnectTimeout))
-	defer cancel()
-	c, err := connect(ctx, w, l, t, r)
-	if err == nil && l.TLS != nil {
-		c, err = handshake(ctx, w, t, l.TLS, r)
-	}
+func (t *Turns) dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (link, error) {
+	made, err := t.make(ctx, w, l, r)
 	r.Phases[phaseDial] = max(0, w.Since(t.begun)-t.GivenUp())
-	return c, err
+	return made, err
+}
+
+// make is dial without takt's part of it.
+func (t *Turns) make(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (made link, err error) {
+	ctx, cancel := w.Within(ctx, w.Now().Add(connectTimeout(l)))
+	defer cancel()
+	made.net, err = connect(ctx, w, l, t, r)
+	if err == nil && l.TLS != nil {
+		made.seal, err = handshake(ctx, w, t, l, r)
+	}
+	return made, err
 }
 
 // connect is dial without TLS and without a time limit of its own.
@@ -480,18 +542,20 @@ func tunnel(ctx context.Context, w World, l *takt.Loop, c net.Conn, turns *Turns
 	return err
 }
 
-func handshake(ctx context.Context, w World, turns *Turns, conf *tls.Config, r *takt.Result) (net.Conn, error) {
+// handshake makes the handshake over turns, and closes the connection if it fails.
+func handshake(ctx context.Context, w World, turns *Turns, l *takt.Loop, r *takt.Result) (*seal.Conn, error) {
 	began := w.Now()
 	turns.Stamp()
-	b := &below{Conn: turns}
-	b.looker.attach(turns.Conn)
-	t := tls.Client(b, conf)
-	if err := t.HandshakeContext(ctx); err != nil {
-		_ = turns.Close() // the handshake's error is the cause
-		return nil, &tlsError{err}
+	s := seal.Client(turns, l.TLS)
+	if err := s.Handshake(ctx); err != nil {
+		err = &tlsError{err}
+		if l.Explain != nil {
+			err = l.Explain(err)
+		}
+		return nil, err
 	}
 	turns.Made()
+	s.Detach()
 	r.Phases[phaseTLS] = w.Since(began)
-	b.Conn = turns.Conn
-	return t, nil
+	return s, nil
 }

@@ -21,6 +21,7 @@ const (
 	ClassRefused        = "refused"         // no process listens on the port
 	ClassReset          = "reset"           // the other side reset the connection
 	ClassClosed         = "closed"          // the other side closed the connection
+	ClassTruncated      = "truncated"       // the connection ended within an answer
 	ClassUnsolicited    = "unsolicited"     // bytes came before the request was written
 	ClassDNS            = "dns"
 	ClassTLS            = "tls"

@@ -83,7 +83,7 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 	if err := errors.Join(append(p.Validate(), p.StartAt.Passed())...); err != nil {
 		return nil, err
 	}
-	defer closeDriver(p.Driver)
+	defer p.closeDriver()
 	if waiter := pace.Of(ctx); waiter != nil {
 		p.NewWaiter, p.fake = waiter, true
 	}
@@ -107,10 +107,21 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 	return r.run(ctx)
 }
 
-func closeDriver(d *takt.Driver) {
-	if d.Close != nil {
-		_ = d.Close() // its error comes after the report and changes nothing
+// closeMost is how long the engine waits for a driver to close. Behind it is a library that may hang
+// with its target: net/http's HTTP/2 waits for ever for a lock of its own after a window that overflowed.
+const closeMost = 5 * time.Second
+
+// closeDriver closes the driver, or leaves it behind like a handler that never returns.
+func (p *Plan) closeDriver() {
+	if p.Driver.Close == nil {
+		return
 	}
+	w, closed := p.world(), make(chan struct{})
+	w.Go(func() {
+		defer close(closed)
+		_ = p.Driver.Close() // its error comes after the report and changes nothing
+	})
+	w.Either(closed, w.After(closeMost))
 }
 
 // run is the state of one Run.
@@ -161,7 +172,9 @@ func newRun(p Plan) *run {
 	case d.Async != nil:
 		r.mode = newAsync(opCtx, r.flow, p)
 	case d.Worker != nil:
-		r.mode = newPool(opCtx, r.flow, r.world, d.Worker, p.Options)
+		pool := newPool(opCtx, r.flow, r.world, d.Worker, p.Options)
+		pool.addresses = p.addresses
+		r.mode = pool
 	case d.Receive != nil:
 		r.mode = newReceiver(opCtx, r.flow, p)
 	}

@@ -554,3 +554,20 @@ func TestIntervals(t *testing.T) {
 		}
 	})
 }
+
+// A driver that hangs when it is closed costs no report.
+func TestDriverThatNeverCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, options("100/s", time.Second, 1), service(ms))
+		let := make(chan struct{})
+		p.Driver.Close = func() error { <-let; return nil }
+		start := time.Now()
+		if r := run(t, context.Background(), p); r.Counts.OK != 100 {
+			t.Errorf("%+v", r.Counts)
+		}
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		close(let)
+	})
+}

@@ -20,6 +20,7 @@ type lconn struct {
 	fd       int // -1: not connected
 	token    int32
 	addr     netip.AddrPort // of the connection, or of the last one
+	host     *host          // that of addr; nil: there is one address only, or a mux
 	dialling bool           // the connection is being made, for dialler
 	dialler  *place
 	began    time.Duration // start of the present attempt to connect, or of the last one
@@ -47,7 +48,13 @@ func (l *loop) dial(p *place) {
 	if c.dialling {
 		return // p waits as well
 	}
-	c.dialling, c.dialler, c.addr = true, p, l.m.nextAddr()
+	c.dialling, c.dialler = true, p
+	if c.host = l.leastHost((*load).newer, false); c.host != nil {
+		c.addr = c.host.addr
+	} else {
+		c.addr = l.m.nextAddr()
+	}
+	c.enter()
 	c.began = l.now()
 	if l.watch(); l.m.net.TLS != nil {
 		l.dialSecured(c)
@@ -338,19 +345,17 @@ func (l *loop) receive(c *lconn) bool {
 		l.broken(c, errno)
 		return true
 	}
-	in, eof := l.in[:n], n == 0
+	in, end := l.in[:n], error(nil)
+	if n == 0 {
+		end = io.EOF
+	}
 	if c.seal != nil {
-		var err error
-		if in, eof, err = l.open(c, in, eof); err != nil {
-			l.fail(c, err, false)
-			return true
-		}
-		if c.fd < 0 || len(in) == 0 && !eof {
+		if in, end = l.open(c, in, n == 0); len(in) == 0 && end == nil {
 			return true // no whole record, or one of TLS's own
 		}
 	}
 	if c.mux != nil {
-		l.parseShared(c, in, eof, at)
+		l.receiveShared(c, in, end, at)
 		return true
 	}
 	p := &c.own
@@ -367,7 +372,7 @@ func (l *loop) receive(c *lconn) bool {
 			p.res.Phases[phaseFirstByte] = max(1, at-p.sent)
 		}
 	}
-	l.parse(c, in, eof, at)
+	l.parse(c, in, end, at)
 	return true
 }
 
@@ -412,22 +417,22 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 }
 
 // parse reads on in the answer. Bytes after a complete answer belong to no request, so the
-// connection is not reused.
-func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
+// connection is not reused, and neither is one that ended or broke behind it.
+func (l *loop) parse(c *lconn, in []byte, end error, at time.Duration) {
 	if len(c.unread) > 0 {
 		c.unread = append(c.unread, in...)
 		in = c.unread
 	}
-	n, progress := c.codec.Parse(in, eof, &c.own.res)
+	n, progress, err := parse(c.codec, in, end, &c.own.res)
 	c.own.res.BytesReceived += int64(n)
 	switch {
-	case progress == takt.More && eof:
-		l.fail(c, io.ErrUnexpectedEOF, false)
+	case err != nil:
+		l.fail(c, err, false)
 	case progress == takt.More && len(in)-n > maxBuffer:
 		l.fail(c, errTooLarge, false)
 	case progress == takt.More:
 		c.unread = append(c.unread[:0], in[n:]...)
-	case progress == takt.Last, eof, n < len(in), c.waits:
+	case progress == takt.Last, end != nil, n < len(in), c.waits:
 		if progress == takt.Done && n < len(in) {
 			l.caution.alarm()
 			l.m.observed.Add(in[n:])

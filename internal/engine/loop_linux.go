@@ -113,6 +113,7 @@ func (m *loops) makeLoops() error {
 		if m.net.Mux != nil {
 			l.most = min(l.max, share(m.net.MuxConns, count, i))
 		}
+		l.spread(m.addrs)
 		m.all = append(m.all, l)
 	}
 	for _, l := range m.all {
@@ -187,6 +188,13 @@ func (m *loops) close() {
 func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
 	m.names.tookFirst(1+int(m.turn.Load()), m.addrs)
+	for _, l := range m.all {
+		for _, h := range l.hosts {
+			if h.begun > 0 {
+				m.names.took(h.addr)
+			}
+		}
+	}
 	m.names.report(rep)
 	if n := m.again.Load(); n > 0 {
 		rep.Extra["repeated"] = n

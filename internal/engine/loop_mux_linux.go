@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"io"
 	"slices"
 	"time"
 
@@ -233,6 +234,18 @@ func (l *loop) retire(c *lconn) {
 func (l *loop) requeue(s *site) {
 	l.restart = append(l.restart, s.queue...)
 	s.queue = s.queue[:0]
+}
+
+// receiveShared reads on in the answers of c, of which nothing follows in if end says why. The frames of
+// HTTP/2 have lengths, so only a failure of TLS is more than an end.
+func (l *loop) receiveShared(c *lconn, in []byte, end error, at time.Duration) {
+	ended := end == io.EOF || end == errCut
+	l.parseShared(c, in, ended, at)
+	if end != nil && !ended && c.fd >= 0 {
+		l.fail(c, end, false)
+		l.beginAgain()
+		l.flushShared()
+	}
 }
 
 // parseShared reads on in the answers of c.

@@ -68,6 +68,7 @@ type loop struct {
 	idle    places   // last in, first out: a warm connection is a fast one; with a mux in turn
 	pausing []*place // of a closed loop, after failures
 	spare   places   // places whose connection has no socket; none with a mux
+	hosts   []*host  // addresses of the target, with the idle places of each; empty: there is one address, or a mux
 	flight  flight
 	dialing flight
 	backlog record.Backlog
@@ -148,6 +149,7 @@ func (l *loop) adopt(c *lconn) bool {
 		return false
 	}
 	l.attach(c, s)
+	c.host = l.hostOf(c.addr)
 	if l.sys.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
 		return false
@@ -236,10 +238,13 @@ func (l *loop) pick(now time.Duration) (*place, time.Duration) {
 		now = l.now()
 		p = l.pickIdle(now)
 	}
-	if p != nil || l.dialing.n >= mostDialing {
-		return p, now
+	if p == nil && l.dialing.n < mostDialing {
+		p = l.unconnected()
 	}
-	return l.unconnected(), now
+	if p == nil && len(l.hosts) > 0 {
+		p = l.pickSpread(now, true)
+	}
+	return p, now
 }
 
 // lacks reports whether the pool is to grow also while places are free: a closed loop keeps all
@@ -268,19 +273,16 @@ func (l *loop) drops() bool {
 	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && !l.grows()
 }
 
-// pickIdle returns the place that was used last and whose connection is still open.
+// pickIdle returns the place that was used last and whose connection is still open, of the address that
+// is to get the operation if there are several.
 func (l *loop) pickIdle(now time.Duration) *place {
-	if l.most > 0 {
+	switch {
+	case l.most > 0:
 		return l.pickShared(now)
+	case len(l.hosts) > 0:
+		return l.pickSpread(now, false)
 	}
-	for l.idle.len() > 0 {
-		p := l.idle.last()
-		if c := p.conn; c.fd >= 0 && (!l.caution.wants(now-p.idle, l.claim.Seq) || l.look(c)) {
-			return p
-		}
-		l.spare.add(p)
-	}
-	return nil
+	return l.warm(&l.idle, now)
 }
 
 func (l *loop) grow() *place {
@@ -300,7 +302,7 @@ func (l *loop) newPlace() *place {
 }
 
 // room reports whether a place is free or can be made.
-func (l *loop) room() bool { return l.idle.len() > 0 || l.grows() }
+func (l *loop) room() bool { return l.idle.len() > 0 || l.grows() || len(l.hosts) > 0 && l.idles() > 0 }
 
 // grows reports whether another connection can be opened, or carry another operation.
 func (l *loop) grows() bool { return l.spare.len() > 0 || len(l.places) < l.max }
@@ -315,7 +317,7 @@ func (l *loop) freeSince(p *place, due time.Duration) time.Duration {
 	case c.fd < 0:
 		return max(l.blocked, min(p.idle, l.spare.since()))
 	}
-	return min(p.idle, l.idle.since())
+	return min(p.idle, l.idleSince())
 }
 
 // begin starts the claimed operation on p at the instant now and claims another.
@@ -338,6 +340,7 @@ func (l *loop) begin(p *place, now time.Duration) {
 		p.behind = e.Behind
 	}
 	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
+		c.enter()
 		l.send(p)
 		return
 	}
@@ -405,6 +408,7 @@ func (l *loop) finish(p *place, at time.Duration) {
 		l.flight.remove(p)
 	}
 	l.answers.n++
+	p.conn.leave()
 	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot, Dialling: p.stuck}
 	e.Behind = p.behind
 	l.m.rec.Sample(l.index, e, &p.res)
@@ -440,7 +444,7 @@ func (l *loop) release(p *place) {
 	if p.conn.fd < 0 && p.home == nil {
 		l.spare.add(p)
 	} else {
-		l.idle.add(p)
+		l.addIdle(p)
 	}
 	l.countRoom()
 }
@@ -625,7 +629,7 @@ func (l *loop) roomSince() time.Duration {
 	case len(l.places) < l.max:
 		return 0
 	}
-	return min(l.idle.since(), l.spare.since())
+	return min(l.idleSince(), l.spare.since())
 }
 
 // cutDials divides the waits for connections that are not made at the cut, and returns their sum.

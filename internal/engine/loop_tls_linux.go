@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -66,26 +65,10 @@ func (h *handover) take(over bool) (list []*secured) {
 func (m *loops) secure(ctx context.Context, l *takt.Loop, turns *Turns) *secured {
 	s := &secured{fd: -1}
 	defer func() { s.wait = turns.GivenUp() }()
-	ctx, cancel := m.world.Within(ctx, m.world.Now().Add(connectTimeout(l)))
-	defer cancel()
-	var c net.Conn
-	if c, s.err = connect(ctx, m.world, l, turns, &s.took); s.err != nil {
-		return s
+	made, err := turns.make(ctx, m.world, l, &s.took)
+	if s.seal, s.err = made.seal, err; err == nil {
+		s.addr, s.fd, s.err = m.world.Release(made.net)
 	}
-	began := m.world.Now()
-	turns.Stamp()
-	s.seal = seal.Client(turns, l.TLS)
-	if err := s.seal.Handshake(ctx); err != nil {
-		s.err = &tlsError{err}
-		if l.Explain != nil {
-			s.err = l.Explain(s.err)
-		}
-		return s
-	}
-	turns.Made()
-	s.took.Phases[phaseTLS] = m.world.Since(began)
-	s.seal.Detach()
-	s.addr, s.fd, s.err = m.world.Release(c)
 	return s
 }
 
@@ -195,28 +178,26 @@ func (l *loop) attach(c *lconn, s *secured) {
 	c.reset()
 }
 
-// open decrypts bytes that came for c. ended: nothing follows. A failure ends the operation.
-func (l *loop) open(c *lconn, in []byte, eof bool) (plain []byte, ended bool, err error) {
-	l.plain, err = c.seal.Open(l.plain[:0], in, eof)
-	ended = err == io.EOF
-	if ended {
-		err = nil
-	}
+// open decrypts bytes that came for c; end as ending has it.
+func (l *loop) open(c *lconn, in []byte, eof bool) (plain []byte, end error) {
+	l.plain, end = c.seal.Open(l.plain[:0], in, eof)
 	if out := c.seal.Out(); len(out) > 0 && !c.waits {
 		if n, errno := l.sys.Send(c.fd, out); errno == 0 { // such as the answer to a new key
 			c.seal.Sent(n)
 		} // else the next request sends it, or the next read shows the failure
 	}
-	return l.plain, ended, err
+	return l.plain, ending(end)
 }
 
 // peekSecured is sock.System.Peek over TLS: it reads what is TLS's own, such as session tickets.
 func (l *loop) peekSecured(c *lconn) (in []byte, errno syscall.Errno, err error) {
 	for eof := false; ; {
-		plain, ended, err := l.open(c, in, eof)
+		plain, end := l.open(c, in, eof)
 		switch {
-		case err != nil, len(plain) > 0, ended:
-			return plain, 0, err
+		case len(plain) > 0, end == io.EOF, end == errCut:
+			return plain, 0, nil
+		case end != nil:
+			return nil, 0, end
 		}
 		n, errno := l.sys.Receive(c.fd, l.in)
 		if errno != 0 {

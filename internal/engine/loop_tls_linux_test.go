@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (c *corked) Write(b []byte) (int, error) {
 
 // together sends at once what write writes to c, a connection of secure.
 func together(c net.Conn, write func()) {
-	below := c.(*tls.Conn).NetConn().(*corked)
+	below := under(c)
 	below.cork = true
 	write()
 	below.cork = false
@@ -62,27 +63,45 @@ func together(c net.Conn, write func()) {
 	below.kept = nil
 }
 
+// under is the TCP connection below c, a connection of secure.
+func under(c net.Conn) *corked { return c.(*tls.Conn).NetConn().(*corked) }
+
+var (
+	// badRecord is a record that nobody can open.
+	badRecord = append([]byte{23, 3, 3, 0, 32}, make([]byte, 32)...)
+	// ignoredRecords are more records without content than crypto/tls ignores in a row.
+	ignoredRecords = bytes.Repeat([]byte{20, 3, 3, 0, 1, 1}, 20)
+)
+
 // What a server says behind its answer, in a record of its own, is not the answer to the next request,
-// and the next request does not fail for it: TLS may have received both records at once.
+// and neither this request nor the next one fails for it: TLS may have received both records at once. The
+// same where nobody looks at a connection before its next request.
 func TestModesTLSSpeaksBehindAnAnswer(t *testing.T) {
 	for name, more := range map[string]func(c *tls.Conn){
-		"408":     func(c *tls.Conn) { io.WriteString(c, timedOut) },
-		"the end": func(c *tls.Conn) { c.CloseWrite() },
+		"408":             func(c *tls.Conn) { io.WriteString(c, timedOut) },
+		"the end":         func(c *tls.Conn) { c.CloseWrite() },
+		"a bad record":    func(c *tls.Conn) { under(c).Write(badRecord) },
+		"ignored records": func(c *tls.Conn) { under(c).Write(ignoredRecords) },
 	} {
-		eachMode(t, func(t *testing.T, mode string) {
-			l := secure(t, nil, func(c net.Conn) {
-				for request(c) {
-					together(c, func() { io.WriteString(c, ok); more(c.(*tls.Conn)) })
+		for _, trusted := range []bool{false, true} {
+			eachMode(t, func(t *testing.T, mode string) {
+				if trusted {
+					defer engine.Trust()()
+				}
+				l := secure(t, nil, func(c net.Conn) {
+					for request(c) {
+						together(c, func() { io.WriteString(c, ok); more(c.(*tls.Conn)) })
+					}
+				})
+				r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 30, 1 })
+				if r.Counts.OK != 30 || r.Status["200"] != 30 {
+					t.Errorf("%s, trusted %v: %+v, %v; %+v", name, trusted, r.Counts, r.Status, r.Errors)
+				}
+				if said := warned(r, "unsolicited"); strings.Contains(said, "408 Request Timeout") != (name == "408") {
+					t.Errorf("%s, trusted %v: the report says %q", name, trusted, said)
 				}
 			})
-			r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 10, 1 })
-			if r.Counts.OK != 10 || r.Status["200"] != 10 {
-				t.Errorf("%s: %+v, %v; %+v", name, r.Counts, r.Status, r.Errors)
-			}
-			if said := warned(r, "unsolicited"); strings.Contains(said, "408 Request Timeout") != (name == "408") {
-				t.Errorf("%s: the report says %q", name, said)
-			}
-		})
+		}
 	}
 }
 
@@ -179,12 +198,27 @@ func fails(r *takt.Report, class string) bool {
 
 // Faults of a server over TLS have the same classes in both modes.
 func TestModesTLSFaults(t *testing.T) {
-	below := func(c net.Conn) *net.TCPConn { return c.(*tls.Conn).NetConn().(*corked).Conn.(*net.TCPConn) }
+	below := func(c net.Conn) *net.TCPConn { return under(c).Conn.(*net.TCPConn) }
+	const endless = "HTTP/1.1 200 OK\r\n\r\nok"
 	for _, c := range []fault{
 		{"closes at once", func(c net.Conn) { c.(*tls.Conn).Handshake() }, "closed|reset"},
 		{"closes without an answer", func(c net.Conn) { request(c) }, "closed"},
 		{"breaks off", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]) }, "truncated"},
 		{"breaks off without a word", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]); below(c).Close() }, "truncated|reset"},
+		{"cut without a length", func(c net.Conn) { request(c); io.WriteString(c, endless); below(c).Close() }, "truncated|reset"},
+		{"cut in a record", func(c net.Conn) {
+			request(c)
+			io.WriteString(c, ok[:9])
+			below(c).Write(badRecord[:9])
+			below(c).CloseWrite()
+		}, "truncated"},
+		{"ignored records", func(c net.Conn) { request(c); below(c).Write(ignoredRecords); io.Copy(io.Discard, c) }, "tls"},
+		{"ignored records in an answer", func(c net.Conn) {
+			request(c)
+			io.WriteString(c, ok[:9])
+			below(c).Write(ignoredRecords)
+			io.Copy(io.Discard, c)
+		}, "tls"},
 		{"resets", func(c net.Conn) { request(c); below(c).SetLinger(0); below(c).Close() }, "reset"},
 		{"hangs", func(c net.Conn) { request(c); io.Copy(io.Discard, c) }, "timeout"},
 		{"garbage", func(c net.Conn) { request(c); io.WriteString(c, "SSH-2.0-OpenSSH\r\n") }, "malformed"},
@@ -259,4 +293,20 @@ func TestModesTLSStopsShaking(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An answer without a length is whole when TLS says that nothing follows.
+func TestModesTLSEndsWithoutALength(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		l := secure(t, nil, func(c net.Conn) {
+			if request(c) {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nok")
+				c.(*tls.Conn).CloseWrite()
+				io.Copy(io.Discard, under(c))
+			}
+		})
+		if r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 20, 2 }); r.Counts.OK != 20 {
+			t.Errorf("%+v, %+v", r.Counts, r.Errors)
+		}
+	})
 }

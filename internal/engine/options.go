@@ -288,6 +288,15 @@ func (o *Options) InFlight() int {
 	return o.MaxInFlight
 }
 
+// Opens is how many connections a pool of Connections opens, at most one for each operation; 0: the pool grows on
+// demand.
+func (o *Options) Opens() int {
+	if o.Requests > 0 && o.Warmup == 0 && uint64(o.Connections) > o.Requests {
+		return int(o.Requests)
+	}
+	return o.Connections
+}
+
 // Drain is a duration that is the operation's timeout unless it was given.
 type Drain struct {
 	given    bool

@@ -29,9 +29,11 @@ type pool struct {
 	options Options
 	max     int
 	drop    bool
-	closed  bool // closed loop
-	now     func() time.Duration
-	begun   time.Time // the run's start
+
+	addresses *addresses // of the workers' connections; nil: they have none that takt knows
+	closed    bool       // closed loop
+	now       func() time.Duration
+	begun     time.Time // the run's start
 
 	workers []*worker // all workers ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
@@ -106,7 +108,7 @@ func (p *pool) prepare(ctx context.Context) error {
 		return err
 	}
 	var rest []*worker
-	for i := 1; i < min(p.options.Connections, p.max); i++ {
+	for i := 1; i < min(p.options.Opens(), p.max); i++ {
 		rest = append(rest, p.make1())
 	}
 	for _, w := range rest {
@@ -208,9 +210,9 @@ func (p *pool) late(now time.Duration) bool {
 // handOver gives the next operation to an idle or a new worker. The caller holds the lock;
 // handOver releases it.
 func (p *pool) handOver(now time.Duration) {
-	if n := len(p.idle); n > 0 {
-		w := p.idle[n-1]
-		p.idle = p.idle[:n-1]
+	if i := p.chooseIdle(); i >= 0 {
+		w := p.idle[i]
+		p.idle = slices.Delete(p.idle, i, i+1)
 		w.accept(now, 0)
 		w.early = true
 		p.mu.Unlock()
@@ -222,6 +224,16 @@ func (p *pool) handOver(now time.Duration) {
 	p.mu.Unlock()
 	w.wake <- struct{}{}
 	p.done.Go(w.live)
+}
+
+// chooseIdle is the idle worker that is to have the next operation; -1: none is. The caller holds the lock.
+func (p *pool) chooseIdle() int {
+	return p.addresses.choose(func(i int) string {
+		if c := p.idle[i].conn.Load(); c != nil {
+			return c.addr
+		}
+		return ""
+	}, len(p.idle), len(p.workers) < p.max)
 }
 
 // accept takes the next operation. The caller holds the lock. free is 0 if a slot was free at

@@ -80,6 +80,9 @@ func (s Shard) Resolved() (text, from string) { return s.String(), s.from }
 // IsPart reports whether other processes send the rest of the schedule.
 func (s Shard) IsPart() bool { return s.n > 1 }
 
+// Place is which part of the schedule this run sends, from 0, and of how many.
+func (s Shard) Place() (part, parts uint64) { return s.index(), s.parts() }
+
 // index is k as schedules count it, from 0.
 func (s Shard) index() uint64 { return max(s.k, 1) - 1 }
 

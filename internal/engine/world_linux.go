@@ -26,7 +26,7 @@ func (machine) Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, fir
 	if err != nil {
 		return addr, -1, fmt.Errorf("cannot reach the target: %w", err)
 	}
-	return machine{}.Release(c)
+	return machine{}.Release(c.net)
 }
 
 // Release implements World.

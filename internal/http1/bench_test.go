@@ -43,7 +43,7 @@ func round(c *Codec, buf []byte, op *takt.Op, in []byte, r *takt.Result) {
 
 func TestAllocs(t *testing.T) {
 	buf := make([]byte, 0, 64)
-	for _, check := range []func([]byte) error{nil, func([]byte) error { return nil }} {
+	for _, check := range []func(Content) error{nil, func(Content) error { return nil }} {
 		c := NewCodec(&Rendered{Bytes: []byte("GET / HTTP/1.1\r\n\r\n")}, Options{MaxBody: 1000, Fail: failure, Check: check})
 		op := takt.Op{}
 		r := takt.Result{Body: make([]byte, 0, SampleBytes)}

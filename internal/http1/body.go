@@ -3,7 +3,6 @@ package http1
 import (
 	"bytes"
 	"math"
-	"slices"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -78,7 +77,7 @@ func (c *Codec) startBody() *fault {
 func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.left))
 	c.got += int64(n)
-	c.opt.Keep(c.class, in[:n], r)
+	c.opt.Keep(c.class, in[:n], r, &c.kept)
 	if c.left -= int64(n); c.left > 0 {
 		return n, starved
 	}
@@ -88,7 +87,7 @@ func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 
 func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.bodyLeft))
-	c.opt.Keep(c.class, in[:n], r)
+	c.opt.Keep(c.class, in[:n], r, &c.kept)
 	c.bodyLeft -= int64(n)
 	c.got += int64(n)
 	if n < len(in) {
@@ -97,23 +96,14 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	return n, starved
 }
 
-// Keep adds b to the beginning of a body in r.Body, if the answer failed with class or is to be
+// Keep adds b to the beginning of a body: in r.Body if the answer failed with class, and in k if it is to be
 // checked.
-func (o *Options) Keep(class string, b []byte, r *takt.Result) {
-	limit := 0
+func (o *Options) Keep(class string, b []byte, r *takt.Result, k *Kept) {
 	switch {
 	case class != "":
-		limit = o.Sample
-	case o.Check != nil:
-		limit = CheckBytes
-	}
-	if free := limit - len(r.Body); free > 0 {
-		// Grow by doubling: append grows by a quarter, and leaves garbage of four times the
-		// final size.
-		if b = b[:min(len(b), free)]; len(b) > cap(r.Body)-len(r.Body) {
-			r.Body = slices.Grow(r.Body, min(free, max(len(b), len(r.Body))))
-		}
-		r.Body = append(r.Body, b...)
+		r.Body = append(r.Body, b[:max(0, min(len(b), o.Sample-len(r.Body)))]...)
+	case o.Check != nil && (o.Reads == nil || o.Reads()):
+		k.Add(b, CheckBytes, o.Room)
 	}
 }
 

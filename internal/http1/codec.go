@@ -13,9 +13,6 @@ import (
 // SampleBytes is how much of a failed answer's body is kept in Result.Body.
 const SampleBytes = 256
 
-// CheckBytes is how much of a body Options.Check receives.
-const CheckBytes = 64 << 10
-
 // MaxHead is the default of Options.MaxHead.
 const MaxHead = 64 << 10
 
@@ -42,7 +39,9 @@ type Options struct {
 	MaxFields int                      // largest number of header and trailer lines of an answer; 0: 256
 	MaxBody   int64                    // largest size in bytes of a body without its chunk framing; 0: no limit
 	Fail      func(status int) string  // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
-	Check     func(body []byte) error  // checks the first CheckBytes of an answer that did not fail; nil: no check
+	Check     func(c Content) error    // checks the first CheckBytes of an answer that did not fail; c is valid during the call; nil: no check
+	Reads     func() bool              // reports whether Check is for the body of the present answer, too; nil: it is
+	Room      *Room                    // of the bodies for Check; nil: no limit
 	Field     func(name, value []byte) // receives each header line of an answer, in order; nil: nobody wants them
 	Sample    int                      // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
@@ -71,6 +70,7 @@ type Codec struct {
 	opt        Options
 	head, last bool // results of Requests.Append for the current request
 	answer
+	kept  Kept  // body for Options.Check
 	known known // last head; kept across answers and connections
 	body  int64 // size of the last answer's body
 }
@@ -131,6 +131,7 @@ func (c *Codec) Request(op *takt.Op) (request []byte) {
 // connection may be made after Append.
 func (c *Codec) Reset() {
 	c.answer = answer{headLeft: c.opt.MaxHead, fieldsLeft: c.opt.MaxFields, bodyLeft: c.opt.MaxBody}
+	c.kept.Reset()
 }
 
 // Parse reads on in an answer. Its failures are the classes of this package,
@@ -193,7 +194,7 @@ func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	if f != nil {
 		r.Class, r.Err = f.class, f
 	} else {
-		c.opt.Judge(c.class, r)
+		c.opt.Judge(c.class, r, &c.kept, c.said.coding)
 	}
 	c.Reset()
 	if last {
@@ -202,16 +203,18 @@ func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	return takt.Done
 }
 
-// Judge ends a complete answer: it failed with class, or is checked. It keeps only SampleBytes of
-// a body that failed the check.
-func (o *Options) Judge(class string, r *takt.Result) {
+// Judge ends a complete answer: it failed with class, or its body k in the coding is checked. Of a body that
+// failed the check it keeps SampleBytes, decoded.
+func (o *Options) Judge(class string, r *takt.Result, k *Kept, coding string) {
 	switch {
 	case class != "":
 		r.Class = class
 	case o.Check != nil:
-		if err := o.Check(r.Body); err != nil {
+		c, release := ContentOf(k, coding)
+		if err := o.Check(c); err != nil {
 			r.Class, r.Err = ClassBody, err
+			r.Body = append(r.Body, c.Bytes[:min(len(c.Bytes), SampleBytes)]...)
 		}
-		r.Body = r.Body[:min(len(r.Body), SampleBytes)]
+		release()
 	}
 }

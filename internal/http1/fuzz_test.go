@@ -64,7 +64,6 @@ func hasBlank(h http.Header) bool {
 
 var (
 	fold       = regexp.MustCompile(`\n[ \t]`)
-	foldLength = regexp.MustCompile(`(?i)\ncontent-length:[ \t]*\r?\n[ \t]`)
 	hasLength  = regexp.MustCompile(`(?i)\ncontent-length:`)
 	hasCoding  = regexp.MustCompile(`(?i)\ntransfer-encoding:`)
 	bareInTail = regexp.MustCompile(`(?s)\n0+[ \t]*(;[^\r\n]*)?\r\n(.*[^\r])?\n`)
@@ -75,9 +74,8 @@ var (
 //   - versions other than 1.0 and 1.1: HTTP/2.0 and HTTP/0.9 are no answers to a
 //     1.1 request;
 //   - statuses 000 to 099, also as "+99" and "-00": not of RFC 9110, 15;
-//   - blanks in header names, where proxies disagree, and folded lines: both are
-//     refused instead of guessed at (RFC 9112, 5.1 and 5.2); a Content-Length
-//     whose number stands in the folded line is refused for its empty value;
+//   - blanks in header names, where proxies disagree: refused instead of guessed at
+//     (RFC 9112, 5.1); folded lines of trailers, and one before the first field;
 //   - 101: nobody here can go on in another protocol;
 //   - trailers with bare line feeds, which net/http takes as soon as there is a
 //     CR LF CR LF anywhere after them, and otherwise not.
@@ -87,8 +85,6 @@ func stricter(data []byte, err error, r reading) bool {
 		return r.odd
 	case errFold:
 		return fold.Match(data)
-	case errLength:
-		return foldLength.Match(data)
 	case ErrSwitched:
 		return r.status == 101
 	case errTrailerEnd:

@@ -10,12 +10,13 @@ import (
 // head is what a status line and headers say about the connection and body.
 type head struct {
 	status    int
-	old       bool  // HTTP/1.0
-	close     bool  // the connection ends with this answer
-	keepAlive bool  // Connection: keep-alive, which HTTP/1.0 needs
-	length    int64 // Content-Length; -1: not given
-	codings   int   // number of Transfer-Encoding lines
-	chunked   bool  // the last Transfer-Encoding is chunked
+	old       bool   // HTTP/1.0
+	close     bool   // the connection ends with this answer
+	keepAlive bool   // Connection: keep-alive, which HTTP/1.0 needs
+	length    int64  // Content-Length; -1: not given
+	codings   int    // number of Transfer-Encoding lines
+	chunked   bool   // the last Transfer-Encoding is chunked
+	coding    string // Content-Encoding, as codingOf has it
 }
 
 const protocol = "HTTP/1."
@@ -96,6 +97,11 @@ func (c *Codec) readField(in []byte) (int, *fault) {
 	if len(line) == 0 {
 		return n, c.endHead()
 	}
+	if n == len(in) || isBlank(in[n]) {
+		if line, n, f = c.unfold(in, line, n); f != nil {
+			return n, f
+		}
+	}
 	name, value, f := c.splitField(line)
 	if f != nil {
 		return n, f
@@ -104,6 +110,63 @@ func (c *Codec) readField(in []byte) (int, *fault) {
 		c.opt.Field(name, value)
 	}
 	return n, c.said.note(name, value)
+}
+
+// unfold reads on to the end of a field that goes on in the next lines, which RFC 9112, 5.2 made obsolete: each line
+// break with its blanks is a space. line is the first line of in, with its n bytes. Whether another one follows shows
+// only with its first byte; until then only a line that is wrong in any case fails.
+func (c *Codec) unfold(in, line []byte, n int) ([]byte, int, *fault) {
+	from, lines := n, 0
+	for {
+		if n == len(in) {
+			if f := c.hopeless(line); f != starved {
+				return nil, n, f
+			}
+			c.headLeft += n // they are read again
+			return nil, 0, starved
+		}
+		if !isBlank(in[n]) {
+			break
+		}
+		_, used, f := c.headLine(in[n:])
+		if f != nil {
+			c.headLeft += n
+			return nil, 0, f
+		}
+		n += used
+		lines++
+	}
+	if c.fieldsLeft -= lines; c.fieldsLeft < 0 {
+		return nil, n, errManyFields
+	}
+	if lines == 0 || isBlank(line[0]) {
+		return line, n, nil
+	}
+	whole := append([]byte(nil), trimRightOWS(line)...)
+	for more := range bytes.Lines(in[from:n]) {
+		more = trimOWS(bytes.TrimSuffix(bytes.TrimSuffix(more, []byte("\n")), []byte("\r")))
+		whole = append(append(whole, ' '), more...)
+	}
+	return whole, n, nil
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// hopeless is the fault of a line that no next line can make right; starved: there is none.
+func (c *Codec) hopeless(line []byte) *fault {
+	name, value, f := parseField(line)
+	switch {
+	case c.fieldsLeft == 0:
+		return errManyFields
+	case f != nil:
+		return f
+	}
+	if said := c.said; len(value) > 0 {
+		if f := said.note(name, value); f != nil {
+			return f
+		}
+	}
+	return starved
 }
 
 // headLine cuts off a line of a head or trailer, which may end with a bare line feed (RFC
@@ -133,13 +196,18 @@ func cutLine(in []byte, limit int, long *fault) (int, *fault) {
 	return 0, starved
 }
 
-// splitField refuses the folding that RFC 9112, 5.2 made obsolete, and blanks
-// before the colon, which 5.1 forbids because proxies disagree about them.
+// splitField counts a field and parses it.
 func (c *Codec) splitField(line []byte) (name, value []byte, f *fault) {
 	if c.fieldsLeft--; c.fieldsLeft < 0 {
 		return nil, nil, errManyFields
 	}
-	if line[0] == ' ' || line[0] == '\t' {
+	return parseField(line)
+}
+
+// parseField refuses a line that goes on with a field that is not there, and blanks
+// before the colon, which RFC 9112, 5.1 forbids because proxies disagree about them.
+func parseField(line []byte) (name, value []byte, f *fault) {
+	if isBlank(line[0]) {
 		return nil, nil, errFold
 	}
 	i := tokenEnd(line)
@@ -155,7 +223,7 @@ func (c *Codec) splitField(line []byte) (name, value []byte, f *fault) {
 	return line[:i], value, nil
 }
 
-// note evaluates the three headers that matter here.
+// note evaluates the four headers that matter here.
 func (h *head) note(name, value []byte) *fault {
 	switch {
 	case equalFold(name, "connection"):
@@ -166,6 +234,8 @@ func (h *head) note(name, value []byte) *fault {
 	case equalFold(name, "transfer-encoding"):
 		h.codings++
 		h.chunked = equalFold(value, "chunked")
+	case equalFold(name, "content-encoding"):
+		h.coding = joinCodings(h.coding, value)
 	}
 	return nil
 }

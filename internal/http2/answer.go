@@ -10,7 +10,8 @@ import (
 // head is what a header block says about an answer.
 type head struct {
 	status int
-	length int64 // -1: not given
+	length int64    // -1: not given
+	coding []string // values of content-encoding
 	fields int
 	after  bool // a field that is no pseudo-header came
 	fault  *fault
@@ -91,6 +92,9 @@ func (m *Mux) onHead(s *stream) *fault {
 	}
 	m.idle = 0
 	s.state, s.length = inBody, h.length
+	if m.opt.Check != nil {
+		s.coding = http1.CodingOf(h.coding)
+	}
 	s.r.Status = h.status
 	s.r.Body = s.r.Body[:0]
 	if m.opt.Fail != nil {
@@ -146,6 +150,8 @@ func (h *head) note(name, value []byte) {
 			return
 		}
 		h.length = n
+	case string(name) == "content-encoding":
+		h.coding = append(h.coding, string(value))
 	case wire.OfConnection(name, value):
 		h.fault = errHop
 	}
@@ -202,10 +208,13 @@ func (m *Mux) readData(in []byte) int {
 
 // take takes bytes of the body of s.
 func (m *Mux) take(s *stream, b []byte) {
-	m.opt.Keep(s.class, b, s.r)
-	if s.got += int64(len(b)); s.got > m.opt.MaxBody {
+	m.opt.Keep(s.class, b, s.r, &s.kept)
+	switch s.got += int64(len(b)); {
+	case s.quiet:
+		m.refuse(s, errQuiet)
+	case s.got > m.opt.MaxBody:
 		m.refuse(s, errBody)
-	} else if s.length >= 0 && s.got > s.length || s.quiet {
+	case s.length >= 0 && s.got > s.length:
 		m.refuse(s, errAmount)
 	}
 }
@@ -234,7 +243,7 @@ func (m *Mux) end(s *stream) *fault {
 		m.early++
 		m.reset(s.id, wire.Cancel)
 	}
-	m.opt.Judge(s.class, s.r)
+	m.opt.Judge(s.class, s.r, &s.kept, s.coding)
 	m.over(s)
 	return nil
 }

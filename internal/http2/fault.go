@@ -57,6 +57,7 @@ var (
 	errHop      = malformed("header of HTTP/1.1 connections", wire.ProtocolError)
 	errLength   = malformed("malformed or conflicting content-length", wire.ProtocolError)
 	errAmount   = malformed("body not as long as content-length says", wire.ProtocolError)
+	errQuiet    = malformed("DATA of an answer that has none: 204, 304, or to HEAD", wire.ProtocolError)
 	errNoHead   = malformed("DATA before a response head", wire.ProtocolError)
 	errInterim  = malformed("interim response that ends the stream", wire.ProtocolError)
 	errTrailer  = malformed("second response head, or trailers that end no stream", wire.ProtocolError)

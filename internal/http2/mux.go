@@ -78,14 +78,16 @@ type stream struct {
 	id     uint32 // 0: none
 	tag    int
 	r      *takt.Result
-	body   []byte // what is left to send of the request's
-	own    []byte // buffer of a body that the Mux must copy
-	window int64  // bytes of DATA that we may send
-	credit int64  // bytes of DATA that the peer may send
-	length int64  // content-length; -1: not given
-	got    int64  // bytes of the answer's body
-	heads  int    // bytes of the answer's headers so far
-	class  string // result of Options.Fail
+	body   []byte     // what is left to send of the request's
+	own    []byte     // buffer of a body that the Mux must copy
+	window int64      // bytes of DATA that we may send
+	credit int64      // bytes of DATA that the peer may send
+	length int64      // content-length; -1: not given
+	got    int64      // bytes of the answer's body
+	heads  int        // bytes of the answer's headers so far
+	class  string     // result of Options.Fail
+	kept   http1.Kept // body for Options.Check
+	coding string     // of the body
 	state  state
 	queued bool // the stream is in sending
 	quiet  bool // its answer has no body: HEAD
@@ -112,7 +114,9 @@ func New(requests Requests, opt http1.Options, streams int) *Mux {
 // Open implements takt.Mux.
 func (m *Mux) Open() {
 	for i := range m.table {
-		m.table[i] = stream{own: m.table[i].own}
+		s := &m.table[i]
+		s.kept.Reset()
+		*s = stream{own: s.own, kept: s.kept}
 	}
 	m.dec.Reset()
 	m.enc.Reset()
@@ -188,7 +192,7 @@ func (m *Mux) Begin(op *takt.Op, tag int, r *takt.Result) {
 	m.requests.Request(q, op)
 	id := m.newID()
 	s := m.place(id)
-	*s = stream{id: id, tag: tag, r: r, own: s.own, window: m.peer.window, credit: ourWindow, length: -1, quiet: q.Head}
+	*s = stream{id: id, tag: tag, r: r, own: s.own, kept: s.kept, window: m.peer.window, credit: ourWindow, length: -1, quiet: q.Head}
 	for tag >= len(m.tags) {
 		m.tags = append(m.tags, 0)
 	}
@@ -281,7 +285,8 @@ func (m *Mux) Cancel(tag int) {
 
 // forget ends s without an event.
 func (m *Mux) forget(s *stream) {
-	*s = stream{own: s.own}
+	s.kept.Reset()
+	*s = stream{own: s.own, kept: s.kept}
 	m.open--
 }
 

@@ -16,7 +16,7 @@ import (
 func (l *Lines) column(n int) (*Lines, error) {
 	in := csv.NewReader(bytes.NewReader(l.text))
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
-	col := &Lines{name: l.name, field: n, starts: make([]uint32, 1, l.Len()+1)}
+	col := &Lines{name: l.name, field: n, skipped: l.skipped, starts: make([]uint32, 1, l.Len()+1)}
 	for i := range l.Len() {
 		record, err := in.Read()
 		if err != nil && err != io.EOF {

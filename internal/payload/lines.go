@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // maxBytes bounds a file of lines, and what a template appends: 256 MiB.
@@ -22,6 +24,7 @@ type Lines struct {
 	text    []byte   // every line ends with \n
 	starts  []uint32 // of the lines in text, and of the one that would come next
 	longest int      // bytes of the longest line
+	skipped []uint32 // numbers, from 0, of the lines of the file that are no lines of l, in their order
 }
 
 // ReadLines reads all of r, at most maxBytes and 67 108 864 lines. Lines end with
@@ -31,9 +34,49 @@ func ReadLines(name string, r io.Reader) (*Lines, error) {
 	return readLines(name, r, maxBytes, maxLines)
 }
 
+// readValues is ReadLines for values: lines of blanks alone are none, and neither is the first one that has
+// more if head says so.
+func readValues(name string, r io.Reader, head bool) (*Lines, error) {
+	l, err := ReadLines(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if l.skip(head); l.Len() == 0 {
+		return nil, fmt.Errorf("%s has no line with a value; give it at least one", name)
+	}
+	return l, nil
+}
+
+// skip takes out the lines of blanks alone, and the head line. It moves the others together, in place.
+func (l *Lines) skip(head bool) {
+	all := *l
+	l.text, l.starts, l.longest = all.text[:0], all.starts[:1], 0
+	for i := range all.Len() {
+		from, to := all.starts[i], all.starts[i+1]-1 // before add overwrites them
+		line := all.text[from:to]
+		blank := len(bytes.TrimSpace(line)) == 0
+		if blank || head {
+			l.skipped, head = append(l.skipped, uint32(i)), head && blank
+			continue
+		}
+		l.add(line)
+	}
+}
+
+// number is the number of line i in its file, from 1.
+func (l *Lines) number(i int) int {
+	for _, skipped := range l.skipped {
+		if int(skipped) > i {
+			break
+		}
+		i++
+	}
+	return i + 1
+}
+
 func readLines(name string, r io.Reader, maxBytes, maxLines int) (*Lines, error) {
 	// The \n may be missing at the end of a file; to append it later could copy all.
-	ended := io.MultiReader(io.LimitReader(r, int64(maxBytes)+1), strings.NewReader("\n"))
+	ended := io.MultiReader(io.LimitReader(files.Text(r), int64(maxBytes)+1), strings.NewReader("\n"))
 	text, err := io.ReadAll(ended)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w; check the file", name, err)
@@ -72,7 +115,7 @@ func (l *Lines) add(line []byte) {
 	l.longest = max(l.longest, len(line))
 }
 
-// Len is the number of lines, at least 1.
+// Len is the number of lines, at least 1 after reading.
 func (l *Lines) Len() int { return len(l.starts) - 1 }
 
 // At is line i modulo Len, without its end. It belongs to l: do not write to it.
@@ -85,9 +128,9 @@ func (l *Lines) At(i uint64) []byte {
 // fault puts the place of line i, from 0, before an error.
 func (l *Lines) fault(i int, err error) error {
 	if l.field > 0 {
-		return fmt.Errorf("%s:%d: field %d: %w", l.name, i+1, l.field, err)
+		return fmt.Errorf("%s:%d: field %d: %w", l.name, l.number(i), l.field, err)
 	}
-	return fmt.Errorf("%s:%d: %w", l.name, i+1, err)
+	return fmt.Errorf("%s:%d: %w", l.name, l.number(i), err)
 }
 
 // check gives the first line that ok refuses, and how many more there are: a file

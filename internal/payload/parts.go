@@ -106,9 +106,3 @@ func (unixMilli) append(dst []byte, _ uint64) []byte {
 }
 
 func (unixMilli) longest() int { return len("-9223372036854775808") }
-
-// feed is {{file "…"}} with and without a field.
-type feed struct{ lines *Lines }
-
-func (f feed) append(dst []byte, seq uint64) []byte { return append(dst, f.lines.At(seq)...) }
-func (f feed) longest() int                         { return f.lines.longest }

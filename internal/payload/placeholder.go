@@ -16,7 +16,7 @@ const maxRandString = 64 << 10
 type kind struct {
 	name  string
 	usage []string
-	build func(p *parser, args []token) (part, error)
+	build func(p *parser, args []token) (part, error) // nil: see encoders
 }
 
 func kinds() []kind {
@@ -29,7 +29,10 @@ func kinds() []kind {
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
 		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
-		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`}, makeFeed},
+		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`, `{{file "orders.csv" 2 header random}}`}, makeFeed},
+		{"url", []string{`{{url file "ids.txt"}}`}, nil},
+		{"json", []string{`{{json file "ids.txt"}}`}, nil},
+		{"base64", []string{`{{base64 "user:password"}}`}, nil},
 	}
 }
 
@@ -48,8 +51,17 @@ func placeholders() []string {
 
 // makePart gives the part for what stands between two braces.
 func (p *parser) makePart(tokens []token) (part, error) {
+	if len(tokens) > 0 {
+		if by := encoderOf(tokens[0]); by != nil && !(len(tokens) == 1 && slices.Contains(p.env.Values, by.name)) {
+			made, err := makeEncoded(p, by, tokens[1:])
+			if err == errArguments {
+				err = fmt.Errorf("%w; write {{%s NAME}} with a placeholder or a captured value behind the word", err, by.name)
+			}
+			return made, err
+		}
+	}
 	for _, k := range kinds() {
-		if len(tokens) == 0 || tokens[0].quoted || tokens[0].text != k.name {
+		if k.build == nil || len(tokens) == 0 || tokens[0].quoted || tokens[0].text != k.name {
 			continue
 		}
 		part, err := k.build(p, tokens[1:])
@@ -106,21 +118,6 @@ func makeRandString(p *parser, args []token) (part, error) {
 		return nil, fmt.Errorf("a random string has 1 to %d characters, not %d; choose a length within", maxRandString, n)
 	}
 	return randString{p.draw(), int(n)}, nil
-}
-
-func makeFeed(p *parser, args []token) (part, error) {
-	if len(args) < 1 || len(args) > 2 || !args[0].quoted || args[0].text == "" {
-		return nil, errArguments
-	}
-	field := int64(0)
-	if len(args) == 2 {
-		var err error
-		if field, err = args[1].int(); err != nil || field < 1 || field > maxBytes {
-			return nil, errArguments
-		}
-	}
-	lines, err := p.env.lines(args[0].text, int(field))
-	return feed{lines}, err
 }
 
 // int reads a whole number of 64 bits.

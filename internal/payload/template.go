@@ -23,7 +23,12 @@ type Env struct {
 	Values []string
 	// Traces are the trace ids of the run; nil: there are none, and {{traceparent}} is a fault.
 	Traces *Traces
+	Ends   bool              // a file can end the run, see Limit
+	Lends  bool              // lines can be lent, see Leases
 	files  map[feeder]*Lines // read so far
+	uses   map[string]feedUse
+	limit  uint64
+	leases []*Lease
 }
 
 // feeder is what Lines are asked for by.
@@ -61,7 +66,7 @@ func (e *Env) read(path string, field int) (*Lines, error) {
 		return nil, fmt.Errorf("cannot open the feeder: %w; check the path, a relative one starts at the working directory", err)
 	}
 	defer f.Close()
-	return ReadLines(path, f)
+	return readValues(path, f, e.uses[path].head)
 }
 
 func (e *Env) open(path string) (io.ReadCloser, error) {
@@ -113,7 +118,7 @@ func (t *Template) Fixed() bool {
 // Random reports whether what is appended depends on Env.Seed.
 func (t *Template) Random() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool {
-		_, draws := p.(interface{ at(uint64) (uint64, uint64) })
+		_, draws := plainPart(p).(interface{ at(uint64) (uint64, uint64) })
 		return draws
 	})
 }
@@ -130,19 +135,55 @@ func (t *Template) Append(dst []byte, seq uint64) []byte {
 	return dst
 }
 
-// Check hands every line of every feeder of t to ok, and returns for each feeder
+// Check hands every line of every feeder of t to ok, encoded as t appends it, and returns for each feeder
 // the first error, with the file and the line. What else t appends is its own
 // text, letters, digits, and the characters - : and . of uuid, numbers and now.
 func (t *Template) Check(ok func(line []byte) error) error {
 	var faults []error
-	var seen []*Lines
-	for _, p := range t.parts {
-		f, is := p.(feed)
-		if !is || slices.Contains(seen, f.lines) {
-			continue
-		}
-		seen = append(seen, f.lines)
-		faults = append(faults, f.lines.check(ok))
+	for _, f := range t.feeds() {
+		var b []byte
+		faults = append(faults, f.lines.check(func(line []byte) error {
+			b = encodeAs(f.part, append(b[:0], line...), 0)
+			return ok(b)
+		}))
 	}
 	return errors.Join(faults...)
+}
+
+// feeding is a part that appends lines, encoded.
+type feeding struct {
+	part
+	lines *Lines
+}
+
+// feeds are the feeders of t, each once for each way in which it is encoded.
+func (t *Template) feeds() (list []feeding) {
+	for _, p := range t.parts {
+		f, is := plainPart(p).(interface{ of() *Lines })
+		if one := (feeding{p, nil}); is {
+			if one.lines = f.of(); !slices.Contains(list, one) {
+				list = append(list, one)
+			}
+		}
+	}
+	return list
+}
+
+// Count is how many lines of a feeder of t, which are appended as they are, odd is true for, and the name of the
+// feeder; 0: of none. It looks at the first feeder with such a line.
+func (t *Template) Count(odd func(line []byte) bool) (n int, name string) {
+	for _, f := range t.feeds() {
+		if _, is := f.part.(encoded); is {
+			continue
+		}
+		for i := range f.lines.Len() {
+			if odd(f.lines.At(uint64(i))) {
+				n++
+			}
+		}
+		if n > 0 {
+			return n, f.lines.name
+		}
+	}
+	return 0, ""
 }

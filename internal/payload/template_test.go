@@ -18,11 +18,12 @@ import (
 // inMemory is an Env whose feeders are in memory.
 func inMemory(seed uint64) *Env {
 	dir := fstest.MapFS{
-		"ids.txt":   {Data: []byte("a1\r\nb2\nc3")},
-		"users.csv": {Data: []byte("ann,secret\nbob,\"x,y\"\n")},
-		"short.csv": {Data: []byte("a,b\nc\n")},
-		"empty.txt": {},
-		"long.txt":  {Data: bytes.Repeat([]byte("x"), 1<<20)},
+		"ids.txt":    {Data: []byte("a1\r\nb2\nc3")},
+		"users.csv":  {Data: []byte("ann,secret\nbob,\"x,y\"\n")},
+		"orders.csv": {Data: []byte("name,number\nann,7\n")},
+		"short.csv":  {Data: []byte("a,b\nc\n")},
+		"empty.txt":  {},
+		"long.txt":   {Data: bytes.Repeat([]byte("x"), 1<<20)},
 	}
 	return &Env{Seed: seed, Traces: new(Traces), Open: func(path string) (io.ReadCloser, error) { return dir.Open(path) }}
 }
@@ -92,11 +93,11 @@ func TestClock(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const (
 		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} ` +
-			`{{file "ids.txt"}} {{file "users.csv" 2}}; literal braces are {{"{{"}}`
+			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`
 		usage    = "wrong arguments; write "
-		feeder   = usage + `{{file "ids.txt"}} or {{file "users.csv" 2}}`
+		feeder   = usage + `{{file "ids.txt"}} or {{file "users.csv" 2}} or {{file "orders.csv" 2 header random}}`
 		length   = "a random string has 1 to 65536 characters, not "
 	)
 	tests := []struct{ text, want string }{
@@ -161,7 +162,7 @@ func TestParseReportsEveryFault(t *testing.T) {
 
 func TestEveryPlaceholderParses(t *testing.T) {
 	text := strings.Join(placeholders(), "")
-	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret{{")) {
+	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7a1a1dXNlcjpwYXNzd29yZA=={{")) {
 		t.Errorf("%q", got)
 	}
 }

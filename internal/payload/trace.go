@@ -55,7 +55,7 @@ func makeTraceparent(p *parser, args []token) (part, error) {
 // Traces reports whether what is appended has a trace id.
 func (t *Template) Traces() bool {
 	for _, p := range t.parts {
-		if _, is := p.(traceparent); is {
+		if _, is := plainPart(p).(traceparent); is {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ package seal
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"slices"
 )
@@ -46,9 +47,13 @@ func (s *Conn) Detach() net.Conn {
 // State is what the handshake agreed on.
 func (s *Conn) State() tls.ConnectionState { return s.tls.ConnectionState() }
 
+// ErrCut is the error of Open for a connection that ended although the other side has not said so,
+// between two records or within one.
+var ErrCut = errors.New("the connection ended without close_notify")
+
 // Open appends to dst what the received bytes in contain, decrypted. eof: the connection ended
-// after in. The error is io.EOF when nothing can follow: the other side has said so, or the
-// connection ended between two records. Open may add to Out, such as the answer to a new key.
+// after in. The error is io.EOF when the other side has said that nothing follows, ErrCut, or a failure
+// of TLS; plain is what came before it. Open may add to Out, such as the answer to a new key.
 func (s *Conn) Open(dst, in []byte, eof bool) (plain []byte, err error) {
 	s.wire.feed(in, eof)
 	defer s.wire.keep()
@@ -61,6 +66,8 @@ func (s *Conn) Open(dst, in []byte, eof bool) (plain []byte, err error) {
 		switch {
 		case err == errEmpty:
 			return dst, nil
+		case err != nil && s.wire.cut:
+			return dst, ErrCut
 		case err != nil:
 			return dst, err
 		}

@@ -156,8 +156,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// The end comes with the other side's word or with the connection; within a record it is a
-// failure, and so are changed bytes and bytes that are not TLS.
+// The end comes with the other side's word. With the connection alone it is a failure, and so are changed
+// bytes and bytes that are not TLS. What came before it is there.
 func TestEnds(t *testing.T) {
 	for name, version := range versions {
 		for end, c := range map[string]struct {
@@ -169,9 +169,11 @@ func TestEnds(t *testing.T) {
 			"nothing":          {func(*tls.Conn, *tape) {}, false, "", ""},
 			"close_notify":     {func(v *tls.Conn, _ *tape) { _ = v.CloseWrite() }, false, "", "EOF"},
 			"answer and close": {func(v *tls.Conn, _ *tape) { _, _ = v.Write([]byte("ok")); _ = v.CloseWrite() }, false, "ok", "EOF"},
-			"the connection":   {func(v *tls.Conn, _ *tape) { _, _ = v.Write([]byte("ok")) }, true, "ok", "EOF"},
-			"in a record":      {func(v *tls.Conn, p *tape) { _, _ = v.Write([]byte("ok")); p.out.Truncate(p.out.Len() - 1) }, true, "", "unexpected EOF"},
+			"the connection":   {func(v *tls.Conn, _ *tape) { _, _ = v.Write([]byte("ok")) }, true, "ok", "without close_notify"},
+			"the end, twice":   {func(v *tls.Conn, _ *tape) { _ = v.CloseWrite() }, true, "", "EOF"},
+			"in a record":      {func(v *tls.Conn, p *tape) { _, _ = v.Write([]byte("ok")); p.out.Truncate(p.out.Len() - 1) }, true, "", "without close_notify"},
 			"changed":          {func(v *tls.Conn, p *tape) { _, _ = v.Write([]byte("ok")); p.out.Bytes()[p.out.Len()-1] ^= 1 }, false, "", "bad record MAC"},
+			"answer, then bad": {func(v *tls.Conn, p *tape) { _, _ = v.Write([]byte("ok")); p.out.Write([]byte{23, 3, 3, 0, 2, 1, 1}) }, false, "ok", "bad record MAC"},
 			"no TLS":           {func(_ *tls.Conn, p *tape) { p.out.WriteString("HTTP/1.1 400 Bad Request") }, false, "", "record"},
 			"too long":         {func(_ *tls.Conn, p *tape) { p.out.Write([]byte{23, 3, 3, 0xff, 0xff}) }, false, "", "oversized record"},
 		} {
@@ -180,6 +182,9 @@ func TestEnds(t *testing.T) {
 			plain, err := s.Open(nil, p.out.Bytes(), c.eof)
 			if string(plain) != c.plain || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %s: %q, %v; want %q, %q", name, end, plain, err, c.plain, c.want)
+			}
+			if err != nil && (err == io.EOF) != (c.want == "EOF") {
+				t.Errorf("%s, %s: %v is the end", name, end, err)
 			}
 		}
 	}

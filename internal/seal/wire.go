@@ -18,6 +18,7 @@ type wire struct {
 	own           []byte
 	whole         int  // the first bytes of in, which are the rest of whole records
 	eof           bool // nothing follows in
+	cut           bool // TLS wanted more than there was
 	out           []byte
 	sent          int // the first bytes of out, which the socket took
 }
@@ -52,6 +53,7 @@ func (w *wire) Read(b []byte) (int, error) {
 		case w.eof && len(w.in) > 0:
 			w.whole = len(w.in) // TLS says that it is cut off
 		case w.eof:
+			w.cut = true
 			return 0, io.EOF
 		case w.conn == nil:
 			return 0, errEmpty

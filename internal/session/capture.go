@@ -67,6 +67,7 @@ func (c *Capture) InBody() bool { return c.header == "" }
 
 var (
 	errMissing = errors.New("the answer does not have it")
+	errEmpty   = errors.New("the value is empty")
 	errLong    = fmt.Errorf("the value is longer than %d bytes", MaxValue)
 	errControl = errors.New("the value has a control character, such as a line break, that could end a header")
 )
@@ -123,7 +124,7 @@ func member(at json.RawMessage, name string) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(at, &object); err != nil {
-		return nil, fmt.Errorf("the body is not JSON, or longer than takt reads: %w", err)
+		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
 	next, ok := object[name]
 	if !ok {
@@ -143,7 +144,7 @@ func check(value []byte) error {
 		}
 	}
 	if len(value) == 0 {
-		return errMissing
+		return errEmpty
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,17 +29,13 @@ func (j *jar) set(header, path string, secure bool) {
 	if len(header) > maxCookie {
 		return
 	}
-	c, err := http.ParseSetCookie(header)
-	if err != nil || c.Secure && !secure || !isText(c.Value) {
+	now := time.Now()
+	k, ok := parseCookie(header, now)
+	if !ok || k.secure && !secure || !isText(k.name) || !isText(k.value) {
 		return
 	}
-	now := time.Now()
-	k := cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, until: c.Expires}
-	if !strings.HasPrefix(k.path, "/") {
+	if k.path == "" {
 		k.path = folder(path)
-	}
-	if c.MaxAge != 0 {
-		k.until = now.Add(time.Duration(min(c.MaxAge, longestAge)) * time.Second)
 	}
 	for i, old := range j.cookies {
 		if old.name == k.name && old.path == k.path {
@@ -54,6 +50,99 @@ func (j *jar) set(header, path string, secure bool) {
 		j.cookies = append(j.cookies[:0], j.cookies[1:]...)
 	}
 	j.cookies = append(j.cookies, k)
+}
+
+// parseCookie reads a Set-Cookie header (RFC 6265, 5.2). Quotes are a part of the value, and blanks around it are not.
+// Only a path from the root is one.
+func parseCookie(header string, now time.Time) (k cookie, ok bool) {
+	pair, attributes, _ := strings.Cut(header, ";")
+	name, value, found := strings.Cut(pair, "=")
+	k.name, k.value = strings.Trim(name, " \t"), strings.Trim(value, " \t")
+	if !found || k.name == "" {
+		return k, false
+	}
+	aged := false // Max-Age is stronger than Expires: 5.3, 3
+	for a := range strings.SplitSeq(attributes, ";") {
+		name, value, _ := strings.Cut(a, "=")
+		switch value = strings.Trim(value, " \t"); strings.ToLower(strings.Trim(name, " \t")) {
+		case "secure":
+			k.secure = true
+		case "path":
+			if k.path = ""; strings.HasPrefix(value, "/") {
+				k.path = value
+			}
+		case "max-age":
+			if age, ok := maxAge(value); ok {
+				k.until, aged = now.Add(age), true
+			}
+		case "expires":
+			if at, ok := cookieDate(value); ok && !aged {
+				k.until = at
+			}
+		}
+	}
+	return k, true
+}
+
+// maxAge reads the value of Max-Age. What is not above 0 has ended already.
+func maxAge(value string) (age time.Duration, ok bool) {
+	digits := strings.TrimPrefix(value, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	seconds, err := strconv.Atoi(value)
+	switch {
+	case digits != value || err == nil && seconds == 0:
+		return -time.Second, true
+	case err != nil:
+		seconds = longestAge // more digits than an int has
+	}
+	return time.Duration(min(seconds, longestAge)) * time.Second, true
+}
+
+// cookieDate reads a date as RFC 6265, 5.1.1 does: its parts in any order, whatever is between them.
+func cookieDate(value string) (at time.Time, ok bool) {
+	year, month, day, clock := -1, time.Month(0), -1, ""
+	var h, m, s int
+	words := strings.FieldsFunc(value, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == ':' || r >= 0x7f)
+	})
+	for _, w := range words {
+		n, err := strconv.Atoi(w)
+		switch {
+		case clock == "" && strings.Count(w, ":") == 2:
+			if t, err := time.Parse("15:04:05", w); err == nil {
+				clock = w
+				h, m, s = t.Clock()
+			}
+		case day < 0 && err == nil && len(w) <= 2:
+			day = n
+		case month == 0 && monthOf(w) > 0:
+			month = monthOf(w)
+		case year < 0 && err == nil && (len(w) == 2 || len(w) == 4):
+			year = n
+		}
+	}
+	switch {
+	case year >= 70 && year <= 99:
+		year += 1900
+	case year >= 0 && year <= 69:
+		year += 2000
+	}
+	if at = time.Date(year, month, day, h, m, s, 0, time.UTC); clock == "" || month == 0 || year < 1601 || at.Day() != day {
+		return time.Time{}, false
+	}
+	return at, true
+}
+
+// monthOf is the month with this name, of which three letters count; 0: there is none.
+func monthOf(word string) time.Month {
+	for m := time.January; m <= time.December && len(word) >= 3; m++ {
+		if strings.EqualFold(word[:3], m.String()[:3]) {
+			return m
+		}
+	}
+	return 0
 }
 
 // isText reports whether a value can be in a Cookie header.

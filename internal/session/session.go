@@ -57,8 +57,9 @@ func (s *Session) Field(captures []Capture, path string, secure bool, name, valu
 	return nil
 }
 
-// Body takes the captures whose source is the body, and reports the first one without a value.
-func (s *Session) Body(captures []Capture, body []byte) error {
+// Body takes the captures whose source is the body, and reports the first one without a value. why is the reason if
+// body is not the whole body of the answer.
+func (s *Session) Body(captures []Capture, body []byte, why error) error {
 	for i := range captures {
 		c := &captures[i]
 		if !c.InBody() {
@@ -68,8 +69,11 @@ func (s *Session) Body(captures []Capture, body []byte) error {
 			continue
 		}
 		value, err := c.fromBody(body)
-		if err == nil {
+		switch {
+		case err == nil:
 			err = check(value)
+		case why != nil:
+			err = why
 		}
 		if err != nil {
 			return fmt.Errorf("%w %s from the body: %w", ErrCapture, c.Name, err)

@@ -23,7 +23,7 @@ func TestCaptures(t *testing.T) {
 		`t regexp "n":(\d+)`: "17", `t regexp "n":\d+`: `"n":17`,
 	} {
 		var s Session
-		if err := s.Body(capture(t, text), []byte(body)); err != nil || string(s.Value("t")) != want {
+		if err := s.Body(capture(t, text), []byte(body), nil); err != nil || string(s.Value("t")) != want {
 			t.Errorf("%s: %q, %v", text, s.Value("t"), err)
 		}
 	}
@@ -33,13 +33,13 @@ func TestCaptures(t *testing.T) {
 		"t header X-Token": "does not have it", "t json a.b.c": "does not have it",
 	} {
 		var s Session
-		err := s.Body(capture(t, text), []byte(body))
+		err := s.Body(capture(t, text), []byte(body), nil)
 		if !errors.Is(err, ErrCapture) || !strings.Contains(err.Error(), want) || s.Value("t") != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	var s Session
-	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1))); err == nil {
+	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1)), nil); err == nil {
 		t.Error("a value without limit")
 	}
 	if err := s.Field(capture(t, "t header x-token"), "/", false, []byte("X-Token"), []byte("secret")); err != nil || string(s.Value("t")) != "secret" {
@@ -86,4 +86,22 @@ func TestCookies(t *testing.T) {
 	}
 	s.Forget()
 	want("/", "")
+}
+
+// A cookie goes back as RFC 6265, 5.2 has it: with its quotes, without blanks around it, and whatever its value has.
+func TestCookieValues(t *testing.T) {
+	for header, want := range map[string]string{
+		`sid="a b"`: `sid="a b"`, ` sid =  x y  ; Path=/`: "sid=x y", "sid=": "sid=", "sid=a=b==": "sid=a=b==", "sid=a,b": "sid=a,b",
+		"sid=\xc3\xbc": "sid=\xc3\xbc", "=x": "", "x": "", ";": "", `sid="`: `sid="`, "a b=c": "a b=c",
+		"sid=1; Max-Age=0": "", "sid=1; max-age = 60": "sid=1", "sid=1; Max-Age=x": "sid=1", "sid=1; Max-Age=-9999999999999999999999": "",
+		"sid=1; Expires=Thu, 01-Jan-70 00:00:01 GMT": "", "sid=1; Expires=Thu Jan  1 00:00:01 1970": "", "sid=1; expires=Sun, 06 Nov 2094 08:49:37 GMT": "sid=1",
+		"sid=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:01 GMT": "sid=1", "sid=1; Expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=60": "sid=1",
+		"sid=1; Expires=soon": "sid=1", "sid=1; Expires=Thu, 31 Feb 1970 00:00:01 GMT": "sid=1", "sid=1; Secure": "",
+	} {
+		var s Session
+		_ = s.Field(nil, "/", false, []byte("Set-Cookie"), []byte(header))
+		if got := string(s.Cookies(nil, "/", false)); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
 }

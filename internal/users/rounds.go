@@ -12,12 +12,22 @@ import (
 // Steps are the steps of each round of a user.
 type Steps struct {
 	Think []time.Duration // before each step; that of the first has no effect
-	// Data is for op.Data of a step. round is the same for all steps of a round; last says that no
+	// Data is for op.Data of a step. round is the number of its round, see Part; last says that no
 	// other step of the round follows.
 	Data func(round uint64, step int, last bool) any
+	// Part and Parts say which rounds are this process's: their numbers, from 0, are Part modulo Parts; 0: as 1.
+	Part, Parts uint64
+	Limit       uint64 // rounds with this number or above do not begin; 0: no limit
 	// Over says that a round has failed before its last step; nil: not called.
 	Over func(round uint64)
 }
+
+// number is the number of a round before which this process has begun so many. The rounds of all processes
+// have each number once, without a gap.
+func (s *Steps) number(begun uint64) uint64 { return begun*max(1, s.Parts) + s.Part }
+
+// stops reports whether a round with this number does not begin.
+func (s *Steps) stops(number uint64) bool { return s.Limit > 0 && number >= s.Limit }
 
 // offset is how long after the beginning of its round a step is due.
 func (s *Steps) offset(step int) (d time.Duration) {
@@ -37,30 +47,61 @@ type Rounds struct {
 	rounds  ring.Queue[round] // begun and not finished, from number first on
 	first   uint64            // index of the oldest of rounds
 	next    []uint64          // index of the round whose step is the next, by step
-	ended   bool              // base has no other operation
+	begun   uint64            // number of rounds that have begun
+	ended   bool              // no other round begins
+	limited bool              // since Steps.Limit was reached, at the instant limitAt
+	limitAt time.Duration
 }
 
 // round is one round: the operations of the schedule that it uses.
 type round struct {
-	due time.Duration
-	seq []uint64
+	number uint64
+	due    time.Duration
+	seq    []uint64
 }
 
-// NewRounds wraps the schedule base.
-func NewRounds(base takt.Source, steps Steps) *Rounds {
+// NewRounds wraps the schedule base in Rounds.
+func NewRounds(base takt.Source, steps Steps) takt.Source {
 	r := &Rounds{base: base, steps: steps, next: make([]uint64, len(steps.Think))}
 	for i := range steps.Think {
 		r.offsets = append(r.offsets, steps.offset(i))
 	}
+	if steps.Limit > 0 {
+		return &limitedRounds{r}
+	}
 	return r
 }
 
+// limitedRounds is an engine.Feed, since it may end before its schedule.
+type limitedRounds struct{ *Rounds }
+
+// End implements takt.Source.
+func (r *limitedRounds) End() time.Duration {
+	if r.limited {
+		return r.limitAt + r.offsets[len(r.offsets)-1]
+	}
+	return r.Rounds.End()
+}
+
+// Starved implements engine.Feed.
+func (r *limitedRounds) Starved() bool { return false }
+
+// EndedEarly implements engine.Feed.
+func (r *limitedRounds) EndedEarly() bool { return r.limited }
+
+// Err implements engine.Feed.
+func (r *limitedRounds) Err() error { return nil }
+
 // begin reads the next round.
 func (r *Rounds) begin() {
-	var b round
+	b := round{number: r.steps.number(r.begun)}
 	var op takt.Op
 	for range r.steps.Think {
 		if r.ended = !r.base.Next(&op); r.ended {
+			break
+		}
+		if r.steps.stops(b.number) {
+			r.ended, r.limited, r.limitAt = true, true, op.Due
 			break
 		}
 		if len(b.seq) == 0 {
@@ -69,6 +110,7 @@ func (r *Rounds) begin() {
 		b.seq = append(b.seq, op.Seq)
 	}
 	if len(b.seq) > 0 {
+		r.begun++
 		r.rounds.Push(b)
 	}
 }
@@ -93,7 +135,7 @@ func (r *Rounds) Next(op *takt.Op) bool {
 	}
 	b := r.at(best)
 	op.Seq, op.Due = b.seq[best], at
-	op.Data = r.steps.Data(b.seq[0], best, best == len(b.seq)-1)
+	op.Data = r.steps.Data(b.number, best, best == len(b.seq)-1)
 	r.next[best]++
 	for last := len(r.next) - 1; r.rounds.Len() > 0 && (r.next[last] > r.first || r.isShort(last)); r.first++ {
 		r.rounds.Pop()
@@ -143,7 +185,8 @@ type Circles struct {
 
 	mu      sync.Mutex
 	wake    func()
-	active  int // users within a round, or pausing after one
+	begun   uint64 // number of rounds that have begun
+	active  int    // users within a round, or pausing after one
 	pending byReady
 	starved bool
 	ended   bool
@@ -186,6 +229,11 @@ func (c *Circles) Next(op *takt.Op) bool {
 	case c.active == c.users:
 		c.starved = true
 		return false
+	default:
+		if number = c.steps.number(c.begun); c.steps.stops(number) {
+			c.starved = c.active > 0
+			return false
+		}
 	}
 	if c.ended = !c.base.Next(op); c.ended {
 		return false
@@ -194,7 +242,7 @@ func (c *Circles) Next(op *takt.Op) bool {
 		heap.Pop(&c.pending)
 	} else {
 		c.active++
-		number = op.Seq
+		c.begun++
 	}
 	op.Data = c.steps.Data(number, step, step == len(c.steps.Think)-1)
 	return true

@@ -29,7 +29,7 @@ func TestRounds(t *testing.T) {
 		got = append(got, fmt.Sprint(op.Data, " ", op.Due))
 		seen = append(seen, op.Seq)
 	}
-	want := "0/0 false 0s, 3/0 false 300ms, 0/1 false 500ms, 0/2 true 500ms, 6/0 false 600ms, 3/1 false 800ms, 3/2 true 800ms, 6/1 true 1.1s"
+	want := "0/0 false 0s, 1/0 false 300ms, 0/1 false 500ms, 0/2 true 500ms, 2/0 false 600ms, 1/1 false 800ms, 1/2 true 800ms, 2/1 true 1.1s"
 	if text := strings.Join(got, ", "); text != want || src.End() != 1300*time.Millisecond {
 		t.Errorf("%s; %v", text, src.End())
 	}
@@ -56,9 +56,55 @@ func TestCircles(t *testing.T) {
 	got = append(got, next())
 	src.Ended(0, 1, false, now, time.Hour)
 	got = append(got, next())
-	want := []string{"0/0 false", "1/0 false", "none true", "0/1 true", "none true", "3/0 false", "none true"}
+	want := []string{"0/0 false", "1/0 false", "none true", "0/1 true", "none true", "2/0 false", "none true"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// The rounds of all processes have each number once, and none begins at the limit: the window ends when it
+// would have begun.
+func TestNumbersOfRounds(t *testing.T) {
+	for _, parts := range []uint64{1, 2, 3} {
+		var numbers []string
+		for part := range parts {
+			base, err := schedule.Constant(10, 6*time.Second).Source() // 60 operations: 20 rounds of 3
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := steps(0, 0, time.Second)
+			s.Part, s.Parts, s.Limit = part, parts, 10
+			src := NewRounds(schedule.Split(base, part, parts), s)
+			var op takt.Op
+			for src.Next(&op) {
+				if text := fmt.Sprint(op.Data); strings.HasSuffix(text, "/0 false") {
+					numbers = append(numbers, text)
+				}
+			}
+			if end := src.End(); parts == 1 && end != 4*time.Second { // the eleventh is due at 3 s
+				t.Errorf("it ends at %v", end)
+			}
+		}
+		slices.Sort(numbers)
+		if n := len(slices.Compact(numbers)); n != 10 || len(numbers) != 10 {
+			t.Errorf("%d parts: %q", parts, numbers)
+		}
+	}
+	s := steps(0)
+	s.Limit = 2
+	src := NewCircles(&asap{}, s, 5)
+	var op takt.Op
+	n := 0
+	for src.Next(&op) {
+		n++
+	}
+	if n != 2 || !src.Starved() {
+		t.Errorf("%d rounds of 2, others may follow: %v", n, src.Starved())
+	}
+	src.Ended(0, 0, false, time.Now(), 0)
+	src.Ended(1, 0, false, time.Now(), 0)
+	if src.Next(&op) || src.Starved() {
+		t.Error("it does not end")
 	}
 }
 

@@ -19,6 +19,7 @@ type Options struct {
 	Seats   int                              // largest number of connections open at once
 	Idle    time.Duration                    // a connection is closed when its user has been idle this long; 0: never
 
+	Enter  func(op *takt.Op) bool                                   // reports whether a user without an operation may begin op; if not, the user waits for Admit; nil: all may
 	Spare  func() any                                               // replaces op.Data, which belongs to the crowd until Free; nil: nothing does
 	Free   func(data any)                                           // the operation with this Data has ended; nil: not called
 	Memory func() any                                               // what a new user remembers; nil: nothing, and a user without a connection is forgotten
@@ -64,6 +65,7 @@ type Crowd struct {
 	empty  []*seat           // seats without a user
 	idle   seat              // start of the ring of resting seats: idle.older is the newest, idle.newer the oldest
 	queue  ring.Queue[*User] // users that wait for a seat
+	barred ring.Queue[*User] // users that Options.Enter has not let in
 	closed bool
 	seen   Seen
 }
@@ -76,6 +78,7 @@ type Seen struct {
 	Evicted uint64 // connections of idle users that were closed because others needed a connection
 	Waited  uint64 // operations that were due before the one before had ended
 	Crowded uint64 // operations whose users waited for a connection
+	Barred  uint64 // users that waited for Admit
 }
 
 // mostGone limits the forgotten users whose keys a crowd remembers, to some 100 MB.
@@ -122,16 +125,35 @@ func (c *Crowd) start(op *takt.Op) error {
 	switch {
 	case u.busy:
 		c.seen.Waited++
-	case c.sit(u):
+	case c.o.Enter != nil && !c.o.Enter(u.waiting.Head()):
 		u.busy = true
-		c.done.Add(1)
-		go c.run(u, u.seat)
+		c.seen.Barred++
+		c.barred.Push(u)
 	default:
-		u.busy = true
-		c.seen.Crowded++
-		c.queue.Push(u)
+		c.enter(u)
 	}
 	return nil
+}
+
+// enter lets a user begin its operations, as soon as there is a seat.
+func (c *Crowd) enter(u *User) {
+	u.busy = true
+	if c.sit(u) {
+		c.done.Add(1)
+		go c.run(u, u.seat)
+		return
+	}
+	c.seen.Crowded++
+	c.queue.Push(u)
+}
+
+// Admit asks Options.Enter again for the users that wait for it, first come, first served.
+func (c *Crowd) Admit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.closed && c.barred.Len() > 0 && c.o.Enter((*c.barred.Head()).waiting.Head()) {
+		c.enter(c.barred.Pop())
+	}
 }
 
 // user is the user with this key.

@@ -100,6 +100,12 @@ const (
 	ThinkTimes takt.WarningCode = "think_times"
 	// of `--per` and `--scenario`: there were more users at once than connections, so idle connections were closed early, or users waited for one
 	UsersCrowded takt.WarningCode = "users_crowded"
+	// of `takt http --scenario` with a rate: rounds waited until a line of a file with the word `exclusive` was free
+	LinesLent takt.WarningCode = "lines_lent"
+	// of `takt http` through a proxy: answers with status 407 were the proxy's own
+	ProxyLogin takt.WarningCode = "proxy_login"
+	// lines of a file with `&`, `+` or `?` were in the URL as they are, without `{{url …}}`
+	FeederInURL takt.WarningCode = "feeder_in_url"
 	// of `takt replay --per`: more than half of the requests have no user in the log, so each of them was a user of its own; often the name after `--per` is wrong
 	UsersUnknown takt.WarningCode = "users_unknown"
 	// of `takt replay --think`: users waited for slow answers, so requests were due later than recorded, by more than 1 % of the log or 1 s

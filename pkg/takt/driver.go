@@ -130,6 +130,7 @@ type Sink interface {
 // Loop describes a protocol over plain TCP whose sockets the engine may own.
 type Loop struct {
 	Network, Addr  string        // arguments of net.Dial
+	Others         []string      // more addresses of the target, as Addr, over which connections are spread
 	TLS            *tls.Config   // nil: plain TCP
 	ConnectTimeout time.Duration // dial and TLS handshake together
 	Timeout        time.Duration // from sent to done

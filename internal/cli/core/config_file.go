@@ -64,7 +64,7 @@ func readConfig(path string, stdin io.Reader) (string, error) {
 // value, which may be a secret.
 func ParseConfig(file, text string) (lines []configLine, faults []error) {
 	section := ""
-	text = strings.TrimPrefix(text, "\ufeff") // some Windows editors write a byte order mark
+	text = string(files.TextOf([]byte(text)))
 	for i, s := range strings.Split(text, "\n") {
 		s = strings.TrimSpace(s)
 		if s == "" || s[0] == '#' || s[0] == ';' {

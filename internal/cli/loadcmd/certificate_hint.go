@@ -1,6 +1,9 @@
 package loadcmd
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // unreached are the ends of errors about targets that cannot be reached, and what to do.
 func unreached() [][2]string {
@@ -49,9 +52,34 @@ func (l *load) trust(text string) string {
 		return text
 	}
 	for _, flags := range [][2]string{{"cacert", "insecure"}, {"tls-ca-cert", "tls-insecure-skip-verify"}} {
-		if l.flags.Lookup(flags[0]) != nil {
-			return text + "; trust the authority that signed it with --" + flags[0] + " FILE, or any certificate with --" + flags[1]
+		f := l.flags.Lookup(flags[0])
+		if f == nil {
+			continue
 		}
+		anyway := ", or trust any certificate with --" + flags[1]
+		switch {
+		case isOtherName(text):
+			return text + "; write a host that the certificate names" + l.otherRoute() + anyway
+		case strings.Contains(text, "has expired or is not yet valid"):
+			return text + "; renew the certificate, or correct this machine's clock" + anyway
+		case f.Value.String() != "":
+			return text + "; none of the authorities in " + f.Value.String() + " has signed it: correct --" + flags[0] + anyway
+		}
+		return text + "; trust the authority that signed it with --" + flags[0] + " FILE, or any certificate with --" + flags[1]
 	}
 	return text
+}
+
+// isOtherName reports whether the certificate in the error is of another host, whoever signed it.
+func isOtherName(text string) bool {
+	return slices.ContainsFunc([]string{"certificate is valid for ", "certificate is not valid for any names", "doesn't contain any IP SANs", "relies on legacy Common Name"},
+		func(words string) bool { return strings.Contains(text, words) })
+}
+
+// otherRoute is how to connect elsewhere than to the host of the URL.
+func (l *load) otherRoute() string {
+	if l.flags.Lookup("connect-to") == nil {
+		return ""
+	}
+	return " (--connect-to connects to another address nevertheless)"
 }

@@ -101,7 +101,16 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 		c.Flags().Lookup(name).Hidden = true
 	}
 	core.Configurable(c)
-	c.Args = func(c *cobra.Command, args []string) error { return core.Usage(c, l.faults(args)) }
+	c.Args = func(c *cobra.Command, args []string) error {
+		if ctx := c.Context(); ctx != nil && l.driver.Attend != nil {
+			l.driver.Attend(ctx.Done(), func(text string) { fmt.Fprintf(l.env.Stderr, "takt: %s\n", text) })
+		}
+		faults := l.faults(args)
+		if ctx := c.Context(); len(faults) > 0 && ctx != nil && core.SignalOf(ctx) != nil {
+			return l.broken(ctx, errors.Join(faults...))
+		}
+		return core.Usage(c, faults)
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if f := c.Flags().Lookup(core.DumpFlag); f != nil && f.Value.String() == "true" {
 			return env.PrintSettings(c)
@@ -347,7 +356,7 @@ func (l *load) contrast(ctx context.Context, r *takt.Report) {
 
 // connections is the number of connections that the run opens in any case; a pool that grows on
 // demand starts with one.
-func (l *load) connections() int { return max(1, l.engine.Connections) }
+func (l *load) connections() int { return max(1, l.engine.Opens()) }
 
 // unopened is the error of a driver that does not open. A file that cannot be written is a fault of
 // usage, as with the outputs of a report.

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/schedule"
 )
 
 // faults returns the faults of validate, without secrets.
@@ -37,6 +38,7 @@ func (l *load) validate(args []string) []error {
 	l.driver.Shape(&l.engine)
 	faults := l.driver.Validate(args)
 	faults = core.AppendError(append(faults, l.engine.Validate()...), unknown)
+	faults = append(faults, l.checkZeros()...)
 	faults = core.AppendError(faults, l.checkProgress())
 	if l.repeat < 1 {
 		faults = append(faults, value.Faultf("--repeat is %d; give a number above 0", l.repeat))
@@ -67,6 +69,22 @@ func (l *load) validate(args []string) []error {
 		faults = core.AppendError(faults, overwrites(d, args))
 		if d.Format.Asked && l.driver.Look == nil {
 			faults = append(faults, value.Faultf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.Format.Name, d.Path))
+		}
+	}
+	return faults
+}
+
+// checkZeros refuses a length of 0 on the command line: nobody asks for a run without operations, and as a default 0
+// means no limit.
+func (l *load) checkZeros() (faults []error) {
+	if l.env.Settings == nil {
+		return nil
+	}
+	what := map[string]string{"requests": "a number of operations", "duration": "a time"}
+	for _, s := range l.env.Settings.Given {
+		time, err := schedule.ParseDuration(s.Value) // as it was given: the flag may have a default by now
+		if known := what[s.Name]; known != "" && s.Origin.Kind == core.FromFlag && err == nil && time == 0 {
+			faults = append(faults, value.Faultf("--%s is 0; give %s above 0, or leave it out", s.Name, known))
 		}
 	}
 	return faults

@@ -100,8 +100,8 @@ func (s *sender) class(status int) string {
 }
 
 // check reads a good answer.
-func (s *sender) check(body []byte) error {
-	s.accepted = acceptedIn(body)
+func (s *sender) check(body http1.Content) error {
+	s.accepted = acceptedIn(body.Bytes)
 	return nil
 }
 

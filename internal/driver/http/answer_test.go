@@ -1,6 +1,8 @@
 package http_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io"
 	nethttp "net/http"
 	"strconv"
@@ -14,10 +16,10 @@ import (
 func TestExpectBody(t *testing.T) {
 	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/long" {
-			_, _ = io.WriteString(w, strings.Repeat("x", 50_000)) // chunked
+			_, _ = io.WriteString(w, strings.Repeat("x", 122_000)) // chunked
 		}
 		if r.URL.Path == "/longer" {
-			_, _ = io.WriteString(w, strings.Repeat("x", 70_000))
+			_, _ = io.WriteString(w, strings.Repeat("x", 1_100_000))
 		}
 		_, _ = io.WriteString(w, "balance: "+r.URL.RawQuery)
 	})
@@ -27,8 +29,8 @@ func TestExpectBody(t *testing.T) {
 			if err := o.ExpectBody.Set(`balance: \d+$`); err != nil {
 				t.Fatal(err)
 			}
-			if path == "/longer" { // what matches stands behind the first 64 KiB
-				if r := load(t, o, 3, e.URL+path+"?42"); r.Counts.Failed != 3 || r.Errors[0].Class != "body" {
+			if path == "/longer" { // what matches is behind the first MiB
+				if r := load(t, o, 3, e.URL+path+"?42"); r.Counts.Failed != 3 || r.Errors[0].Class != "body" || !strings.Contains(r.Errors[0].Sample, "longer than the first 1 MiB") {
 					t.Errorf("%+v %+v", r.Counts, r.Errors)
 				}
 				continue
@@ -46,6 +48,44 @@ func TestExpectBody(t *testing.T) {
 			t.Errorf("a body that is to be read was asked for with Accept-Encoding %q", got)
 		}
 	})
+}
+
+// A body is checked as it is decoded, and the reason for a mismatch is in the report: empty, cut, or in a coding that
+// takt does not have.
+func TestExpectBodyDecoded(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, "balance: 42")
+	_ = z.Close()
+	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		switch r.URL.Path {
+		case "/gzip":
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(packed.Bytes())
+		case "/zstd":
+			w.Header().Set("Content-Encoding", "zstd")
+			_, _ = w.Write(packed.Bytes())
+		}
+	})
+	for _, c := range []struct{ path, pattern, want string }{
+		{"/gzip", `balance: \d+$`, ""}, {"/gzip", "debt", `does not match "debt"`}, {"/zstd", "balance", "takt does not decode"}, {"/empty", "balance", "no body"},
+	} {
+		both(t, func(t *testing.T, client string) {
+			o := options(client)
+			if err := o.ExpectBody.Set(c.pattern); err != nil {
+				t.Fatal(err)
+			}
+			r := load(t, o, 3, e.URL+c.path)
+			if c.want == "" {
+				clean(t, r, 3)
+			} else if r.Counts.Failed != 3 || r.Errors[0].Class != "body" || !strings.Contains(r.Errors[0].Sample, c.want) {
+				t.Errorf("%s, %s: %+v %+v", c.path, c.pattern, r.Counts, r.Errors)
+			}
+			if c.path == "/gzip" && c.want != "" && r.Errors[0].Body != "balance: 42" {
+				t.Errorf("the body shown is %q", r.Errors[0].Body)
+			}
+		})
+	}
 }
 
 // A server that redirects to another one, also to another port of its host, does not give it the credentials.

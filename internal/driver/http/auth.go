@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -63,7 +64,7 @@ func SecretFrom(given, path, flag string) (string, error) {
 	if err != nil {
 		return "", value.About(fmt.Errorf("cannot read the credentials: %w; check %s", err, flag), flag)
 	}
-	s := strings.TrimRight(string(b), "\r\n")
+	s := strings.TrimRight(string(files.TextOf(b)), "\r\n")
 	if s == "" || strings.ContainsAny(s, "\r\n") {
 		return "", value.About(fmt.Errorf("%s %s does not hold one line with the credentials", flag, path), flag)
 	}

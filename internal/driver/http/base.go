@@ -28,13 +28,14 @@ func SecretsIn(u *url.URL) []string {
 // LoopTo describes connections to the host of u, each with a codec.
 func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop {
 	l := &takt.Loop{ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout, Codec: codec}
-	l.Network, l.Addr = o.route(hostPort(u))
+	network, list := o.route(hostPort(u))
+	l.Network, l.Addr, l.Others = network, list[0], list[1:]
 	if o.Proxy.url != nil {
 		l.Addr, l.Explain, l.Tunnel = o.Proxy.url.Host, o.Proxy.unreached, o.Proxy.leadTo(u)
 	}
 	if u.Scheme == "https" {
 		l.TLS = o.tls.Clone()
-		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
+		l.TLS.ServerName, l.TLS.NextProtos = withoutZone(u.Hostname()), []string{"http/1.1"}
 	}
 	return l
 }

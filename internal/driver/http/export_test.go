@@ -1,6 +1,7 @@
 package http
 
 import (
+	"testing"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -24,6 +25,13 @@ func NoteHey(r *takt.Report, text string) error {
 		noteHey(r, found)
 	}
 	return err
+}
+
+// TellAfter lets a check of a list say so after d, until the test ends.
+func TellAfter(t *testing.T, d time.Duration) {
+	before := tellAfter
+	tellAfter = d
+	t.Cleanup(func() { tellAfter = before })
 }
 
 // IdleFor lets connections of net/http wait for so long, until undo.

@@ -172,14 +172,17 @@ func (p *Pattern) String() string {
 }
 
 // check is for http1.Options.Check: nil without a pattern.
-func (p *Pattern) check() func(body []byte) error {
+func (p *Pattern) check() func(http1.Content) error {
 	if p.re == nil {
 		return nil
 	}
 	mismatch := fmt.Errorf("the body does not match %q", p.re)
-	return func(body []byte) error {
-		if p.re.Match(body) {
+	return func(c http1.Content) error {
+		switch {
+		case p.re.Match(c.Bytes):
 			return nil
+		case c.Why != nil:
+			return fmt.Errorf("%w: %w", mismatch, c.Why)
 		}
 		return mismatch
 	}

@@ -60,7 +60,7 @@ func (m *muxes) early() (n uint64) {
 
 // multiplex makes l speak HTTP/2 to u.
 func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
-	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()}
+	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room}
 	requests := o.h2Requests(u.Scheme)
 	o.muxes = new(muxes)
 	l.MuxConns = o.HTTP2Connections

@@ -327,3 +327,15 @@ func (w *h2Wrong) check(t *testing.T, r *h2Run) {
 		}
 	}
 }
+
+// The error of DATA in an answer that has none names it: it is no wrong length.
+func TestH2DataWithoutABody(t *testing.T) {
+	quietly(t)
+	for _, status := range []string{"204", "304"} {
+		runH2(t, h2Case{name: status, script: each(fields(":status", status)), want: anything, check: func(t *testing.T, r *h2Run) {
+			if errs := r.report.Errors; !r.client.net() && (len(errs) != 1 || errs[0].Class != "malformed" || !strings.Contains(errs[0].Sample, "DATA of an answer that has none")) {
+				t.Errorf("%+v", errs)
+			}
+		}}, h2Alone)
+	}
+}

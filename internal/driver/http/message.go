@@ -29,7 +29,7 @@ type message struct {
 // it brings itself, which goes before that of the flags.
 func (o *Options) newMessage(method string, u *url.URL, target string, own []http1.Field, body []byte) *message {
 	m := &message{url: u}
-	m.Method, m.Target, m.Host, m.Body = method, target, cmp.Or(o.Host, u.Host), body
+	m.Method, m.Target, m.Host, m.Body = method, target, cmp.Or(o.Host, withoutZone(u.Host)), body
 	m.Close = o.DisableKeepAlive
 	given := Header(slices.Clone(own))
 	for _, f := range o.Header {
@@ -67,24 +67,6 @@ func (o *Options) defaults(u *url.URL, hasBody bool) []http1.Field {
 		fields = append(fields, http1.Field{Name: "Content-Type", Value: o.ContentType})
 	}
 	return fields
-}
-
-// complete gives u, which may be relative, the scheme and host of base. Unlike
-// ResolveReference it leaves the dots and empty segments of a path as they are, for
-// they are sent.
-func complete(base, u *url.URL) *url.URL {
-	switch {
-	case base == nil || u.Scheme != "":
-		return u
-	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
-		return base.ResolveReference(u) // beside base's own path
-	}
-	at := *u
-	at.Scheme = base.Scheme
-	if at.Host == "" {
-		at.Host, at.User = base.Host, base.User
-	}
-	return &at
 }
 
 // fixed sends one message every time.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +14,6 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,12 +44,14 @@ var idleTimeout = 30 * time.Second
 type netClient struct {
 	o       *Options
 	clients []*http.Client
-	check   func(body []byte) error
+	check   func(http1.Content) error
+	judge   http1.Options // with the check alone
 	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
 func (o *Options) openNet() *takt.Driver {
 	c := &netClient{o: o, check: o.ExpectBody.check()}
+	c.judge.Check = c.check
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections
@@ -88,7 +90,7 @@ func (c *netClient) newTransport() *http.Transport {
 		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
 	}
 	if c.o.Proxy.url != nil {
-		t.Proxy, t.OnProxyConnectResponse = c.proxy, connected
+		t.Proxy, t.OnProxyConnectResponse = c.proxy, c.o.Proxy.connected
 		t.ProxyConnectHeader = http.Header{"User-Agent": nil} // else net/http sends one of its own
 	}
 	if !c.o.HTTP2 { // for HTTP/2 net/http wants to see the handshake
@@ -111,7 +113,7 @@ func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error 
 	if len(via) > c.o.Redirects {
 		return http.ErrUseLastResponse
 	}
-	if first := via[0].URL; req.URL.Scheme != first.Scheme || hostPort(req.URL) != hostPort(first) { // net/http looks at the host alone
+	if !sameOrigin(req.URL, via[0].URL) { // net/http looks at the host alone
 		maps.DeleteFunc(req.Header, func(name string, _ []string) bool { // names are as the user wrote them
 			return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Cookie")
 		})
@@ -135,9 +137,26 @@ type countedConn struct {
 	net.Conn
 	turns          *engine.Turns
 	sent, received atomic.Int64
-	wrote          atomic.Int64 // when its request was handed over, ns since epoch; 0: not yet
-	ended          atomic.Bool  // the other side's half
+	wrote          atomic.Int64          // when its request was handed over, ns since epoch; 0: not yet
+	ended          atomic.Bool           // the other side's half
+	carrier        *carrier              // the connection below TLS; nil: no TLS, or that of the transport
+	broken         atomic.Pointer[error] // failure of TLS, of which net/http may say something else
 }
+
+// carrier is a connection below TLS. It notes why it ended, which TLS does not say.
+type carrier struct {
+	net.Conn
+	err error // of the last read; for the goroutine that reads
+}
+
+func (c *carrier) Read(b []byte) (n int, err error) {
+	n, err = c.Conn.Read(b)
+	c.err = err
+	return n, err
+}
+
+// NetConn is the connection below, for sock.Arrived.
+func (c *carrier) NetConn() net.Conn { return c.Conn }
 
 // epoch is where the instants of all connections count from.
 var epoch = time.Now()
@@ -145,7 +164,12 @@ var epoch = time.Now()
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
-	if err == io.EOF {
+	if c.carrier != nil {
+		if err = engine.TLSEnding(err, c.carrier.err); err != nil && engine.Classify(err) == engine.ClassTLS {
+			c.broken.Store(&err)
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		c.ended.Store(true)
 	}
 	return n, err
@@ -201,7 +225,8 @@ func (c *netClient) dialTLS(ctx context.Context, network, addr string) (net.Conn
 	counted := n.(*countedConn)           // of dial
 	host, _, _ := net.SplitHostPort(addr) // the transport has made it
 	hooks.TLSHandshakeStart()
-	s := tls.Client(counted.Conn, c.offer(host))
+	counted.carrier = &carrier{Conn: counted.Conn}
+	s := tls.Client(counted.carrier, c.offer(host))
 	err = s.HandshakeContext(ctx)
 	hooks.TLSHandshakeDone(s.ConnectionState(), err)
 	if err != nil {
@@ -236,7 +261,7 @@ func (c *netClient) probe(ctx context.Context) error {
 // offer is what the transport offers to host in its handshake.
 func (c *netClient) offer(host string) *tls.Config {
 	conf := c.o.tls.Clone()
-	conf.ServerName, conf.NextProtos = host, []string{"http/1.1"}
+	conf.ServerName, conf.NextProtos = withoutZone(host), []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}
 	}
@@ -254,7 +279,9 @@ func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 type netWorker struct {
 	c      *netClient
 	client *http.Client
-	body   []byte // the beginning of the answer's, for who wants to see it
+	in     []byte     // part of the body that is being read
+	body   []byte     // the beginning of the answer's, for who wants to see it
+	kept   http1.Kept // the same for the check
 }
 
 // Do implements takt.Worker.
@@ -288,8 +315,8 @@ func (w *netWorker) send(req *http.Request) (*http.Response, error) {
 	return w.client.Transport.RoundTrip(req)
 }
 
-// read takes the answer in, keeps the beginning of a failed one's body, and holds
-// the body of any other against Options.ExpectBody.
+// read reads the answer, keeps the beginning of a failed one's body, and checks the body of any other
+// with Options.ExpectBody.
 func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error {
 	defer resp.Body.Close()
 	r.Status = resp.StatusCode
@@ -301,47 +328,49 @@ func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error
 	switch {
 	case w.c.o.HTTP2 && resp.ProtoMajor != 2:
 		r.Class, r.Err = classProtocol, fmt.Errorf("the server speaks %s, not HTTP/2; leave --h2 out", resp.Proto)
+		limit = http1.SampleBytes
 	case r.Class != "":
 		limit = http1.SampleBytes
-	case w.c.check != nil:
-		limit = http1.CheckBytes
 	}
 	if wanted {
 		limit = max(limit, exchangeBytes)
 	}
-	if err := w.keep(resp.Body, limit); err != nil {
+	size, err := w.keep(resp.Body, limit, r.Class == "" && w.c.check != nil)
+	if err != nil {
 		return err
-	}
-	if r.Class == "" && w.c.check != nil {
-		if r.Err = w.c.check(w.body); r.Err != nil {
-			r.Class = http1.ClassBody
-		}
 	}
 	if r.Class != "" {
 		r.Body = append(r.Body, w.body[:min(len(w.body), http1.SampleBytes)]...)
+	} else {
+		w.c.judge.Judge("", r, &w.kept, http1.CodingOf(resp.Header["Content-Encoding"]))
 	}
-	rest, err := io.Copy(io.Discard, resp.Body)
-	if err == nil && w.c.o.Recording != nil {
-		w.answered(resp, op, r, int64(len(w.body))+rest, wanted)
-	}
-	return err
-}
-
-// keep reads up to limit bytes into w.body.
-func (w *netWorker) keep(from io.Reader, limit int) error {
-	w.body = w.body[:0]
-	for len(w.body) < limit {
-		w.body = slices.Grow(w.body, min(limit-len(w.body), 4<<10))
-		n, err := from.Read(w.body[len(w.body):min(cap(w.body), limit)])
-		w.body = w.body[:len(w.body)+n]
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	w.kept.Reset()
+	if w.c.o.Recording != nil {
+		w.answered(resp, op, r, size, wanted)
 	}
 	return nil
+}
+
+// keep reads a body, of which it keeps up to limit bytes in w.body, and for a check the beginning in w.kept.
+func (w *netWorker) keep(from io.Reader, limit int, checks bool) (size int64, err error) {
+	w.body = w.body[:0]
+	w.kept.Reset()
+	if w.in == nil {
+		w.in = make([]byte, 4<<10)
+	}
+	for err == nil {
+		var n int
+		n, err = from.Read(w.in)
+		size += int64(n)
+		w.body = append(w.body, w.in[:max(0, min(n, limit-len(w.body)))]...)
+		if checks {
+			w.kept.Add(w.in[:n], http1.CheckBytes, &w.c.o.room)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return size, err
 }
 
 // Close implements takt.Worker; the connections are the transport's.
@@ -483,6 +512,16 @@ func (t *trace) waited(turns *engine.Turns) {
 func (t *trace) take(c *countedConn) {
 	t.sent.Add(c.sent.Swap(0))
 	t.received.Add(c.received.Swap(0))
+}
+
+// broken is the failure of TLS on the connection; nil: none.
+func (t *trace) broken() error {
+	if c := t.conn.Load(); c != nil {
+		if err := c.broken.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
 }
 
 // ended reports whether the server had ended the connection.

@@ -27,6 +27,7 @@ var netWords = []struct{ text, class string }{
 	{"client connection lost", http1.ClassClosed},
 	{"client connection force closed", http1.ClassClosed},
 	{"; received from peer", engine.ClassReset}, // RST_STREAM
+	{"tls: ", engine.ClassTLS},                  // of crypto/tls, whose errors have no types
 }
 
 // fail gives a request that failed with err the class that takt's own client would. t has
@@ -43,6 +44,8 @@ func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
 		r.Class = http1.ClassClosed
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		r.Class = http1.ClassTruncated
+	case r.Class == engine.ClassNetwork && t.broken() != nil:
+		r.Class, r.Err = engine.ClassTLS, t.broken()
 	case r.Class == engine.ClassNetwork:
 		r.Class = netClass(err, t)
 	}

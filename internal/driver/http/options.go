@@ -13,9 +13,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/reach"
@@ -88,6 +90,8 @@ type Options struct {
 	conns      int            // of the contrast
 	inFlight   int            // most operations in flight
 	warmup     time.Duration
+	part       uint64 // of the schedule, from 0, that the run sends
+	parts      uint64
 	givenUsers int         // -c, with a scenario
 	users      int         // of a scenario without a rate; 0: there is a rate
 	closed     bool        // the run has no schedule
@@ -97,9 +101,14 @@ type Options struct {
 	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
 	tls        *tls.Config // what connections to any https server have in common
 	handshakes handshakes
-	keys       *keyLog // of the run; nil: none
-	body       []byte  // of all requests that bring none of their own
+	keys       *keyLog       // of the run; nil: none
+	room       http1.Room    // of the bodies that are read
+	dialled    atomic.Uint64 // connections of net/http
+	body       []byte        // of all requests that bring none of their own
 	requests   requests
+	odd        int         // lines of a file that are in the URL and look as if they were not meant so
+	oddIn      string      // that file
+	attended   attended    // whoever waits for Validate
 	keep       int         // bytes of targets that are kept in memory
 	list       *targetList // nil: one request, no list
 }
@@ -205,6 +214,7 @@ func (o *Options) Shape(e *engine.Options) {
 		o.shapeUsers(e)
 	}
 	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
+	o.part, o.parts = e.Shard.Place()
 	switch {
 	case o.HTTP2 && o.HTTP2Streams > 0:
 		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/warn"
@@ -48,6 +50,10 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.reportCertificate(r)
 	o.keys.report(r)
 	o.reportH2(r)
+	if o.odd > 0 {
+		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
+			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))
+	}
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn(warn.GetBody, "each GET had a body of %d bytes; %s", takt.Size("body", len(f.msg.Body)), takt.Advice("-d is the body (-z the duration), and -m the method"))
 	}
@@ -58,8 +64,22 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 		}
 	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
-		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s",
-			takt.Number("redirects", n), takt.Advice(fmt.Sprintf("give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", o.Redirects+1)))
+		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s", takt.Number("redirects", n), takt.Advice(o.onRedirects()))
+	}
+	if n := r.Status[strconv.Itoa(http.StatusProxyAuthRequired)]; n > 0 && o.Proxy.url != nil {
+		r.Warn(warn.ProxyLogin, "%d answers were the proxy's own, status 407: it wants a login; %s", takt.Number("answers", n), takt.Advice(o.Proxy.onLogin()))
 	}
 	return nil
+}
+
+// onRedirects is what to do about redirects, with the flags that are given.
+func (o *Options) onRedirects() string {
+	const count = "count them as failed with --fail-on 3xx,4xx,5xx"
+	switch {
+	case o.Scenario != "":
+		return "write their targets as steps, with @capture NAME header Location, or " + count
+	case o.DisableRedirects, o.Client == clientOwn:
+		return "give the final URL, or " + count
+	}
+	return fmt.Sprintf("give the final URL, follow with --redirects %d, or %s", o.Redirects+1, count)
 }

@@ -23,11 +23,12 @@ const classProxy = "proxy"
 type proxyError struct {
 	addr   string
 	status int
+	advice string // for a proxy that wants a login
 }
 
 func (e *proxyError) Error() string {
 	if e.status == http.StatusProxyAuthRequired {
-		return fmt.Sprintf("the proxy answers 407 to CONNECT %s; give --proxy http://USER:PASSWORD@HOST:PORT", e.addr)
+		return fmt.Sprintf("the proxy answers 407 to CONNECT %s; %s", e.addr, e.advice)
 	}
 	return fmt.Sprintf("the proxy answers %d to CONNECT %s; check what the proxy allows, and that it reaches that address", e.status, e.addr)
 }
@@ -38,7 +39,7 @@ func (*proxyError) Class() string { return classProxy }
 // leadTo makes a connection to the proxy one to the server of u: over TLS it asks for a tunnel (RFC 9110,
 // 9.3.6). A proxy leads to no machine that takt must not reach.
 func (p *Proxy) leadTo(u *url.URL) func(net.Conn) error {
-	addr := hostPort(u)
+	addr := withoutZone(hostPort(u))
 	request := &http1.Rendered{Bytes: []byte("CONNECT " + addr + " HTTP/1.1\r\nHost: " + addr + "\r\n" + p.login() + "\r\n"), Head: true}
 	return func(c net.Conn) error {
 		if err := reach.Check("tcp", addr); err != nil || u.Scheme != "https" {
@@ -50,7 +51,7 @@ func (p *Proxy) leadTo(u *url.URL) func(net.Conn) error {
 		}
 		status, err := answerOf(c, codec)
 		if err == nil && status/100 != 2 {
-			err = &proxyError{addr, status}
+			err = &proxyError{addr, status, p.onLogin()}
 		}
 		return err
 	}
@@ -79,11 +80,19 @@ func answerOf(c net.Conn, codec takt.Codec) (status int, err error) {
 }
 
 // connected is http.Transport.OnProxyConnectResponse.
-func connected(_ context.Context, _ *url.URL, asked *http.Request, answer *http.Response) error {
+func (p *Proxy) connected(_ context.Context, _ *url.URL, asked *http.Request, answer *http.Response) error {
 	if answer.StatusCode/100 != 2 {
-		return &proxyError{asked.Host, answer.StatusCode}
+		return &proxyError{asked.Host, answer.StatusCode, p.onLogin()}
 	}
 	return nil
+}
+
+// onLogin is what to do about a proxy that wants a login.
+func (p *Proxy) onLogin() string {
+	if p.url.User == nil {
+		return "give --proxy http://USER:PASSWORD@HOST:PORT"
+	}
+	return "it does not accept the user and password of --proxy: correct them, with / ? # % @ in them written as %2F %3F %23 %25 %40"
 }
 
 // login is the header line with the proxy's credentials; "": none.

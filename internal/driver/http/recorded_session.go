@@ -152,7 +152,7 @@ func sessionOf(user func() *users.User) *session.Session {
 func (s *Sessions) add(q *Asked, seq uint64, path []byte, secure bool, mine *session.Session) {
 	left := false
 	for _, h := range s.header {
-		if v, missing := h.text.Fill(nil, seq, mine.Value); missing == "" {
+		if v, missing := h.text.Fill(nil, seq, mine.Value, nil); missing == "" {
 			q.Header = append(q.Header, http1.Field{Name: h.name, Value: string(v)})
 		} else {
 			left = true
@@ -179,10 +179,10 @@ func (c *recordedCodec) remember(opt *http1.Options) {
 	if !o.Sessions.inBody() {
 		return
 	}
-	opt.Check = func(body []byte) error {
+	opt.Check = func(body http1.Content) error {
 		mine := sessionOf(c.user)
 		for i := range o.Sessions.Captures {
-			_ = mine.Body(o.Sessions.Captures[i:i+1], body)
+			_ = mine.Body(o.Sessions.Captures[i:i+1], body.Bytes, body.Why)
 		}
 		seen.mark(o.Sessions.Captures, mine)
 		return nil

@@ -119,18 +119,25 @@ func (*ConnectTo) Names(text string) []value.Name {
 	return names
 }
 
-// detour is where to connect to for addr: the first that fits decides.
-func (c ConnectTo) detour(addr string) string {
+// detours are where to connect to for addr: the first that fits decides, with all others for the same host and port.
+func (c ConnectTo) detours(addr string) (list []string) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return addr
+		return []string{addr}
 	}
-	for _, d := range c {
-		if (d.host == "" || strings.EqualFold(d.host, host)) && (d.port == "" || d.port == port) {
-			return net.JoinHostPort(cmp.Or(d.toHost, host), cmp.Or(d.toPort, port))
+	var first *detour
+	for i, d := range c {
+		if first == nil && (d.host == "" || strings.EqualFold(d.host, host)) && (d.port == "" || d.port == port) {
+			first = &c[i]
+		}
+		if first != nil && strings.EqualFold(d.host, first.host) && d.port == first.port {
+			list = append(list, net.JoinHostPort(cmp.Or(d.toHost, host), cmp.Or(d.toPort, port)))
 		}
 	}
-	return addr
+	if first == nil {
+		return []string{addr}
+	}
+	return list
 }
 
 // checkRoute holds the ways to the target against each other.
@@ -147,20 +154,21 @@ func (o *Options) checkRoute() error {
 	return nil
 }
 
-// route is the network and address to connect to for addr, a host:port.
-func (o *Options) route(addr string) (network, address string) {
+// route is the network and the addresses to connect to for addr, a host:port.
+func (o *Options) route(addr string) (network string, addresses []string) {
 	if o.UnixSocket != "" {
-		return "unix", o.UnixSocket
+		return "unix", []string{o.UnixSocket}
 	}
-	return "tcp", o.ConnectTo.detour(addr)
+	return "tcp", o.ConnectTo.detours(addr)
 }
 
 // dial connects to where route says.
 func (o *Options) dial(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 	defer cancel()
-	network, address := o.route(addr)
-	return reach.Dial(ctx, network, address)
+	network, list := o.route(addr)
+	turn := o.dialled.Add(1) - 1
+	return reach.Dial(ctx, network, list[turn%uint64(len(list))])
 }
 
 // hostPort is host:port of u.

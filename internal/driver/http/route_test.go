@@ -338,6 +338,21 @@ func TestProxy(t *testing.T) {
 	if err := o.Proxy.Set(u.Host); err != nil { // hey's form, and no credentials
 		t.Fatal(err)
 	}
+	for login, want := range map[string]string{"": "give --proxy http://USER:PASSWORD@HOST:PORT", "ann:wrong@": "correct them"} {
+		refusing := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusProxyAuthRequired) }))
+		defer refusing.Close()
+		for _, client := range []string{"own", "net"} {
+			o := options(client)
+			if err := o.Proxy.Set(strings.Replace(refusing.URL, "://", "://"+login, 1)); err != nil {
+				t.Fatal(err)
+			}
+			r := load(t, o, 1, plain.URL)
+			i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "proxy_login" })
+			if r.Status["407"] != 1 || i < 0 || !strings.Contains(r.Warnings[i].Message, want) {
+				t.Errorf("%q, %s: %+v, %+v", login, client, r.Status, r.Warnings)
+			}
+		}
+	}
 	if r := load(t, o, 1, plain.URL); r.Status["407"] != 1 {
 		t.Errorf("%+v", r.Status)
 	}

@@ -2,9 +2,11 @@ package http_test
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"io"
+	"maps"
 	"net"
 	"net/http/httptest"
 	"slices"
@@ -63,6 +65,27 @@ var faults = map[string]struct {
 	"refuses": {nil, "refused"},
 }
 
+// faultsOfTLS are those of a server over TLS, whose class must not be that of HTTP.
+var faultsOfTLS = map[string]struct {
+	answer func(net.Conn)
+	class  string
+}{
+	"ends a body without a length and without close_notify": {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nok") }, "truncated"},
+	"ignored records": {func(c net.Conn) { raw(c).Write(ignoredRecords); io.Copy(io.Discard, c) }, "tls"},
+	"ignored records in an answer": {func(c net.Conn) {
+		io.WriteString(c, answered[:20])
+		raw(c).Write(ignoredRecords)
+		io.Copy(io.Discard, c)
+	}, "tls"},
+	"a bad record": {func(c net.Conn) {
+		raw(c).Write(append([]byte{23, 3, 3, 0, 32}, make([]byte, 32)...))
+		io.Copy(io.Discard, c)
+	}, "tls"},
+}
+
+// ignoredRecords are more records without content than crypto/tls ignores in a row.
+var ignoredRecords = bytes.Repeat([]byte{20, 3, 3, 0, 1, 1}, 20)
+
 func raw(c net.Conn) *net.TCPConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -73,10 +96,15 @@ func raw(c net.Conn) *net.TCPConn {
 // A fault has the same class, and an error that says what happened, whatever the client and
 // the way to the server.
 func TestSameClasses(t *testing.T) {
-	for name, fault := range faults {
+	all := maps.Clone(faults)
+	maps.Copy(all, faultsOfTLS)
+	for name, fault := range all {
 		for _, c := range []struct{ client, mode, scheme string }{
 			{"own", "loop", "http"}, {"own", "worker", "http"}, {"own", "loop", "https"}, {"own", "worker", "https"}, {"net", "worker", "http"}, {"net", "worker", "https"},
 		} {
+			if _, secure := faultsOfTLS[name]; secure && c.scheme != "https" {
+				continue
+			}
 			t.Run(name+"/"+c.client+" "+c.mode+" "+c.scheme, func(t *testing.T) {
 				t.Parallel()
 				addr := faulty(t, c.scheme == "https", fault.answer)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/users"
@@ -37,6 +38,9 @@ type scenario struct {
 	steps  []*step
 	closed *users.Circles // of the run, without a rate; nil: a schedule says when rounds begin
 	users  int            // number of users, without a rate
+	limit  uint64         // number of rounds for which files have lines; 0: no limit
+	leases []*payload.Lease
+	crowd  *users.Crowd // of the run
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -53,6 +57,7 @@ type stepFigures struct {
 type visit struct {
 	number  uint64
 	key     []byte
+	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun, or is over
 	session session.Session
 	failed  bool
 	sent    time.Time
@@ -121,21 +126,28 @@ func (o *Options) buildScenario() (faults value.Faults) {
 		return []error{err}
 	}
 	s.users = o.users
+	for _, l := range s.leases {
+		n := l.Len(o.part, o.parts)
+		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
+	}
 	o.requests = s
-	return nil
+	return faults
 }
 
 // render fills in the placeholders of a step.
 func (s *scenario) render(t *turn) error {
 	v, at := t.visit, s.steps[t.step]
 	fill := func(tmpl interface {
-		Fill([]byte, uint64, func(string) []byte) ([]byte, string)
+		Fill([]byte, uint64, func(string) []byte, func(*payload.Lease) uint64) ([]byte, string)
 	}) string {
-		b, _ := tmpl.Fill(nil, v.number, v.session.Value) // an earlier step has captured each value
+		b, _ := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] }) // an earlier step has captured each value
 		return string(b)
 	}
 	q := at.text.Request
-	q.Target = fill(at.target)
+	var err error
+	if _, q.Target, err = targetOn(at.text.url, q.Host, fill(at.target)); err != nil {
+		return err
+	}
 	v.target = q.Target
 	q.Header = slices.Clone(q.Header)
 	for i, h := range at.header {
@@ -147,7 +159,6 @@ func (s *scenario) render(t *turn) error {
 	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
-	var err error
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
 }
@@ -165,7 +176,10 @@ func (s *scenario) source(base takt.Source) takt.Source {
 			delete(visits, round)
 		}
 		return &turn{visit: v, step: step, last: last}
-	}, Over: func(round uint64) { delete(visits, round) }}
+	}, Over: func(round uint64) { delete(visits, round) }, Part: s.o.part, Parts: s.o.parts, Limit: s.limit}
+	for _, l := range s.leases {
+		l.Begin(s.o.part, s.o.parts)
+	}
 	for _, at := range s.steps {
 		order.Think = append(order.Think, at.think)
 	}
@@ -194,9 +208,12 @@ func (o *Options) Later() (d time.Duration) {
 
 // open opens the driver of a run.
 func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
-	d, _, err := s.o.Users(users.Options{
+	var err error
+	var d *takt.Driver
+	d, s.crowd, err = s.o.Users(users.Options{
 		Seats: seats + s.users, // a round may begin before the connection of the last one is closed
 		Key:   func(op *takt.Op) []byte { return op.Data.(*turn).visit.key },
+		Enter: func(op *takt.Op) bool { return s.lend(op.Data.(*turn).visit) },
 		Begin: func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
 		End:   func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
 		Leaves: func(op *takt.Op) bool {
@@ -225,6 +242,41 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		return finish(ctx, r)
 	}
 	return d, nil
+}
+
+// lend gives a round a line of each file whose lines are lent, or none.
+func (s *scenario) lend(v *visit) bool {
+	if v.lines != nil {
+		return true
+	}
+	lines := make([]uint64, 0, len(s.leases))
+	for _, l := range s.leases {
+		line, ok := l.Take()
+		if !ok {
+			s.giveBack(lines)
+			return false
+		}
+		lines = append(lines, line)
+	}
+	v.lines = lines
+	return true
+}
+
+// giveBack takes lines back that the first leases have lent.
+func (s *scenario) giveBack(lines []uint64) {
+	for i, line := range lines {
+		s.leases[i].Give(line)
+	}
+}
+
+// leave takes the lines of a round back, which is over, and lets in a round that waits for them.
+func (s *scenario) leave(v *visit) {
+	if len(v.lines) == 0 {
+		return
+	}
+	s.giveBack(v.lines)
+	v.lines = v.lines[:0]
+	s.crowd.Admit()
 }
 
 // begin is users.Options.Begin.
@@ -264,6 +316,9 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		f.Service.Record(at.Sub(t.visit.sent))
 		s.mu.Unlock()
 	}
+	if t.last || failed {
+		s.leave(t.visit)
+	}
 	if s.closed != nil {
 		pause := time.Duration(0)
 		if failed && r.Status == 0 && r.BytesReceived == 0 {
@@ -285,6 +340,7 @@ func (s *scenario) finish(r *takt.Report) {
 	}
 	r.Extra[steps.Key] = steps.Rows(list)
 	s.noteThinking(r)
+	s.noteBarred(r)
 	if skipped+early == 0 {
 		return
 	}
@@ -292,6 +348,20 @@ func (s *scenario) finish(r *takt.Report) {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Dropped })
 	}
 	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
+}
+
+// noteBarred says that rounds waited for lines that others had.
+func (s *scenario) noteBarred(r *takt.Report) {
+	n := s.crowd.Seen().Barred
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, l := range s.leases {
+		names = append(names, fmt.Sprintf("%s (%d)", l.Name(), l.Len(s.o.part, s.o.parts)))
+	}
+	r.Warn(warn.LinesLent, "%d rounds waited until a line of %s was free: each line is lent to one round at a time; that time is in their response time; %s",
+		takt.Number("waited", n), strings.Join(names, ", "), takt.Advice("give the file more lines, or lower --rate"))
 }
 
 // longThinking is the share of a run for which rounds may go on after the last one has begun, before the
@@ -317,11 +387,14 @@ type scenarioCodec struct {
 	s     *scenario
 	turn  *turn // in flight
 	fault error // first capture without a value in a header
+
+	matches func(http1.Content) error // --expect-body; nil: not given
 }
 
 func (s *scenario) codec() takt.Codec {
 	c := &scenarioCodec{s: s}
-	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check}
+	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
+	c.matches = s.o.ExpectBody.check()
 	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
 	return c
 }
@@ -340,16 +413,21 @@ func (c *scenarioCodec) field(name, value []byte) {
 	}
 }
 
-func (c *scenarioCodec) check(body []byte) error {
-	if check := c.s.o.ExpectBody.check(); check != nil {
-		if err := check(body); err != nil {
+// reads reports whether anything asks for the body of the answer.
+func (c *scenarioCodec) reads() bool {
+	return c.matches != nil || slices.ContainsFunc(c.s.steps[c.turn.step].captures, func(one session.Capture) bool { return one.InBody() })
+}
+
+func (c *scenarioCodec) check(body http1.Content) error {
+	if c.matches != nil {
+		if err := c.matches(body); err != nil {
 			return err
 		}
 	}
 	if c.fault != nil {
 		return c.fault
 	}
-	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body)
+	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body.Bytes, body.Why)
 }
 
 // Parse implements takt.Codec.

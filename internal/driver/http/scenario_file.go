@@ -79,7 +79,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(io.TeeReader(f, sum))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for {
@@ -101,6 +101,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
+	s.limit, s.leases = r.env.Limit(), r.env.Leases()
 	return s, nil
 }
 
@@ -111,7 +112,7 @@ func (r *scenarioReader) next() (string, bool) {
 			r.line++
 		}
 		r.again = false
-		text := strings.TrimSpace(strings.TrimPrefix(r.lines.Text(), "\ufeff"))
+		text := strings.TrimSpace(r.lines.Text())
 		if !strings.HasPrefix(text, "#") {
 			return text, true
 		}
@@ -232,21 +233,19 @@ func isMisspelt(text string) bool {
 
 // finish completes a step with the flags, and reads its placeholders.
 func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
-	u, target := r.o.url, at
-	if i := strings.Index(at, "://"); i >= 0 {
-		base, rest := splitTarget(at)
-		var err error
-		if u, err = ParseURL(base); err != nil {
-			return r.at(where.start, err)
-		}
-		if target = rest; rest == "" {
-			target = "/"
-		}
-	}
-	if u == nil || r.o.url == nil || u.Host != r.o.url.Host || u.Scheme != r.o.url.Scheme {
+	u := r.o.url
+	if u == nil {
 		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
 	}
-	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}, target, header, body)
+	if host, target := splitTarget(whole(u, at)); host != "" && target == "" && strings.Contains(host, placeholder) {
+		return r.at(where.start, errors.New("the url has a placeholder in its host; write a path, since all steps of a scenario are on the host of the url argument"))
+	}
+	named := r.o.newMessage(method, u, "", header, body).Host
+	mine, target, err := targetOn(u, named, at)
+	if err != nil {
+		return r.at(where.start, fmt.Errorf("%w; write a path", err))
+	}
+	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
 	var faults []error
 	parse := func(line int, name, text string) *payload.Template {
@@ -268,6 +267,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
 		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
 	}
+	r.o.noteOdd(s.target)
 	for _, f := range s.text.Header {
 		s.header = append(s.header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
 	}

@@ -1,11 +1,15 @@
 package http
 
 import (
+	"compress/gzip"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -255,5 +259,249 @@ func TestCutSteps(t *testing.T) {
 	})
 	if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
 		t.Errorf("%+v, steps %s", r.Counts, got)
+	}
+}
+
+// The Location of an answer is followed as a step: with its path and the cookies of the user, if it is on the host of the
+// scenario, and not at all if it is on another one. A URL in a query is no host.
+func TestCapturedLocation(t *testing.T) {
+	for _, c := range []struct {
+		location string // HOST is the server's
+		want     string // of the request line; "": the step fails
+	}{
+		{"http://HOST/orders/1?a=b#top", "/orders/1?a=b"}, {"/orders/1", "/orders/1"}, {"//HOST/orders/1", "/orders/1"},
+		{"http://other.test/orders/1", ""}, {"https://HOST/orders/1", ""},
+	} {
+		for _, flags := range []string{"-c 1 -n 3", "--rate 200/s -n 3"} {
+			var got, cookie atomic.Value
+			asked := atomic.Int64{}
+			r := scenarioRun(t, flags, "GET /go?url=https://x.test/a\n\nPOST /orders\n@capture next header Location\n\nGET {{next}}\n", func(w http.ResponseWriter, q *http.Request) {
+				switch q.URL.Path {
+				case "/go":
+					if q.RequestURI != "/go?url=https://x.test/a" {
+						t.Errorf("the first step asks for %s", q.RequestURI)
+					}
+				case "/orders":
+					w.Header().Set("Set-Cookie", "sid=1; Path=/")
+					w.Header().Set("Location", strings.ReplaceAll(c.location, "HOST", q.Host))
+				default:
+					asked.Add(1)
+					got.Store(q.RequestURI)
+					cookie.Store(q.Header.Get("Cookie"))
+				}
+			})
+			switch {
+			case c.want != "" && (r.Counts.OK != 3 || got.Load() != c.want || cookie.Load() != "sid=1"):
+				t.Errorf("%s: %+v, %v with the cookie %v; %+v", c.location, r.Counts, got.Load(), cookie.Load(), r.Errors)
+			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "on the host of the url argument")):
+				t.Errorf("%s: %+v, %d asked, %+v", c.location, r.Counts, asked.Load(), r.Errors)
+			}
+		}
+	}
+}
+
+// feederFile writes users u0, u1 and so on.
+func feederFile(t *testing.T, n int) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "u%d\n", i)
+	}
+	return scenarioFile(t, b.String())
+}
+
+// visitors are the users that a server saw: how often each began a round, and how often while it was still in.
+type visitors struct {
+	mu    sync.Mutex
+	in    map[string]int
+	begun map[string]int
+	twice int
+}
+
+func (v *visitors) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
+	u := q.URL.Query().Get("u")
+	v.mu.Lock()
+	switch q.URL.Path {
+	case "/in":
+		if v.begun[u]++; v.in[u] > 0 {
+			v.twice++
+		}
+		v.in[u]++
+	case "/out":
+		v.in[u]--
+	}
+	v.mu.Unlock()
+	time.Sleep(2 * time.Millisecond)
+}
+
+// Rounds get the lines of a file in turn, each as often as the others, however many steps a round has and whichever shard
+// has it; an exclusive line is with one round only; once each line is used one time, and the run ends.
+func TestFeedersOfRounds(t *testing.T) {
+	const steps = 4
+	for _, c := range []struct {
+		flags, words string
+		lines        int
+		rounds       int // for each line; 0: any
+	}{
+		{"--rate 2000/s -n 400", "", 50, 2},
+		{"-c 5 -n 400", "", 50, 2},
+		{"--rate 2000/s -n 400 --shard 2/3", "", 300, 1},
+		{"--rate 2000/s -n 400", " exclusive", 2, 0}, // of 8 ms or more each: fewer than begin
+		{"-c 5 -n 400", " exclusive", 5, 0},
+		{"--rate 2000/s -n 400 --shard 1/2", " exclusive", 2, 0},
+		{"--rate 2000/s -n 400", " once", 30, 1},
+		{"-c 5 -n 400", " once", 30, 1},
+		{"--rate 2000/s -n 400", " random", 20, 0},
+	} {
+		v := &visitors{in: map[string]int{}, begun: map[string]int{}}
+		file := fmt.Sprintf("{{file %q%s}}", feederFile(t, c.lines), c.words)
+		r := scenarioRun(t, c.flags, "GET /in?u="+file+"\n\nGET /a\n\nGET /b\n\nGET /out?u="+file+"\n", v.ServeHTTP)
+		rounds, more := 0, 0
+		if strings.HasPrefix(c.flags, "-c") && c.words != " once" {
+			more = 4 // of 5 users, whose last rounds the end cuts
+		}
+		for u, n := range v.begun {
+			if rounds += n; c.rounds > 0 && n != c.rounds && n != c.rounds+min(1, more) {
+				t.Errorf("%s%s: %s began %d rounds, want %d", c.flags, c.words, u, n, c.rounds)
+			}
+		}
+		want := 400 / steps
+		switch {
+		case c.words == " once":
+			want = c.lines
+		case strings.HasSuffix(c.flags, "2/3"):
+			want = 34 // of 133 operations
+		case strings.HasSuffix(c.flags, "1/2"):
+			want = 50
+		}
+		if rounds < want || rounds > want+more || int(r.Counts.OK) < want*steps-3 || int(r.Counts.OK) > want*steps || strings.Contains(c.words, "exclusive") && v.twice > 0 {
+			t.Errorf("%s%s: %d rounds, want %d, %d while the user was in; %+v, %+v", c.flags, c.words, rounds, want, v.twice, r.Counts, r.Errors)
+		}
+		if waited := r.Warned("lines_lent"); waited != (c.words == " exclusive" && strings.HasPrefix(c.flags, "--rate")) {
+			t.Errorf("%s%s: %v", c.flags, c.words, r.Warnings)
+		}
+	}
+}
+
+// A line comes back when its round fails, and the end of the run does not wait for those that wait for one.
+func TestExclusiveLinesComeBack(t *testing.T) {
+	file := fmt.Sprintf("{{file %q exclusive}}", feederFile(t, 2))
+	r := scenarioRun(t, "--rate 400/s -n 40", "GET /in?u="+file+"\n\nGET /out?u="+file+"\n", func(w http.ResponseWriter, q *http.Request) {
+		w.WriteHeader(500)
+	})
+	if r.Counts.Failed != 20 || r.Counts.Dropped != 20 {
+		t.Errorf("%+v, %+v", r.Counts, r.Errors)
+	}
+	r = scenarioRun(t, "--rate 100/s -n 20 --drain 100ms", "GET /in?u="+file+"\n", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
+	if r.Counts.Unfinished != 20 {
+		t.Errorf("%+v, %+v", r.Counts, r.Errors)
+	}
+	o := New()
+	o.Scenario = scenarioFile(t, "GET /in?u="+file+"\n")
+	e := engine.Defaults()
+	e.Connections = 3
+	o.Shape(&e)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "lends 2 lines to 3 users") {
+		t.Errorf("%v", faults)
+	}
+}
+
+// Values are encoded for the place where they are: a token with + in a form, and a name with quotes in JSON.
+func TestEncodedValues(t *testing.T) {
+	const token, name = "a+b/c==&d%41 e", `Anna "Ann" O'Neill \ x`
+	var wrong atomic.Value
+	r := scenarioRun(t, "-c 1 -n 6", `POST /login
+@body user={{url file "`+scenarioFile(t, name+"\n")+`"}}
+@capture token json token
+@capture name json name
+
+POST /orders?token={{url token}}
+Authorization: Basic {{base64 name}}
+@body {"name":"{{json name}}"}
+`, func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		if q.URL.Path == "/login" {
+			if v, err := url.ParseQuery(string(body)); err != nil || v.Get("user") != name {
+				wrong.Store(string(body))
+			}
+			_ = json.NewEncoder(w).Encode(map[string]string{"token": token, "name": name})
+			return
+		}
+		var order struct{ Name string }
+		user, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(q.Header.Get("Authorization"), "Basic "))
+		if json.Unmarshal(body, &order) != nil || order.Name != name || q.URL.Query().Get("token") != token || string(user) != name || err != nil {
+			wrong.Store(fmt.Sprint(string(body), q.URL, string(user), err))
+		}
+	})
+	if r.Counts.OK != 6 || wrong.Load() != nil {
+		t.Errorf("%+v, %+v, %v", r.Counts, r.Errors, wrong.Load())
+	}
+}
+
+// Lines of a file with characters that separate parts of a URL are said, unless they are encoded or meant so.
+func TestFeederInURL(t *testing.T) {
+	ok := func(http.ResponseWriter, *http.Request) {}
+	for step, want := range map[string]bool{
+		`GET /a?q={{file "tea & cake\nplain\n"}}`: true, `GET /a?q={{file "1+1\n"}}`: true, `GET /a?q={{url file "tea & cake\n"}}`: false,
+		`GET {{file "/a?b=c&d\n"}}`: false, `GET /a?{{file "b=c&d=e\n"}}`: false, `POST /a\n@body {{file "tea & cake\n"}}`: false, `GET /a?q={{file "plain\n"}}`: false,
+	} {
+		before, rest, _ := strings.Cut(step, `file "`)
+		lines, after, _ := strings.Cut(rest, `"`)
+		lines = strings.ReplaceAll(strings.ReplaceAll(lines, " ", "%20"), `\n`, "\n")
+		text := before + `file "` + scenarioFile(t, lines) + `"` + after
+		r := scenarioRun(t, "-c 1 -n 2", strings.ReplaceAll(text, `\n`, "\n")+"\n", ok)
+		if r.Warned("feeder_in_url") != want {
+			t.Errorf("%s: %v, %+v", step, r.Warnings, r.Errors)
+		}
+	}
+}
+
+// The causes of a value that is not there are told apart, and only steps that ask for a body keep one.
+func TestCausesOfCaptures(t *testing.T) {
+	for path, want := range map[string]string{
+		"/missing": "does not have it", "/empty": "no body", "/cut": "longer than the first 1 MiB", "/zstd": "takt does not decode", "/value": "the value is empty", "/text": "is not JSON",
+		"/list": "", "/gzip": "",
+	} {
+		r := scenarioRun(t, "-c 1 -n 2", "GET "+path+"\n@capture t json t\n\nGET /{{t}}\n", func(w http.ResponseWriter, q *http.Request) {
+			switch q.URL.Path {
+			case "/missing":
+				_, _ = io.WriteString(w, `{"u":1}`)
+			case "/cut":
+				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 2<<20)+`","t":1}`)
+			case "/list":
+				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 122<<10)+`","t":1}`)
+			case "/zstd":
+				w.Header().Set("Content-Encoding", "zstd")
+				_, _ = io.WriteString(w, `{"t":1}`)
+			case "/gzip":
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				_, _ = io.WriteString(z, `{"t":1}`)
+				_ = z.Close()
+			case "/value":
+				_, _ = io.WriteString(w, `{"t":""}`)
+			case "/text":
+				_, _ = io.WriteString(w, `t`)
+			}
+		})
+		switch {
+		case want == "" && r.Counts.OK != 2:
+			t.Errorf("%s: %+v, %+v", path, r.Counts, r.Errors)
+		case want != "" && (len(r.Errors) != 1 || r.Errors[0].Class != classCapture || !strings.Contains(r.Errors[0].Sample, want)):
+			t.Errorf("%s: %+v, want %s", path, r.Errors, want)
+		}
+	}
+}
+
+// Redirects of a scenario are not followed, and the advice does not name a flag that is refused beside it.
+func TestRedirectsOfScenarios(t *testing.T) {
+	r := scenarioRun(t, "-c 1 -n 1", "GET /a\n", func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "/b", http.StatusFound) })
+	for _, w := range r.Warnings {
+		if w.Code == "redirects" && (strings.Contains(w.Message, "--redirects") || !strings.Contains(w.Message, "@capture")) {
+			t.Errorf("%s", w.Message)
+		}
+	}
+	if !r.Warned("redirects") {
+		t.Errorf("%v", r.Warnings)
 	}
 }

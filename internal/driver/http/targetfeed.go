@@ -24,6 +24,9 @@ func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, err
 	if s, ok := o.requests.(*scenario); ok {
 		return s.source(src), nil
 	}
+	if t, ok := o.requests.(*templated); ok && t.limit > 0 {
+		return &limited{Source: src, limit: t.limit}, nil
+	}
 	l := o.list
 	if l == nil || l.kept != nil {
 		return src, nil
@@ -126,7 +129,7 @@ func (f *targetFeed) next() (*fixed, error) {
 		f.reader = newTargetReader(f.list.o, f.list.name, f.file)
 		t, err = f.reader.next()
 	}
-	if err == nil && f.home != nil && (t.msg.url.Scheme != f.home.Scheme || t.msg.url.Host != f.home.Host) {
+	if err == nil && f.home != nil && !sameOrigin(t.msg.url, f.home) {
 		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", f.reader.where(), t.msg.url)
 	}
 	return t, err
@@ -227,3 +230,39 @@ func (s *targetSource) Err() error {
 	}
 	return s.feed.err
 }
+
+// limited are the operations for which files have lines that are used once: an engine.Feed.
+type limited struct {
+	takt.Source
+	limit uint64
+	ended bool
+	at    time.Duration // when the first operation without a line would be due
+}
+
+// Next implements takt.Source.
+func (l *limited) Next(op *takt.Op) bool {
+	if l.ended || !l.Source.Next(op) {
+		return false
+	}
+	if l.ended = op.Seq >= l.limit; l.ended {
+		l.at = op.Due
+	}
+	return !l.ended
+}
+
+// End implements takt.Source.
+func (l *limited) End() time.Duration {
+	if l.ended && l.at >= 0 {
+		return l.at
+	}
+	return l.Source.End()
+}
+
+// Starved implements engine.Feed.
+func (l *limited) Starved() bool { return false }
+
+// EndedEarly implements engine.Feed.
+func (l *limited) EndedEarly() bool { return l.ended }
+
+// Err implements engine.Feed.
+func (l *limited) Err() error { return nil }

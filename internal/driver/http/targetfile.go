@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/value"
 )
@@ -40,7 +40,7 @@ type targetReader struct {
 }
 
 func newTargetReader(o *Options, name string, r io.Reader) *targetReader {
-	t := &targetReader{o: o, name: name, lines: bufio.NewScanner(r), bodies: map[string][]byte{}}
+	t := &targetReader{o: o, name: name, lines: bufio.NewScanner(files.Text(r)), bodies: map[string][]byte{}}
 	t.lines.Buffer(nil, maxTargetLine)
 	return t
 }
@@ -83,14 +83,8 @@ func (t *targetReader) scan() bool {
 	return true
 }
 
-// text is the line; editors of Windows begin a file with a mark.
-func (t *targetReader) text() string {
-	s := t.lines.Text()
-	if t.line == 1 {
-		s = strings.TrimPrefix(s, "\ufeff")
-	}
-	return strings.TrimSpace(s)
-}
+// text is the line without blanks around it.
+func (t *targetReader) text() string { return strings.TrimSpace(t.lines.Text()) }
 
 func (t *targetReader) parse(text string) (*fixed, error) {
 	first := t.line
@@ -116,7 +110,7 @@ func startOfTarget(line string) (method, at string, ok bool) {
 	}
 	method, at, _ = strings.Cut(line, " ")
 	at = strings.TrimSpace(at)
-	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (strings.Contains(at, "://") || strings.HasPrefix(at, "/"))
+	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (isPlainTarget(at) || schemed.MatchString(at))
 	return method, at, ok
 }
 
@@ -136,7 +130,7 @@ func begin(line string) string {
 
 // isPlainTarget reports whether a line is a URL, or the path of one.
 func isPlainTarget(line string) bool {
-	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/")
+	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/") || IsHostPort(line)
 }
 
 // parseRest reads header lines and the body's file.
@@ -236,22 +230,22 @@ func decode(text string, j *jsonTarget) error {
 
 // target completes what was read with the flags.
 func (t *targetReader) target(method, at string, header []http1.Field, body []byte) (*fixed, error) {
+	if i := strings.Index(at, placeholder); i >= 0 && strings.ContainsAny(at[i:], " \t") {
+		return nil, fmt.Errorf("url %q has a placeholder, and a list has none; write the target as a step of --scenario, or its URL as the argument", at)
+	}
 	if strings.ContainsAny(at, " \t") {
 		return nil, fmt.Errorf("url %q has a space; write %%20 for it, and nothing behind the url", at)
 	}
-	u, err := url.Parse(at)
-	if err != nil && strings.Contains(at, "://") {
-		return nil, urlFault(at, u, err)
-	}
+	u, err := requestURL(t.o.url, at)
 	if err != nil {
 		return nil, err
 	}
-	u = complete(t.o.url, u)
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", at)
+	hosts := slices.DeleteFunc(slices.Clone(header), func(f http1.Field) bool { return !strings.EqualFold(f.Name, "host") })
+	if len(hosts) > 1 {
+		return nil, fmt.Errorf("the target has %d Host headers; a request has one", len(hosts))
 	}
 	if body == nil {
 		body = t.o.body
 	}
-	return newFixed(t.o.newMessage(method, u, u.RequestURI(), header, body))
+	return newFixed(t.o.newMessage(method, u, verbatim(t.o.url, u, at), header, body))
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
@@ -69,7 +70,11 @@ func (l *targetList) survey() error {
 	r := newTargetReader(l.o, l.name, io.TeeReader(f, sum))
 	size := 0
 	l.oneHost = true
+	watch := l.o.attended.begin()
 	for {
+		if err := watch.look(l.name, l.count); err != nil {
+			return err
+		}
 		t, err := r.next()
 		if err == io.EOF {
 			break
@@ -81,7 +86,7 @@ func (l *targetList) survey() error {
 			l.first = t
 		}
 		l.count++
-		l.oneHost = l.oneHost && sameHost(t, l.first)
+		l.oneHost = l.oneHost && sameOrigin(t.msg.url, l.first.msg.url)
 		l.noteSecrets(t)
 		if size += len(t.Bytes) + targetOverhead; size <= l.o.keep {
 			l.kept = append(l.kept, t)
@@ -96,6 +101,51 @@ func (l *targetList) survey() error {
 	return nil
 }
 
+// attended is whoever waits for Validate. The zero value is nobody.
+type attended struct {
+	stop <-chan struct{}
+	tell func(text string)
+}
+
+// Attend is driver.Load.Attend.
+func (o *Options) Attend(stop <-chan struct{}, tell func(text string)) {
+	o.attended = attended{stop, tell}
+}
+
+// tellAfter is how long a list is checked before takt says so, and says it again. Tests set it.
+var tellAfter = 3 * time.Second
+
+// errStopped is the error of a check that a signal ended.
+var errStopped = errors.New("the check of the list was stopped")
+
+// waiting is a check of a long list under way.
+type waiting struct {
+	attended
+	told time.Time
+}
+
+func (a attended) begin() *waiting { return &waiting{a, time.Now()} }
+
+// lookEach is the number of targets between two looks at the clock.
+const lookEach = 1000
+
+// look is called for each target, of which there were n before. The error ends the check.
+func (w *waiting) look(name string, n int) error {
+	if n%lookEach != 0 {
+		return nil
+	}
+	select {
+	case <-w.stop: // nil: never
+		return errStopped
+	default:
+	}
+	if w.tell != nil && time.Since(w.told) >= tellAfter {
+		w.told = time.Now()
+		w.tell(fmt.Sprintf("checking %s: %d targets so far; the run begins when all are checked", name, n))
+	}
+	return nil
+}
+
 func (l *targetList) noteSecrets(t *fixed) {
 	header := Header(t.msg.Header)
 	found := header.Secrets()
@@ -107,10 +157,6 @@ func (l *targetList) noteSecrets(t *fixed) {
 			l.secrets[s] = true
 		}
 	}
-}
-
-func sameHost(a, b *fixed) bool {
-	return a.msg.url.Scheme == b.msg.url.Scheme && a.msg.url.Host == b.msg.url.Host
 }
 
 // of is the request of op: by its number, so that it does not depend on who sends

@@ -1,7 +1,10 @@
 package http_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -227,7 +230,7 @@ func TestTargetFaults(t *testing.T) {
 		"GET http://x/\nnonsense\n":                                 ":2: the line that begins with \"nonsense\" is neither",
 		"\n\nGET nowhere\n":                                         ":3: the line that begins with \"GET\" is not a target",
 		"GET /path\n":                                               ":1: \"/path\" has no http:// or https://",
-		"GET ftp://x/\n":                                            ":1: \"ftp://x/\" has no",
+		"GET ftp://x/\n":                                            ":1: url \"ftp://x/\" has the scheme ftp",
 		"POST http://x/\n@/nowhere\n":                               ":2: cannot read the body",
 		"POST http://x/\nA: b\n@/dev/null\n@b\n":                    ":4: \"@b\" is a second body",
 		"GET http://x/ HTTP/1.1\n":                                  ":1: url \"http://x/ HTTP/1.1\" has a space",
@@ -267,5 +270,30 @@ func TestTargetFaults(t *testing.T) {
 	clean(t, r, 1)
 	if err := p.Source.(engine.Feed).Err(); err == nil || !strings.Contains(err.Error(), "stdin:2: http://elsewhere/ is not on the host of the url") {
 		t.Error(err)
+	}
+}
+
+// The check of a long list ends when somebody stops it, and says after a while what it does.
+func TestCheckOfALongList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("GET /\n"), 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	o := http.New()
+	o.Targets = path
+	o.Attend(stop, func(string) {})
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	close(stop)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "stopped") {
+		t.Errorf("%v", faults)
+	}
+	var told []string
+	http.TellAfter(t, 0)
+	o.Attend(nil, func(text string) { told = append(told, text) })
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 || len(told) != 6 || !strings.Contains(told[2], "2000 targets so far") {
+		t.Errorf("%v, %q", faults, told)
 	}
 }

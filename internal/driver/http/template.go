@@ -1,11 +1,10 @@
 package http
 
 import (
+	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ const placeholder = "{{"
 // parseURL takes the argument. A URL with placeholders, which may be after its
 // host, is kept as it is; in any other one net/url escapes what has to be.
 func (o *Options) parseURL(args []string) error {
-	o.url, o.target = nil, ""
+	o.url, o.target, o.odd = nil, "", 0
 	switch {
 	case len(args) == 0 && (o.Targets != "" || o.Scenario != ""):
 		return nil
@@ -35,6 +34,9 @@ func (o *Options) parseURL(args []string) error {
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
+		if w := whole(nil, base); w != "" {
+			base = w
+		}
 		if base, target = splitTarget(base); target == "" {
 			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
 		}
@@ -45,68 +47,6 @@ func (o *Options) parseURL(args []string) error {
 	}
 	o.url, o.target = u, cmp.Or(target, u.RequestURI())
 	return nil
-}
-
-// schemeless matches a URL without a scheme that nobody takes for a file.
-var schemeless = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
-
-// IsHostPort reports whether s is a URL without its scheme: localhost, an address, or a host with
-// a port. takt reads it as http://.
-func IsHostPort(s string) bool { return schemeless.MatchString(s) }
-
-// ParseURL reads the URL of a target. A host with a port needs no scheme.
-func ParseURL(s string) (*url.URL, error) {
-	if IsHostPort(s) {
-		s = "http://" + s
-	}
-	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, urlFault(s, u, err)
-	}
-	return u, nil
-}
-
-// urlFault says why s, of which url.Parse made u and err, is no URL of a target.
-func urlFault(s string, u *url.URL, err error) error {
-	shown := hideUser(s)
-	var parsing *url.Error
-	switch {
-	case !strings.Contains(s, "://"):
-		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", shown, strings.TrimPrefix(shown, "//"))
-	case err != nil && shown != s: // the cause may show a part of the password
-		return fmt.Errorf("url %q cannot be read; in a user or password write / ? # %% @ as %%2F %%3F %%23 %%25 %%40", shown)
-	case errors.As(err, &parsing):
-		return fmt.Errorf("url %q: %w", s, parsing.Err)
-	case u.Host == "":
-		return fmt.Errorf("url %q has no host; write it as in http://127.0.0.1:8080/", s)
-	}
-	return fmt.Errorf("url %q has the scheme %s; use http or https", shown, u.Scheme)
-}
-
-// hideUser hides what stands before the last @ of a URL that may be none.
-func hideUser(s string) string {
-	i, from := strings.LastIndex(s, "@"), 0
-	if i < 0 {
-		return s
-	}
-	if scheme := strings.Index(s, "://"); scheme >= 0 && scheme < i {
-		from = scheme + len("://")
-	}
-	return s[:from] + takt.Redacted + s[i:]
-}
-
-// splitTarget cuts a URL behind its host.
-func splitTarget(s string) (base, target string) {
-	from := strings.Index(s, "://") + len("://")
-	i := strings.IndexAny(s[from:], "/?{")
-	if i < 0 || s[from+i] == '{' {
-		return s, "" // a placeholder in the host
-	}
-	base, target = s[:from+i], s[from+i:]
-	if target[0] == '?' {
-		target = "/" + target
-	}
-	return base, target
 }
 
 // build makes the requests of all operations and checks them.
@@ -145,11 +85,13 @@ type templated struct {
 	body   *payload.Template   // nil: text.Body as it is
 	closes bool                // each request is the last on its connection
 	seed   uint64              // of random values
+	limit  uint64              // number of operations for which files have lines; 0: no limit
 }
 
 // newTemplated parses what may have placeholders.
 func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
-	env := &payload.Env{Seed: o.seed, Traces: &o.traces}
+	env := &payload.Env{Seed: o.seed, Traces: &o.traces, Ends: true}
+	defer func() { t.limit = env.Limit() }()
 	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
 		p, err := env.Parse(where, text)
 		if err == nil {
@@ -161,6 +103,7 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		return p
 	}
 	t = &templated{text: m, closes: m.Close || m.SaysClose(), seed: o.seed, target: parse("url", m.Target, checkTarget)}
+	o.noteOdd(t.target)
 	for i, f := range m.Header {
 		if strings.EqualFold(f.Name, "authorization") && !o.Header.Has(f.Name) { // of credentials, which are no template
 			t.header = append(t.header, payload.Literal(f.Value))
@@ -182,6 +125,17 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		t.body = parse("body", o.templateBody(), func([]byte) error { return nil }, "body", "body-file")
 	}
 	return t, faults
+}
+
+// noteOdd notes a file whose lines in a URL may mean something else than they say. Lines that are a path or
+// have names of parameters are meant so.
+func (o *Options) noteOdd(target *payload.Template) {
+	if target == nil || o.odd > 0 {
+		return
+	}
+	o.odd, o.oddIn = target.Count(func(line []byte) bool {
+		return bytes.ContainsAny(line, "&+?") && line[0] != '/' && !bytes.Contains(line, []byte("="))
+	})
 }
 
 // headerName names the template of header i. Random values depend on the name, so

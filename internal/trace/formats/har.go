@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 )
@@ -85,10 +86,7 @@ type harDecoder struct {
 }
 
 func har(in *bufio.Reader, f fill.Line) Decoder {
-	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
-		_, _ = in.Discard(3) // no error: Peek has buffered the bytes
-	}
-	return &harDecoder{in: json.NewDecoder(in), filler: f}
+	return &harDecoder{in: json.NewDecoder(files.Text(in)), filler: f}
 }
 
 // Place is the number of the last entry.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 )
 
@@ -111,7 +112,7 @@ func (t *table) names() ([]byte, error) {
 	for {
 		line, err := t.in.ReadSlice('\n')
 		if t.before++; t.before == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			line = files.TextOf(line)
 		}
 		long := err == bufio.ErrBufferFull
 		for err == bufio.ErrBufferFull {

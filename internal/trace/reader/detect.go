@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
@@ -153,7 +154,7 @@ func beginning(in *bufio.Reader) ([]byte, error) {
 
 // firstLine is the first line that is neither blank nor a comment.
 func firstLine(text []byte) []byte {
-	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+	for line := range bytes.Lines(files.TextOf(text)) {
 		if line = bytes.TrimSpace(withoutNULs(line)); len(line) > 0 && line[0] != '#' {
 			return line
 		}

@@ -3,6 +3,7 @@ package reader
 import (
 	"bytes"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/stamp"
 )
@@ -202,5 +203,5 @@ func behindFields(v []byte) []byte {
 		return nil
 	}
 	rest, _ := bytes.CutPrefix(v, []byte("- "))
-	return bytes.TrimPrefix(rest, []byte("\ufeff"))
+	return files.TextOf(rest) // RFC 5424, 6.4
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
@@ -64,7 +65,7 @@ func (l *lines) cut() ([]byte, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if l.n == 1 {
-		line = bytes.TrimPrefix(line, []byte("\ufeff")) // editors of Windows begin a file with it
+		line = files.TextOf(line)
 	}
 	if len(line) > 0 && line[0] == 0 {
 		line = withoutNULs(line)

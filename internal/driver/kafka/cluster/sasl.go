@@ -86,7 +86,7 @@ func (s *SASL) readPassword() error {
 		if err != nil {
 			return value.Faultf("cannot read the password: %w; check --sasl-password-file", err)
 		}
-		s.password = strings.TrimRight(string(b), "\r\n")
+		s.password = strings.TrimRight(string(files.TextOf(b)), "\r\n")
 	}
 	if s.password == "" {
 		return value.Faultf("--sasl is given without a password; add --sasl-password-file, or TAKT_SASL_PASSWORD in the environment")

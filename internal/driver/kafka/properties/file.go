@@ -53,7 +53,7 @@ func readFile(path string) (list []entry, open bool, err error) {
 // the broker knows as a password is what Java makes of the bytes. The last entry of a key counts.
 // An error begins with the number of the line, and quotes nothing: a value may be a password.
 func parse(text []byte) ([]entry, error) {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = files.TextOf(text)
 	var list []entry
 	for s := (scanner{rest: text}); ; {
 		line, number, ok := s.logical()

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/files"
 )
 
 // Open and Close enclose the data in a page.
@@ -45,6 +46,6 @@ func Reports(in io.Reader) (io.Reader, error) {
 
 // isPage reports whether a file begins as an HTML page: no JSON begins so.
 func isPage(head []byte) bool {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")) // an editor may have added it
+	head = files.TextOf(head)
 	return bytes.HasPrefix(bytes.ToLower(bytes.TrimLeft(head, " \t\r\n")), []byte("<!doctype html"))
 }

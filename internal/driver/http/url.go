@@ -1,0 +1,179 @@
+package http
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// schemeless matches a URL without a scheme that nobody takes for a file.
+var schemeless = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
+
+// IsHostPort reports whether s is a URL without its scheme: localhost, an address, or a host with
+// a port. takt reads it as http://.
+func IsHostPort(s string) bool { return schemeless.MatchString(s) }
+
+// schemed matches the beginning of a URL with a scheme and a host.
+var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// whole is a URL of a request with its scheme if it names a host, and "" if it is a path or a query of base.
+// So another URL in its query makes it none.
+func whole(base *url.URL, s string) string {
+	switch {
+	case schemed.MatchString(s):
+		return s
+	case IsHostPort(s):
+		return "http://" + s
+	case base != nil && strings.HasPrefix(s, "//"):
+		return base.Scheme + ":" + s // RFC 3986, 4.2
+	}
+	return ""
+}
+
+// splitTarget cuts a whole URL behind its host. Without a target there is a placeholder in the host, or nothing
+// behind it.
+func splitTarget(s string) (base, target string) {
+	from := len(schemed.FindString(s))
+	i := strings.IndexAny(s[from:], "/?#{")
+	if i < 0 || s[from+i] == '{' {
+		return s, ""
+	}
+	base, target = s[:from+i], s[from+i:]
+	if target[0] != '/' {
+		target = "/" + target
+	}
+	return base, target
+}
+
+// ParseURL reads the URL of a target. A host with a port needs no scheme.
+func ParseURL(s string) (*url.URL, error) {
+	if w := whole(nil, s); w != "" {
+		s = w
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, urlFault(s, u, err)
+	}
+	return u, nil
+}
+
+// requestURL reads the URL of a request, which may be relative to base. base may be nil.
+func requestURL(base *url.URL, s string) (*url.URL, error) {
+	if w := whole(base, s); w != "" {
+		return ParseURL(w)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", s)
+	}
+	return complete(base, u), nil
+}
+
+// targetOn is the URL s of a request to the server of base, and what the request asks this server for. host is
+// another name of the server, as in its Host header. A URL of another server would be sent to the wrong one.
+func targetOn(base *url.URL, host, s string) (u *url.URL, target string, err error) {
+	w := whole(base, s)
+	if w == "" {
+		return base, s, nil
+	}
+	at, target := splitTarget(w)
+	if u, err = ParseURL(at); err != nil {
+		return nil, "", err
+	}
+	if !sameOrigin(u, base) && !sameOrigin(u, &url.URL{Scheme: base.Scheme, Host: host}) {
+		return nil, "", fmt.Errorf("the url is on %s://%s, and all steps of a scenario are on the host of the url argument, %s://%s", u.Scheme, u.Host, base.Scheme, base.Host)
+	}
+	target, _, _ = strings.Cut(cmp.Or(target, "/"), "#")
+	return u, target, nil
+}
+
+// verbatim is the path and query of u, which s is on base. Braces, of which net/url would make %7B, are sent as they
+// are written.
+func verbatim(base, u *url.URL, s string) string {
+	if !strings.Contains(s, placeholder) {
+		return u.RequestURI()
+	}
+	target := s
+	if w := whole(base, s); w != "" {
+		_, target = splitTarget(w)
+	}
+	if target, _, _ = strings.Cut(target, "#"); !strings.HasPrefix(target, "/") {
+		return u.RequestURI() // beside the path of base
+	}
+	return target
+}
+
+// withoutZone is a host and port without the zone of an IPv6 address, which means something on this machine only:
+// RFC 6874, 1.
+func withoutZone(host string) string {
+	from, to := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']')
+	switch {
+	case from < 0:
+		return host
+	case to < 0: // of URL.Hostname
+		return host[:from]
+	case to < from:
+		return host
+	}
+	return host[:from] + host[to:]
+}
+
+// sameOrigin reports whether two URLs are of one server: RFC 6454, 4 and 5.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(hostPort(a), hostPort(b))
+}
+
+// urlFault says why s, of which url.Parse made u and err, is no URL of a target.
+func urlFault(s string, u *url.URL, err error) error {
+	shown := hideUser(s)
+	var parsing *url.Error
+	switch {
+	case !strings.Contains(s, "://"):
+		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", shown, strings.TrimPrefix(shown, "//"))
+	case err != nil && shown != s: // the cause may show a part of the password
+		return fmt.Errorf("url %q cannot be read; in a user or password write / ? # %% @ as %%2F %%3F %%23 %%25 %%40", shown)
+	case errors.As(err, &parsing):
+		return fmt.Errorf("url %q: %w", s, parsing.Err)
+	case u.Host == "":
+		return fmt.Errorf("url %q has no host; write it as in http://127.0.0.1:8080/", s)
+	}
+	return fmt.Errorf("url %q has the scheme %s; use http or https", shown, u.Scheme)
+}
+
+// hideUser hides what stands before the last @ of a URL that may be none.
+func hideUser(s string) string {
+	i, from := strings.LastIndex(s, "@"), 0
+	if i < 0 {
+		return s
+	}
+	if scheme := strings.Index(s, "://"); scheme >= 0 && scheme < i {
+		from = scheme + len("://")
+	}
+	return s[:from] + takt.Redacted + s[i:]
+}
+
+// complete gives u, which may be relative, the scheme and host of base. Unlike
+// ResolveReference it leaves the dots and empty segments of a path as they are, for
+// they are sent.
+func complete(base, u *url.URL) *url.URL {
+	switch {
+	case base == nil || u.Scheme != "":
+		return u
+	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
+		return base.ResolveReference(u) // beside base's own path
+	}
+	at := *u
+	at.Scheme = base.Scheme
+	if at.Host == "" {
+		at.Host, at.User = base.Host, base.User
+	}
+	return &at
+}
