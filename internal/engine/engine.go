@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
@@ -27,6 +28,7 @@ type Plan struct {
 	NewWaiter func(start time.Time) pace.Waiter // nil: that of pace.In, or pace.Precise
 	OnStart   func(at time.Time)                // called when the start is known, which may lie ahead; nil: not called
 	OnSecond  OnSecond                          // called once a second; nil: not called
+	Enough    Enough                            // asked once a second; nil: not asked
 	Journal   Journal                           // nil: no journal
 	OnSamples OnSamples                         // called during the run; nil: no rows are kept
 	Abort     <-chan struct{}                   // closed by the second signal: end at once
@@ -47,6 +49,10 @@ type Meet func(ctx context.Context) (time.Time, error)
 // OnSecond receives an interval and the failures of the whole run so far, most frequent first. Calls come
 // one at a time. A slow call delays the intervals after it, but no operation.
 type OnSecond func(iv takt.Interval, failures []takt.ErrorClass)
+
+// Enough gets how many operations have a response time, and their sample, and reports whether the run may end
+// here. Calls come one at a time, after those of OnSecond.
+type Enough func(ended uint64, sample func() *proof.Sample) bool
 
 // OnSamples receives a batch of operations in the order in which they ended, and the names of
 // their phases. Calls come one at a time, but in parallel with OnSecond. A call may block:
@@ -140,6 +146,7 @@ type run struct {
 	started time.Time
 	wall    sock.Wall
 	end     time.Duration // end of the schedule, as known before the start; negative: unknown
+	enough  bool          // Plan.Enough says so; read after swap
 }
 
 func newRun(p Plan) *run {
@@ -260,6 +267,7 @@ type supervisor struct {
 	swapped   <-chan struct{} // closed when swap returns; nil if none runs
 	ended     atomic.Bool     // the run is over: swap does not pause any more
 	ticks     int
+	sated     bool // the schedule ended because of Plan.Enough
 }
 
 // step waits for one event and reports whether the run goes on.
@@ -277,7 +285,7 @@ func (s *supervisor) step() bool {
 		{s.exhausted, func() { s.listEnded(); s.drain() }},
 		{s.busy, func() { s.cores.look(); s.busy = s.cores.next(s.world.After) }},
 		{s.tick, s.onTick},
-		{s.swapped, func() { s.swapped = nil; s.armTick() }},
+		{s.swapped, s.onSwapped},
 	}
 	var list [len(events)]<-chan struct{}
 	for i, e := range events {
@@ -326,6 +334,16 @@ func (s *supervisor) drain() {
 func (s *supervisor) armTick() {
 	s.ticks++
 	s.tick = s.world.After(time.Duration(s.ticks)*interval - s.now())
+}
+
+// onSwapped begins the next interval. If the run is long enough, the schedule ends.
+func (s *supervisor) onSwapped() {
+	s.swapped = nil
+	s.armTick()
+	if s.enough && !s.sated {
+		s.sated = true
+		s.finish(s.at())
+	}
 }
 
 // onTick ends an interval in a goroutine, so that the supervisor goes on watching.

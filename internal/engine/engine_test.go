@@ -11,6 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -569,5 +570,25 @@ func TestDriverThatNeverCloses(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		close(let)
+	})
+}
+
+// A run whose Enough is satisfied ends after that second, complete: what is open drains, and nothing more is due.
+func TestEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, options("100/s", 20*time.Second, 10), service(3300*time.Microsecond))
+		asked := 0
+		p.Enough = func(ended uint64, sample func() *proof.Sample) bool {
+			asked++
+			low, high, ok := sample().Interval(0.5, proof.Level)
+			if s := uint64(asked); ended != 100*s || !ok || low != high {
+				t.Errorf("second %d: %d operations, %v to %v, %v", s, ended, low, high, ok)
+			}
+			return asked == 3
+		}
+		rep := run(t, t.Context(), p)
+		if c := rep.Counts; asked != 3 || c.OK != c.Scheduled || c.Scheduled < 300 || c.Scheduled > 301 || rep.DurationS < 3 || rep.DurationS > 3.1 || rep.Verdict != takt.Valid {
+			t.Errorf("asked %d times, %+v in %v s, %s %v", asked, c, rep.DurationS, rep.Verdict, rep.Warnings)
+		}
 	})
 }

@@ -69,6 +69,9 @@ func (r *run) swap(t record.Tick) {
 	if r.plan.OnSecond != nil {
 		r.plan.OnSecond(iv, r.rec.Errors())
 	}
+	if r.plan.Enough != nil && !r.enough {
+		r.enough = r.plan.Enough(r.rec.SoFar())
+	}
 	if r.plan.Journal == nil {
 		return
 	}

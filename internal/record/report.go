@@ -169,6 +169,11 @@ func (r *Recorder) response() *hist.Histogram {
 	return all
 }
 
+// SoFar is how many operations have a response time, and their sample. Call it where Swap is called.
+func (r *Recorder) SoFar() (n uint64, sample func() *proof.Sample) {
+	return r.total.ok.Count() + r.total.other.Count(), func() *proof.Sample { return proof.NewSample(r.response(), r.total.blocks) }
+}
+
 // onTime is the response time without the generator's own part. A recorder from the seconds of an older
 // takt, or of another process, lacks that part: then it is the response time.
 func (r *Recorder) onTime() *hist.Histogram {

@@ -41,6 +41,7 @@ type load struct {
 	outputs      core.ReportOutputs
 	requirements core.Requirements
 	aborts       []string
+	until        string
 	faultTexts   []string
 	labelFlags   labelFlags
 	exports      []metrics.Destination
@@ -55,6 +56,8 @@ type load struct {
 	calibrated    *calibratecmd.Calibration // calibration of this host; nil: none
 	conditions    []assert.Assertion        // conditions of --abort-on
 	abortOverload bool                      // --abort-on overload
+	goal          *goal                     // --until; nil: none
+	reached       *goal                     // that of the newest run
 	injected      []fault                   // commands of --fault
 	abort         context.CancelCauseFunc
 	scrub         *core.Scrubber
@@ -127,6 +130,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.store.AddFlags(fs)
 	l.store.AddLimit(fs)
 	value.Declare(fs, value.GroupAssertions, l.addAbortFlag)
+	value.Declare(fs, value.GroupMeasurement, l.addUntilFlag)
 	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
 	value.Declare(fs, value.GroupOutput, l.addExportFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
@@ -136,6 +140,10 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 
 func (l *load) addAbortFlag(fs *pflag.FlagSet) {
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0,overload; repeatable; the exit code is 1 instead if nothing succeeded, and 6 if the run is invalid")
+}
+
+func (l *load) addUntilFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&l.until), "until", "end the run, before the time of --duration, when `PERCENTILE±PERCENT` of the response time is known with 95 % confidence: p99±5%, or p99+-5%")
 }
 
 func (l *load) addProgressFlag(fs *pflag.FlagSet) {
@@ -260,6 +268,7 @@ func (l *load) local(ctx context.Context, out core.Outputs, pump *metrics.Pump, 
 		OnSecond: func(iv takt.Interval, failures []takt.ErrorClass) {
 			f.Second(live.Snapshot{Interval: iv, Errors: failures})
 		},
+		Enough:    l.enough(),
 		OnSamples: out.OnSamples(look), Abort: l.env.Abort, Scrub: l.hide,
 	}
 	journal := l.journal(head, number)
@@ -277,6 +286,7 @@ func (l *load) local(ctx context.Context, out core.Outputs, pump *metrics.Pump, 
 	}
 	l.complete(report, head, number)
 	f.End(report)
+	l.tellUntil()
 	return report, journal, nil
 }
 
@@ -420,6 +430,9 @@ func (l *load) head() takt.Report {
 	}
 	for name, v := range l.driver.Variables() {
 		r.Variables[name] = v
+	}
+	if l.until != "" {
+		r.Variables["until"] = l.until
 	}
 	l.scrub.HideIn(&r)
 	return r

@@ -54,6 +54,7 @@ func (l *load) validate(args []string) []error {
 	conditions, onOverload, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, l.abortOverload, faults = conditions, onOverload, append(faults, bad...)
 	faults = core.AppendError(faults, l.checkOverload())
+	faults = core.AppendError(faults, l.checkUntil())
 	faults = append(faults, l.checkLatencies()...)
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)

@@ -94,6 +94,10 @@ func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
 		p.Limit = &limit
 		return p
 	}
+	if r.Verdict == takt.Invalid { // a longer run would be no better
+		p.Why = "takt itself was late"
+		return p
+	}
 	if needs := proof.Rounded(answer.Needs); needs > 0 {
 		p.Needs = uint64(needs)
 		if r.DurationS > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -118,6 +119,17 @@ func TestProofOfClusters(t *testing.T) {
 	}
 	if a := judged(t, together, "p95<100ms"); a.Proof != nil && a.Proof.Proven {
 		t.Errorf("4 %% of slow operations in four freezes: %s", a)
+	}
+}
+
+// A run in which takt was late proves what holds with its lateness. A longer one would be late, too.
+func TestProofOfLateRuns(t *testing.T) {
+	for n, want := range map[int]string{300: "; below 5ms, 95 %", 200: "; not proven: takt itself was late"} {
+		r := measured(n, fast, nil)
+		r.Verdict, r.Warnings = takt.Invalid, []takt.Warning{{Code: warn.GeneratorBottleneck}}
+		if a := judged(t, r, "p99<250ms"); a.Result != takt.Pass || !strings.HasSuffix(a.Reason, want) {
+			t.Errorf("%d operations: %s", n, a)
+		}
 	}
 }
 

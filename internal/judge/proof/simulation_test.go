@@ -370,3 +370,59 @@ func TestTruths(t *testing.T) {
 		t.Logf("%q: %.4v", target.name, got)
 	}
 }
+
+// A run with --until looks at its percentile at 500, 750, 1125 … operations, at most 60,000. Those that end early
+// hold the truth as often as others do.
+func TestLooksHoldTheTruth(t *testing.T) {
+	racetest.Whole(t)
+	for p, part := range map[float64]float64{0.5: 0.05, 0.99: 0.1} {
+		looksHoldTheTruth(t, p, part)
+	}
+}
+
+func looksHoldTheTruth(t *testing.T, p, part float64) {
+	const most, runs = 60_000, 60
+	for i, target := range targets() {
+		if strings.HasPrefix(target.name, "freeze") {
+			continue
+		}
+		r := rand.New(rand.NewPCG(uint64(i), 11))
+		var ended, held, known, operations int
+		var width float64
+		for range runs {
+			due, took := target.run(r, most)
+			h, c, looks := hist.New(), New(0), Looks{}
+			var s *Sample
+			n, early := 0, false
+			for ; n < most && !early; n++ {
+				h.Record(time.Duration(took[n] * scale))
+				c.Add(time.Duration(due[n]*scale), time.Duration(took[n]*scale), 1)
+				if looks.Due(uint64(n + 1)) {
+					s = NewSample(h, c)
+					exact, ok := s.Exact(p, LookLevel)
+					early = ok && exact <= part
+				}
+			}
+			operations += n
+			if !early {
+				s = NewSample(h, c)
+			}
+			low, high, ok := s.Interval(p, LookLevel)
+			if early {
+				ended++
+			}
+			if ok {
+				known++
+				width += (high - low) / 2 / s.quantile(p)
+				if truth := target.truth[map[float64]int{0.5: 0, 0.99: 2}[p]] * 1000; low <= truth && truth <= high {
+					held++
+				}
+			}
+		}
+		t.Logf("%-26s p%v±%v %%: %3d %% end early, after %6d operations on average; known in %3d %%, ±%4.1f %%, the truth inside in %3.0f %%", target.name, 100*p, 100*part,
+			100*ended/runs, operations/runs, 100*known/runs, 100*width/float64(max(1, known)), 100*float64(held)/float64(max(1, known)))
+		if known == runs && held < runs*9/10 {
+			t.Errorf("%s: the truth is inside in %d of %d", target.name, held, runs)
+		}
+	}
+}
