@@ -130,7 +130,7 @@ func Clash(name string) error {
 // Taken are the flags of takt's load commands and of bench.Main that are not those of the engine.
 func Taken() []string {
 	return []string{
-		"output", "assert", "strict", "prove", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "progress", "export", "repeat",
+		"output", "assert", "strict", "prove", "label", "label-cmd", "store", "store-limit", "no-store", "abort-on", "until", "progress", "export", "repeat",
 		"fault", "git", "run-group", "config", "help", "help-all", "json", "takt-protocol",
 	}
 }

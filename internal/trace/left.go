@@ -162,7 +162,7 @@ func (l *Left) Copy() Left { return Left{rows: slices.Clone(l.rows), fresh: l.fr
 // Sum says how much is left out, for the end of a line; "": nothing.
 func (l *Left) Sum() (text string) {
 	if n := l.Count(NoRequest) + l.Count(Bad); n > 0 {
-		text += fmt.Sprintf(", %d without one", n)
+		text += fmt.Sprintf(", %d without a request", n)
 	}
 	if n := l.Count(NotChosen) + l.Count(NotSent); n > 0 {
 		text += fmt.Sprintf(", %d left out", n)

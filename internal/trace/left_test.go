@@ -24,7 +24,7 @@ func TestLeft(t *testing.T) {
        2 bad line: no shape; first one:5: "rubbish \x1b[31m"
        2 without: header cookie; first one:3
 `
-	if got := string(a.AppendText(nil)); got != want || a.Sum() != ", 3 without one" || kept.Count(trace.Bad) != 1 {
+	if got := string(a.AppendText(nil)); got != want || a.Sum() != ", 3 without a request" || kept.Count(trace.Bad) != 1 {
 		t.Errorf("%s%s %d", got, a.Sum(), kept.Count(trace.Bad))
 	}
 	if most := a.Most(1); len(most) != 1 || most[0].Why != "no shape" || most[0].Place() != "one:5" {

@@ -57,7 +57,7 @@ type scene struct {
 	r        *recorder
 	o        *http.Options
 	keys     string        // path of the key log
-	patience time.Duration // for a connection
+	patience time.Duration // for a connection or an answer
 }
 
 func words(list ...string) func(*scene) []string { return func(*scene) []string { return list } }
@@ -113,7 +113,7 @@ func trials() map[string]trial {
 			},
 		},
 		"targets longer than memory": {words: file("targets", "targets"), setup: func(_ *testing.T, s *scene) { s.o.KeepTargets(1) }, want: []string{"GET /one HTTP/1.1\n", "POST /two HTTP/1.1\n"}},
-		"timeout":                    {words: words("--timeout", "400ms"), path: "/hang", result: []string{"3 × timeout"}, loose: true, differs: []string{"GET /hang HTTP/1.1\n"}},
+		"timeout":                    {words: func(s *scene) []string { return []string{"--timeout", s.patience.String()} }, path: "/hang", result: []string{"3 × timeout"}, loose: true, differs: []string{"GET /hang HTTP/1.1\n"}},
 		"connect-timeout":            mute,
 		"disable-compression":        {words: words("--disable-compression"), not: []string{"Accept-Encoding"}},
 		"disable-keepalive":          {words: words("--disable-keepalive"), want: []string{"\nConnection: close\n", "-- connection 3"}, differs: []string{"-- connection 3"}},
@@ -234,7 +234,13 @@ func (one trial) in(t *testing.T, s *scene, c http.Cell, first seenBy) seenBy {
 	drivertest.Slowly(s.patience, func(timeout time.Duration) bool {
 		s.patience = timeout
 		got = one.run(t, s, true)
-		return strings.HasPrefix(got.result, "not started: ") && c.Flag == "connect-timeout" // the first handshake was too slow
+		switch c.Flag {
+		case "timeout": // a request was too slow to be sent
+			return c.Way != "hey" && strings.Count(got.sent, " /hang ") < 3
+		case "connect-timeout": // the first handshake was too slow
+			return strings.HasPrefix(got.result, "not started: ")
+		}
+		return false
 	})
 	switch {
 	case c.Without != "":
