@@ -669,7 +669,7 @@ func TestComeAndGo(t *testing.T) {
 // The error names what each shard lacks, whatever that is: a member that asks for the time with a wrong stamp gets
 // ready without a clock.
 func TestAbsent(t *testing.T) {
-	g := New(Options{Shards: 4, Patience: time.Minute})
+	g := &Gatherer{Options: Options{Shards: 4, Patience: time.Minute}}
 	g.peers = map[int]*peer{
 		1: {g: g, k: 1, last: Offset{Bound: 1}, state: state{ready: &Ready{}}}, 2: {g: g, k: 2}, 3: {g: g, k: 3, state: state{ready: &Ready{}}},
 	}
