@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -159,6 +160,20 @@ func TestCapacityOfOneStep(t *testing.T) {
 		a := Conclude(steps, slo(t, "p95<50ms"), EndSteps, 1000)
 		if a.Sustainable != 100 || a.Confidence != 0 || *a.Interval.Low != 100 || *a.Interval.High != 800 || *a.Machines != (Machines{10, 2, 10, 14}) {
 			t.Errorf("%s: %v in %v–%v, machines %+v", name, a.Sustainable, *a.Interval.Low, *a.Interval.High, a.Machines)
+		}
+	}
+}
+
+// A margin is above 0 if and only if the assertion does not hold, also at its bound.
+func TestMarginAtTheBound(t *testing.T) {
+	for _, bound := range []float64{0, 1} {
+		for _, op := range []string{"<", "<=", ">", ">="} {
+			a := assert.Assertion{Op: op, Bound: bound}
+			for _, v := range []float64{0, 0.5, 1, 2} {
+				if m := margin(a, v); (m > 0) == a.Holds(v) {
+					t.Errorf("%v %s %v: margin %v", v, op, bound, m)
+				}
+			}
 		}
 	}
 }

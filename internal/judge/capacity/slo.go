@@ -110,19 +110,25 @@ func (s SLO) judge(r *takt.Report, step *Step) (met bool, err error) {
 // mostOver limits the ratio of value and bound, so that one run does not outweigh the others.
 const mostOver = 4.0
 
-// margin is 1 − bound ÷ value, or 1 − value ÷ bound for a lower bound: 0 at the bound, above 0 beyond
-// it. The ratio is limited to mostOver. Why reciprocals? The reciprocal of a response time falls in a
-// straight line as the rate rises (exactly in M/M/1, where every percentile is c ÷ (μ − λ), and in
-// heavy traffic in general: Kingman, Math. Proc. Camb. Phil. Soc. 57, 1961). And it scatters by the
-// same amount at every rate, because the relative error of a run of given length grows as
-// 1 ÷ (1 − utilisation) (Whitt, Management Science 35, 1989).
+// justOver is the margin of a value at a bound that it must not reach.
+const justOver = 1e-9
+
+// margin is 1 − bound ÷ value, or 1 − value ÷ bound for a lower bound: 0 at a bound that may be reached,
+// above 0 where the assertion does not hold. The ratio is limited to mostOver. Why reciprocals? The
+// reciprocal of a response time falls in a straight line as the rate rises (exactly in M/M/1, where
+// every percentile is c ÷ (μ − λ), and in heavy traffic in general: Kingman, Math. Proc. Camb. Phil.
+// Soc. 57, 1961). And it scatters by the same amount at every rate, because the relative error of a run
+// of given length grows as 1 ÷ (1 − utilisation) (Whitt, Management Science 35, 1989).
 func margin(a assert.Assertion, v float64) float64 {
 	over, under := v, a.Bound
 	if strings.HasPrefix(a.Op, ">") {
 		over, under = a.Bound, v
 	}
-	if over == under {
+	switch {
+	case over == under && a.Holds(v):
 		return 0
+	case over == under:
+		return justOver
 	}
 	return 1 - 1/min(mostOver, max(1/mostOver, over/under))
 }
