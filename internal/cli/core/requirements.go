@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -33,7 +34,7 @@ func (d *Requirements) addFlags(fs *pflag.FlagSet) {
 }
 
 // Validate reads the assertions.
-func (d *Requirements) Validate() (faults []error) {
+func (d *Requirements) Validate(env Env) (faults []error) {
 	d.Assertions = nil
 	for _, text := range d.texts {
 		all, bad := assert.ParseAssertions(text)
@@ -44,6 +45,9 @@ func (d *Requirements) Validate() (faults []error) {
 		for _, err := range bad {
 			faults = append(faults, value.Bad("assert", text, err))
 		}
+	}
+	if d.prove && len(faults) == 0 && env.Typed("prove") && !slices.ContainsFunc(d.Assertions, assert.Assertion.Provable) {
+		faults = append(faults, value.Bad("prove", "true", errors.New("--prove: no assertion is about a percentile or a share, so there is nothing to prove; add one, such as --assert 'p99<250ms'")))
 	}
 	return faults
 }

@@ -35,3 +35,23 @@ func TestOutcomeOfTheLedger(t *testing.T) {
 		}
 	}
 }
+
+// --prove with nothing to prove is a mistake on the command line; in a config file it serves all commands.
+func TestProveNothing(t *testing.T) {
+	for _, c := range []struct {
+		assert, origin string
+		faults         int
+	}{
+		{"", FromFlag, 1}, {"max<1s", FromFlag, 1}, {"rate>=99%", FromFlag, 1}, {"p99<1s", FromFlag, 0}, {"max<1s,errors<1%", FromFlag, 0},
+		{"", FromFile, 0}, {"max<1s", FromEnvironment, 0},
+	} {
+		d := Requirements{prove: true}
+		if c.assert != "" {
+			d.texts = []string{c.assert}
+		}
+		env := Env{Settings: &Settings{Given: []Setting{{Name: "prove", Value: "true", Origin: Origin{Kind: c.origin}}}}}
+		if faults := d.Validate(env); len(faults) != c.faults {
+			t.Errorf("%+v: %v", c, faults)
+		}
+	}
+}

@@ -285,6 +285,7 @@ func (l *load) local(ctx context.Context, out core.Outputs, pump *metrics.Pump, 
 		return nil, nil, l.broken(ctx, err)
 	}
 	l.complete(report, head, number)
+	l.keepUntil(report)
 	f.End(report)
 	l.tellUntil()
 	return report, journal, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -96,6 +97,13 @@ func (g *goal) exact() string {
 		return "no interval"
 	}
 	return "±" + figure.Near(figure.Round(100*g.known, 2), 0) + " %"
+}
+
+// keepUntil writes into the report how exactly the percentile was known at the end.
+func (l *load) keepUntil(r *takt.Report) {
+	if g := l.reached; g != nil {
+		stored.Until{Known: g.known, Reached: g.ended > 0}.Keep(r)
+	}
 }
 
 // tellUntil says that a run ended before its percentile was known well enough.

@@ -49,7 +49,7 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.labelFlags.validate())
 	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
-	faults = append(faults, l.requirements.Validate()...)
+	faults = append(faults, l.requirements.Validate(l.env)...)
 	faults = append(faults, l.checkFaults()...)
 	conditions, onOverload, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, l.abortOverload, faults = conditions, onOverload, append(faults, bad...)

@@ -59,7 +59,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 }
 
 func (m *mergeCommand) validate(args []string) []error {
-	faults := append(m.outputs.Validate(m.env, core.ParseReplayed), m.requirements.Validate()...)
+	faults := append(m.outputs.Validate(m.env, core.ParseReplayed), m.requirements.Validate(m.env)...)
 	faults = core.AppendError(faults, m.store.CheckLimit())
 	if len(args) == 0 && m.runGroup == "" {
 		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json or -o html wrote, a folder of them, or --run-group"))

@@ -120,11 +120,17 @@ func Cut(s string, n int) string {
 
 // Wrap breaks s at spaces into lines of at most width runes. A longer word has its own line
 // and is not cut, so that it can be copied. A no-break space joins its neighbours and is
-// written as a plain space.
+// written as a plain space, and a short flag stays beside its value: -z 3s.
 func Wrap(s string, width int) []string {
 	var lines []string
 	length := 0
-	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }) {
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' })
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if shortFlag(word) && i+1 < len(words) {
+			i++
+			word += NoBreak + words[i]
+		}
 		n := utf8.RuneCountInString(word)
 		word = strings.ReplaceAll(word, NoBreak, " ")
 		if len(lines) == 0 || length+1+n > width {
@@ -135,6 +141,10 @@ func Wrap(s string, width int) []string {
 		length += 1 + n
 	}
 	return lines
+}
+
+func shortFlag(word string) bool {
+	return len(word) == 2 && word[0] == '-' && 'a' <= word[1] && word[1] <= 'z'
 }
 
 // Sorted lists the keys of m in alphabetical order.

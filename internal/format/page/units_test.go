@@ -53,6 +53,8 @@ func TestWrap(t *testing.T) {
 		"aaa bb cc":           {"aaa bb", "cc"},
 		"a-word-too-long b":   {"a-word-too-long", "b"},
 		"aa\u00a0bb\u00a0c d": {"aa bb c", "d"},
+		"a -z 3s":             {"a", "-z 3s"},
+		"a - bb c -z":         {"a - bb", "c -z"},
 	} {
 		if got := Wrap(s, 6); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", s, got, want)

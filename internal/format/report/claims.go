@@ -1,11 +1,9 @@
 package report
 
 import (
-	"fmt"
-
-	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/claims"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,7 +17,7 @@ func Claims(r *takt.Report) []takt.Claim {
 
 // ClaimWords are the claims as two sentences at most; "": there is none.
 func ClaimWords(r *takt.Report) (words string) {
-	lead := map[bool]string{true: "The run supports: ", false: "It does not support: "}
+	lead := map[bool]string{true: "The run supports: ", false: "Unknown: "}
 	last := false
 	for i, c := range Claims(r) {
 		switch {
@@ -39,7 +37,7 @@ func ClaimWords(r *takt.Report) (words string) {
 // claim is a claim with its level.
 func claim(c takt.Claim) string {
 	if c.Level > 0 {
-		return c.Text + " (" + page.TrimZeros(fmt.Sprintf("%.2f", 100*c.Level)) + " %)"
+		return c.Text + " (" + proof.Words(c.Level) + ")"
 	}
 	return c.Text
 }
@@ -48,16 +46,12 @@ func claim(c takt.Claim) string {
 func claimsPart(r *takt.Report, in part.Outputs) part.Part {
 	var list []part.Sentence
 	for _, c := range Claims(r) {
-		mark := "+ "
+		s := part.Sentence{Text: claim(c), Mark: "+ "}
 		if !c.Supported {
-			mark = "- not: "
+			s.Text = "unknown: " + s.Text
 		}
-		s := part.Sentence{Text: claim(c), Mark: mark}
-		if in != part.Text {
+		if in != part.Text || !c.Supported {
 			s.Mark = "- "
-			if !c.Supported {
-				s.Text = "not: " + s.Text
-			}
 		}
 		list = append(list, s)
 	}

@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,14 +29,14 @@ func intervalsOf(l takt.Latency) *intervals {
 }
 
 // title says how sure the intervals are.
-func (i *intervals) title() string { return page.TrimZeros(fmt.Sprintf("%.2f", 100*i.level)) + " %" }
+func (i *intervals) title() string { return proof.Words(i.level) }
 
 // legend says what the parentheses of Markdown are.
 func (i *intervals) legend() []part.Sentence {
 	if i == nil {
 		return nil
 	}
-	return []part.Sentence{{Text: "in parentheses: where the percentile of the target is, with " + i.title() + " confidence"}}
+	return []part.Sentence{{Text: "in parentheses: where the percentile of the target is, with " + i.title()}}
 }
 
 // of is the interval of a statistic: empty of one that is no percentile, such as the mean.
@@ -48,6 +49,14 @@ func (i *intervals) of(statistic string) part.Value {
 		}
 	}
 	return part.Value{}
+}
+
+// alone is as how many independent operations those of a latency count for its p99.
+func alone(l *takt.Latency) float64 {
+	if s, err := proof.SampleOf(*l); err == nil && s != nil {
+		return s.Alone(0.99)
+	}
+	return l.CI.Independent
 }
 
 // isMax reports whether a statistic is a percentile that is the largest value under another name.
@@ -69,12 +78,15 @@ func (r *run) unknown(names []string) (notes []part.Sentence) {
 	if len(same) > 0 && l.Count > 0 {
 		notes = append(notes, part.Sentence{Text: fmt.Sprintf("–: of %s, %s cannot be told from the maximum", page.Plural(int(l.Count), "operation"), strings.Join(same, ", ")), In: part.Text | part.HTML})
 	}
-	if l.CI == nil || r.interval != nil && l.CI.P99 != nil {
+	if l.CI == nil || r.interval != nil && l.CI.P99 != nil || r.Verdict == takt.Invalid || overload.Of(r.Report) != nil {
 		return notes
 	}
-	which := "no interval"
+	few := "too few operations for an interval"
 	if r.interval != nil {
-		which = "no interval of p99"
+		few += " of p99"
 	}
-	return append(notes, part.Sentence{Text: fmt.Sprintf("%s is known: operations depend on one another, and %s say as much as %s independent ones", which, figure.Near(float64(l.Count), 0), figure.Near(l.CI.Independent, 0)), In: part.Text | part.HTML})
+	if alone := math.Floor(alone(&l)); alone < float64(l.Count) {
+		few += fmt.Sprintf(": %d count as %.0f, because neighbours are alike", l.Count, alone)
+	}
+	return append(notes, part.Sentence{Text: few, In: part.Text | part.HTML})
 }

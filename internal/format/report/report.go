@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -19,13 +20,17 @@ type run struct {
 	main     *hist.Histogram // of the main latency
 	unit     page.Unit       // of all latencies in text and Markdown
 	own      own
-	interval *intervals // of the main latency; nil: not known of any percentile, or of an older takt
+	interval *intervals // of the main latency; nil: not known of any percentile
 }
 
 func runOf(r *takt.Report) (*run, error) {
 	name := Primary(r)
 	h, err := hist.Decode(r.Latency[name].HDR)
-	return &run{Report: r, primary: name, main: h, unit: unitOf(r), own: ownOf(r), interval: intervalsOf(r.Latency[name])}, err
+	of := &run{Report: r, primary: name, main: h, unit: unitOf(r), own: ownOf(r)}
+	if r.Verdict != takt.Invalid && overload.Of(r) == nil { // else the target has another percentile
+		of.interval = intervalsOf(r.Latency[name])
+	}
+	return of, err
 }
 
 // Parts are the parts of the report of a run, in the order of all outputs. A part without blocks is left out.

@@ -43,6 +43,9 @@ func labels(r *takt.Report, show func(string) string) string {
 // Measured is the length of the run.
 func Measured(r *takt.Report) string {
 	s := page.Span(r.DurationS) + " measured"
+	if u, ok := stored.UntilOf(r); ok && u.Reached {
+		s += ", ended by --until"
+	}
 	switch over := overAfter(r); {
 	case r.DurationS == 0 && r.WarmupS > 0 && over > 0:
 		return "over after " + page.Span(over) + " of " + page.Span(r.WarmupS) + " of warm-up"

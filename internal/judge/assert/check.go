@@ -73,7 +73,7 @@ func (a Assertion) judge(r *takt.Report) takt.Assertion {
 	if c.Proof = a.prove(r, &c); c.Proof == nil {
 		return c
 	}
-	if overloaded := c.Result == takt.Pass && a.Unproven(r) != ""; !overloaded { // else Check has said so
+	if grows := c.Result == takt.Pass && a.Unproven(r) != ""; !grows { // else Check has said so
 		c.Reason += a.proofWords(r, c.Proof, c.Result == takt.Pass)
 	}
 	if c.Proof.Required && !c.Proof.Proven && c.Result == takt.Pass {
@@ -116,6 +116,12 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 	if a.Metric == "rate" && overload.Of(r) != nil {
 		c.Reason += " while the schedule lasted"
 	}
+	if completed, ok := stored.Completed(r); ok && a.Metric == "rate" && overload.Behind(r) {
+		if a.Unit == takt.UnitPercent {
+			completed *= 100 / *r.Rate.Intended
+		}
+		c.Reason += "; " + a.figure(completed) + " while the schedule lasted, the rest in the drain"
+	}
 	if a.Holds(v) {
 		c.Result = takt.Pass
 		if why := a.Unproven(r); why != "" {
@@ -129,6 +135,9 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 func (a Assertion) Unproven(r *takt.Report) string {
 	if a.upper() && a.NeedsAnswer() && overload.Of(r) != nil {
 		return "the target is overloaded, so the figure grows with the length of the run"
+	}
+	if a.upper() && a.NeedsAnswer() && overload.Behind(r) {
+		return "the target was behind the schedule at its end, so the figure may grow with the length of the run"
 	}
 	return ""
 }

@@ -2,10 +2,10 @@ package assert
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -98,6 +98,10 @@ func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
 		p.Why = "takt itself was late"
 		return p
 	}
+	if overload.Behind(r) || overload.Of(r) != nil {
+		p.Why = "the target was behind the schedule at its end"
+		return p
+	}
 	if needs := proof.Rounded(answer.Needs); needs > 0 {
 		p.Needs = uint64(needs)
 		if r.DurationS > 0 {
@@ -154,7 +158,7 @@ func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string 
 		if holds == a.upper() {
 			side = "below "
 		}
-		return "; " + side + a.limit(*p.Limit) + ", " + percent(p.Level)
+		return "; proven: " + side + a.limit(*p.Limit) + ", " + proof.Words(p.Level)
 	}
 	words := "; not proven: "
 	if !holds {
@@ -171,10 +175,6 @@ func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string 
 		words += ", " + proof.Length(r, p.NeedsS) + " at this rate"
 	}
 	return words
-}
-
-func percent(level float64) string {
-	return strconv.FormatFloat(math.Round(1e6*level)/1e4, 'f', -1, 64) + " %"
 }
 
 // limit is what is proven, rounded away from the figure.

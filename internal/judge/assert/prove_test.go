@@ -66,27 +66,27 @@ func TestProofs(t *testing.T) {
 		words  string
 	}{
 		{measured(20, fast, nil), "p99.9<1s", takt.Pass, "p99.9 was 5ms; not proven: needs about 3000 operations, -z 30s at this rate"},
-		{measured(300, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; below 5ms, 95 %"},
+		{measured(300, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; proven: below 5ms, 95 % confidence"},
 		{measured(298, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; not proven: needs about 300 operations, -z 3s at this rate"},
-		{measured(298, fast, nil), "p99<250ms@90%", takt.Pass, "p99 was 5ms; below 5ms, 90 %"},
+		{measured(298, fast, nil), "p99<250ms@90%", takt.Pass, "p99 was 5ms; proven: below 5ms, 90 % confidence"},
 		{measured(298, fast, nil), "p99<250ms@95%", takt.Unproven, "p99 was 5ms; not proven: needs about 300 operations"},
 		{measured(298, fast, nil), "service.p99<250ms@95%", takt.Unproven, "service.p99 was 5ms; not proven: needs about 300 operations"},
-		{measured(300, fast, nil), "service.p99<250ms@95%", takt.Pass, "service.p99 was 5ms; below 5ms, 95 %"},
+		{measured(300, fast, nil), "service.p99<250ms@95%", takt.Pass, "service.p99 was 5ms; proven: below 5ms, 95 % confidence"},
 		{measured(300, fast, nil), "connect.p99<250ms", takt.Pass, "connect.p99 was 5ms"},
 		{measured(300, fast, nil), "connect.p99<250ms@95%", takt.Unproven, "connect.p99 was 5ms; not proven: the report does not count the operations of connect.p99 by time"},
 		{measured(300, fast, nil), "max<250ms", takt.Pass, "max was 5ms"},
 		{measured(300, fast, nil), "mean<250ms", takt.Pass, "mean was 5ms"},
-		{measured(2000, slow(20), nil), "p99<250ms", takt.Fail, "p99 was 400ms; above 400ms, 95 %"},
+		{measured(2000, slow(20), nil), "p99<250ms", takt.Fail, "p99 was 400ms; proven: above 400ms, 95 % confidence"},
 		{measured(200, slow(66), nil), "p99<250ms", takt.Fail, "p99 was 400ms; not proven to be missed: needs about "},
-		{measured(2000, slow(20), nil), "p90>1ms", takt.Pass, "p90 was 5ms; above 5ms, 95 %"},
-		{measured(300, fast, nil), "errors<1%", takt.Pass, "errors was 0 %; below 0.994 %, 95 %"},
+		{measured(2000, slow(20), nil), "p90>1ms", takt.Pass, "p90 was 5ms; proven: above 5ms, 95 % confidence"},
+		{measured(300, fast, nil), "errors<1%", takt.Pass, "errors was 0 %; proven: below 0.994 %, 95 % confidence"},
 		{measured(100, fast, nil), "errors<1%", takt.Pass, "errors was 0 %; not proven: needs about 300 operations, -z 3s at this rate"},
-		{measured(1000, fast, every(10)), "errors<1%", takt.Fail, "errors was 10 %; above 8."},
-		{measured(1000, fast, every(10)), "ok>=80%", takt.Pass, "ok was 90 %; above 88."},
+		{measured(1000, fast, every(10)), "errors<1%", takt.Fail, "errors was 10 %; proven: above 8."},
+		{measured(1000, fast, every(10)), "ok>=80%", takt.Pass, "ok was 90 %; proven: above 88."},
 		{measured(1000, fast, every(10)), "ok>=90%", takt.Pass, "not proven: the figure is too close to the bound"},
-		{measured(8, fast, func(int) bool { return true }), "errors<1%", takt.Fail, "errors was 100 %; above 5 %, 95 %"},
+		{measured(8, fast, func(int) bool { return true }), "errors<1%", takt.Fail, "errors was 100 %; proven: above 5 %, 95 % confidence"},
 		{measured(8, fast, func(int) bool { return true }), "errors<50%", takt.Fail, "errors was 100 %; not proven to be missed: needs about 50 operations"},
-		{measured(8, fast, nil), "p99<1ms", takt.Fail, "p99 was 5ms; above 5ms, 95 %"},
+		{measured(8, fast, nil), "p99<1ms", takt.Fail, "p99 was 5ms; proven: above 5ms, 95 % confidence"},
 		{measured(1000, fast, nil), "failed==0", takt.Pass, "failed was 0"},
 		{measured(1000, fast, nil), "errors<=0%", takt.Pass, "errors was 0 %"},
 	} {
@@ -124,7 +124,7 @@ func TestProofOfClusters(t *testing.T) {
 
 // A run in which takt was late proves what holds with its lateness. A longer one would be late, too.
 func TestProofOfLateRuns(t *testing.T) {
-	for n, want := range map[int]string{300: "; below 5ms, 95 %", 200: "; not proven: takt itself was late"} {
+	for n, want := range map[int]string{300: "; proven: below 5ms, 95 % confidence", 200: "; not proven: takt itself was late"} {
 		r := measured(n, fast, nil)
 		r.Verdict, r.Warnings = takt.Invalid, []takt.Warning{{Code: warn.GeneratorBottleneck}}
 		if a := judged(t, r, "p99<250ms"); a.Result != takt.Pass || !strings.HasSuffix(a.Reason, want) {

@@ -5,11 +5,13 @@ package claims
 import (
 	"cmp"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,28 +32,38 @@ func Of(r *takt.Report) []takt.Claim {
 	case l.Blocks == nil:
 		return nil
 	case r.Verdict == takt.Invalid:
-		return []takt.Claim{not("anything about the target: takt itself, or its host, shaped the figures")}
+		list := []takt.Claim{not("how the target behaves (takt itself, or its host, shaped the figures)")}
+		if u, ok := stored.UntilOf(r); ok && !u.Reached {
+			list = append(list, until(r)...)
+		}
+		return list
 	case r.Counts.OK == 0:
-		return []takt.Claim{not("how long the target takes: not one operation succeeded")}
+		return []takt.Claim{not("how long the target takes (not one operation succeeded)")}
 	}
 	s, err := proof.SampleOf(l)
 	if err != nil {
 		return nil
 	}
-	list := speed(r, &l, s, name)
+	list := append(speed(r, &l, s, name), until(r)...)
 	list = append(list, keptUp(r)...)
 	if s != nil {
 		c := r.Counts
 		ended := c.OK + c.Failed + c.Unfinished
 		if most := s.Most(proof.Errors, c.Failed+c.Unfinished, ended, proof.Level); most < 1 {
-			list = append(list, takt.Claim{Text: "fewer than " + share(most) + " of the operations fail", Supported: true, Level: proof.Level})
+			text := "fewer than " + share(most) + " of the operations fail"
+			did := "none"
+			if n := c.Failed + c.Unfinished; n > 0 {
+				did = share(float64(n) / float64(ended))
+			}
+			text += "; " + did + " did"
+			list = append(list, takt.Claim{Text: text, Supported: true, Level: proof.Level})
 		}
 	}
-	if lag := r.Latency[takt.LatencyScheduleLag]; lag.Count >= 100 && len(list) < Most-1 {
-		list = append(list, takt.Claim{Text: "takt sent 99 % of the operations at most " + figure.Micros(lag.P99) + " late", Supported: true})
+	if lag := r.Latency[takt.LatencyScheduleLag]; lag.Count >= 100 && r.Rate.Intended != nil && len(list) < Most-1 {
+		list = append(list, takt.Claim{Text: "takt sent 99 % of the operations within " + figure.Micros(lag.P99) + " of their due time", Supported: true})
 	}
 	if r.DurationS >= 1 {
-		list = append(list, not("what happens less often than once in "+figure.Duration(time.Duration(r.DurationS*float64(time.Second)))+", such as a rare freeze"))
+		list = append(list, not("what happens less often than once in "+figure.Micros(figure.Round(1e6*r.DurationS, 2))+", such as a rare freeze"))
 	}
 	var sorted []takt.Claim
 	for _, supported := range []bool{true, false} {
@@ -69,7 +81,10 @@ func not(text string) takt.Claim { return takt.Claim{Text: text} }
 // speed says between what times a percentile is: p99, or the highest one that is known.
 func speed(r *takt.Report, l *takt.Latency, s *proof.Sample, name string) (list []takt.Claim) {
 	if overload.Of(r) != nil {
-		return []takt.Claim{not("a " + name + ": that of an overloaded target grows with the length of the run")}
+		return []takt.Claim{not("the " + name + " (that of an overloaded target grows with the length of the run)")}
+	}
+	if overload.Behind(r) {
+		return []takt.Claim{not("the " + name + " of a longer run (the target was behind the schedule at its end)")}
 	}
 	shown := proof.Intervals(l)
 	for _, p := range []string{"p99", "p90", "p50"} {
@@ -77,38 +92,69 @@ func speed(r *takt.Report, l *takt.Latency, s *proof.Sample, name string) (list 
 			switch {
 			case one.Name != p:
 			case one.Range != nil:
-				return append([]takt.Claim{{Text: fmt.Sprintf("%s of the %s is between %s and %s", p, name, figure.Micros(one.Range.Low), figure.Micros(one.Range.High)), Supported: true, Level: l.CI.Level}}, list...)
+				return append([]takt.Claim{{Text: "the " + p + " of the " + name + " is " + between(one.Range), Supported: true, Level: l.CI.Level}}, list...)
 			case p == "p99":
-				list = append(list, not("p99 of the "+name+needs(r, s, one.P)))
+				list = append(list, not("how exact the p99 of the "+name+" is ("+needs(r, s, one.P)+")"))
 			}
 		}
 	}
 	return list
 }
 
+// between is where a percentile is.
+func between(v *takt.Range) string {
+	low, high := figure.Micros(v.Low), figure.Micros(v.High)
+	if low == high {
+		return low
+	}
+	return "between " + low + " and " + high
+}
+
+// until says whether --until was reached.
+func until(r *takt.Report) []takt.Claim {
+	u, ok := stored.UntilOf(r)
+	if !ok {
+		return nil
+	}
+	known := "the newest look found no interval"
+	if u.Known > 0 {
+		known = "the newest look found ±" + figure.Near(figure.Round(100*u.Known, 2), 0) + " %"
+	}
+	if !u.Reached {
+		return []takt.Claim{not(u.Goal + ", the goal of --until (" + known + ")")}
+	}
+	return []takt.Claim{{Text: u.Goal + ", the goal of --until, is reached: " + known, Supported: true, Level: proof.Level}}
+}
+
 // needs says how long a run has to be whose interval of a percentile is known.
 func needs(r *takt.Report, s *proof.Sample, p float64) string {
 	if s == nil || r.DurationS <= 0 || r.Counts.Scheduled == 0 {
-		return ": the run is too short"
+		return "the run is too short"
 	}
 	n := proof.Rounded(s.Needs(p, proof.Level))
-	return fmt.Sprintf(": it needs about %.0f operations, ", n) + proof.Length(r, proof.Rounded(n/float64(r.Counts.Scheduled)*r.DurationS)) + " at this rate"
+	return fmt.Sprintf("that takes about %.0f operations, ", n) + proof.Length(r, proof.Rounded(n/float64(r.Counts.Scheduled)*r.DurationS)) + " at this rate"
 }
 
 // keptUp says whether the target did what was due.
 func keptUp(r *takt.Report) []takt.Claim {
 	if o := overload.Of(r); o != nil {
-		return []takt.Claim{{Text: "the target completes " + figure.Near(o.CompletedPerS, o.DuePerS) + "/s, and " + figure.Near(o.DuePerS, o.CompletedPerS) + "/s were due", Supported: true}}
+		return []takt.Claim{{Text: "the target is overloaded: it completes " + figure.Near(o.CompletedPerS, o.DuePerS) + "/s of the " + figure.Near(o.DuePerS, o.CompletedPerS) + "/s that are due", Supported: true}}
+	}
+	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.ClosedLoop }) {
+		return []takt.Claim{not("the response time at a rate (a closed loop sends less while the target is slow)")}
 	}
 	if r.Rate.Intended == nil || overload.Waits(r.Variables) || r.Latency[takt.LatencyResponse].Count == 0 {
 		return nil
 	}
 	rate := figure.Near(figure.Round(cmp.Or(r.Schedule.RatePerS, *r.Rate.Intended), 3), 0) + "/s"
+	if completed, ok := stored.Completed(r); ok && overload.Behind(r) {
+		return []takt.Claim{not("whether the target keeps up with " + rate + " (it completed " + figure.Near(completed, *r.Rate.Intended) + "/s while the schedule lasted; a longer run shows it)")}
+	}
 	if r.DurationS < leastRun {
-		return []takt.Claim{not(fmt.Sprintf("that the target keeps up with %s: that shows after %d s at the earliest", rate, leastRun))}
+		return []takt.Claim{not(fmt.Sprintf("whether the target keeps up with %s (that takes at least %ds)", rate, leastRun))}
 	}
 	return []takt.Claim{{Text: "the target kept up with " + rate, Supported: true}}
 }
 
-// share is a share of 0 to 1 for people.
-func share(v float64) string { return figure.Near(figure.Round(100*v, 2), 0) + " %" }
+// share is a share of 0 to 1 for people, as that of an assertion.
+func share(v float64) string { return figure.Near(100*v, 0) + " %" }

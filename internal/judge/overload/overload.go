@@ -10,6 +10,7 @@ package overload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/taktload/takt/internal/figure"
@@ -132,6 +133,32 @@ func (w *Watch) Now() *takt.Overload {
 		}
 	}
 	return w.now
+}
+
+// Behind reports whether a run that shows no overload does not show either that the target keeps up: at the end of the
+// schedule more was left than a target leaves that always answers as fast as in its best second, and more than in its
+// middle. A longer run shows which it is.
+func Behind(r *takt.Report) bool {
+	const fast = 2 // response times whose operations may be left
+	if !proves(r) || Of(r) != nil {
+		return false
+	}
+	var left, before, due, recent float64 // before: at the middle; recent: due since then
+	best := math.Inf(1)
+	for _, iv := range r.Intervals {
+		if iv.Warmup || iv.T > r.WarmupS+r.DurationS+rounding {
+			continue
+		}
+		left += float64(iv.Scheduled) - float64(iv.OK+iv.Failed+iv.Dropped)
+		due, recent = due+float64(iv.Scheduled), recent+float64(iv.Scheduled)
+		if iv.T <= r.WarmupS+r.DurationS/2 {
+			before, recent = left, 0
+		}
+		if iv.OK+iv.Failed > 0 {
+			best = min(best, iv.ResponseP50/1e6)
+		}
+	}
+	return left > max(leastGrowth, leastShare*due, fast*best**r.Rate.Intended) && left-before > leastShare*recent
 }
 
 // Sentence says what the overload of a report is; "" if there was none.

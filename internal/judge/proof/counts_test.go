@@ -153,6 +153,35 @@ func TestSampleNeedsItsCounts(t *testing.T) {
 	}
 }
 
+// A run whose interval is not known needs more operations than it has.
+func TestNeedsMore(t *testing.T) {
+	for _, n := range []int{100, 367, 2000} {
+		h, c := hist.New(), New(time.Duration(n)*time.Millisecond)
+		for i := range n {
+			took := time.Millisecond
+			if i%1000 >= 980 { // the slow ones are neighbours, so p99 is known worse than p90
+				took = time.Second
+			}
+			h.Record(took)
+			c.Add(time.Duration(i)*time.Millisecond, took, 1)
+		}
+		s := NewSample(h, c)
+		_, _, ok := s.Interval(0.99, Level)
+		if needs, alone := s.Needs(0.99, Level), s.Alone(0.99); ok || needs <= float64(n) || alone >= 368 {
+			t.Errorf("%d operations: needs %.0f, count as %.0f, interval %v", n, needs, alone, ok)
+		}
+	}
+}
+
+// Who runs for the time that takt says has enough operations.
+func TestLengthIsLongEnough(t *testing.T) {
+	for s, want := range map[float64]string{0.25: "-z 250ms", 3: "-z 3s", 3.2: "-z 4s", 59.1: "-z 1m", 60: "-z 1m", 3600: "-z 1h"} {
+		if got := Length(new(takt.Report), s); got != want {
+			t.Errorf("%v s: %s, want %s", s, got, want)
+		}
+	}
+}
+
 func BenchmarkAdd(b *testing.B) {
 	c := New(time.Hour)
 	for i := range b.N {

@@ -3,6 +3,7 @@ package proof
 import (
 	"math"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,13 +103,9 @@ func binOf(us float64) int { return bin(time.Duration(us * float64(time.Microsec
 // Independent is how many independent operations say as much as all, at the worst of p50, p75 and p90.
 func (s *Sample) Independent() float64 { return s.n / s.worst.d }
 
-// Interval is the interval of the percentile p with the confidence level; not ok: it is not known. Both ends are
-// values of the sample, in µs: those of ranks that the number of values up to the true percentile is between.
-func (s *Sample) Interval(p, level float64) (low, high float64, ok bool) {
-	if s == nil || s.Independent() < leastAlone {
-		return 0, 0, false
-	}
-	q, miss := s.quantile(p), (1-level)/2
+// largest is the largest effect at p and at the usual percentiles below.
+func (s *Sample) largest(p float64) effect {
+	q := s.quantile(p)
 	largest := s.at(q)
 	for _, c := range usual {
 		if v := s.quantile(c); v <= q {
@@ -117,8 +114,22 @@ func (s *Sample) Interval(p, level float64) (low, high float64, ok bool) {
 			}
 		}
 	}
-	m := largest.size(s.n, miss)
-	from, to, ok := ranks(m, p, miss)
+	return largest
+}
+
+// Alone is as how many independent operations all count for the interval of the percentile p.
+func (s *Sample) Alone(p float64) float64 {
+	return min(s.Independent(), s.largest(p).size(s.n, (1-Level)/2))
+}
+
+// Interval is the interval of the percentile p with the confidence level; not ok: it is not known. Both ends are
+// values of the sample, in µs: those of ranks that the number of values up to the true percentile is between.
+func (s *Sample) Interval(p, level float64) (low, high float64, ok bool) {
+	if s == nil || s.Independent() < leastAlone {
+		return 0, 0, false
+	}
+	miss := (1 - level) / 2
+	from, to, ok := ranks(s.largest(p).size(s.n, miss), p, miss)
 	if !ok {
 		return 0, 0, false
 	}
@@ -130,8 +141,8 @@ const rounding = 1e-9
 // Needs is about how many operations a run has to have so that the interval of a high percentile is known, if they
 // depend on one another as these do.
 func (s *Sample) Needs(p, level float64) float64 {
-	e, m := s.worst, math.Log((1-level)/2)/math.Log(p)
-	return max(leastAlone*e.d, m*s.n/max(1, e.size(s.n, (1-level)/2)))
+	miss := (1 - level) / 2
+	return max(leastAlone*s.worst.d, math.Log(miss)/math.Log(p)*s.n/max(1, s.largest(p).size(s.n, miss)))
 }
 
 // Exact is half of the interval of a percentile ÷ the percentile; not ok: the interval is not known.
@@ -146,6 +157,11 @@ func (s *Sample) Exact(p, level float64) (part float64, ok bool) {
 // LookLevel is the level of an interval at one of several looks. Who looks often, and ends when an interval is
 // narrow, sees too narrow ones more often than 1 − Level. Half of the error at each look makes up for it.
 const LookLevel = 1 - (1-Level)/2
+
+// Words is a confidence level for people: 95 % confidence.
+func Words(level float64) string {
+	return strconv.FormatFloat(math.Round(1e6*level)/1e4, 'f', -1, 64) + " % confidence"
+}
 
 // Looks are the numbers of operations at which a run that may end early looks at its interval: 500, and each time
 // half as many more. The zero value is before the first look.
@@ -206,8 +222,8 @@ func bisect(low, high float64, steps int, holds func(float64) bool) float64 {
 // Length is a run of so many seconds, as a setting of the program that made r: -z 7s.
 func Length(r *takt.Report, seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
-	if d >= time.Second {
-		d = d.Round(time.Second)
+	if whole := d.Truncate(time.Second); d >= time.Second && d > whole { // a shorter run would have too few
+		d = whole + time.Second
 	}
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} { // 2m, and not 2m0s
