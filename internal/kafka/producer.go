@@ -228,6 +228,7 @@ func (p *Producer) again(list []*Batch, err error) (over []*Batch) {
 	for _, b := range list {
 		p.routes[b.Partition()].onWay--
 		b.err = err
+		b.doubt(err)
 		if p.ctx.Err() == nil && p.gone == nil && time.Now().Before(b.deadline) && p.retries(b, err) {
 			p.tell(b)
 			p.stray(b)
@@ -255,6 +256,42 @@ func (p *Producer) tell(b *Batch) {
 func passes(err error) bool {
 	var broker *kerr.Error
 	return !errors.As(err, &broker) || broker.Retriable
+}
+
+// Refuses reports whether err is a broker's refusal of records, after which it does not have them.
+// After its other errors it may: it writes the records first, and waits for other replicas.
+func Refuses(err error) bool {
+	var broker *kerr.Error
+	if !errors.As(err, &broker) {
+		return false
+	}
+	switch broker {
+	case kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotLeaderForPartition, kerr.KafkaStorageError, kerr.NetworkException:
+		return false
+	}
+	return true
+}
+
+// doubt notes that b was not acknowledged, because of err.
+func (b *Batch) doubt(err error) {
+	if b.open && !Refuses(err) {
+		b.doubts++
+	}
+	b.open = false
+}
+
+// Copies is how often the topic may have the batch, from its result err on: as often as it was
+// sent and neither acknowledged nor refused, and once if it was acknowledged. Brokers keep one of
+// those that have numbers.
+func (b *Batch) Copies(err error) int {
+	n := b.doubts
+	if err == nil {
+		n++
+	}
+	if b.numbered {
+		return min(n, 1)
+	}
+	return n
 }
 
 // end ends batches with their last errors.
