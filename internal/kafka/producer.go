@@ -98,7 +98,12 @@ func NewProducer(ctx context.Context, o Options) (*Producer, error) {
 // connect connects all links in advance, so that no record waits for a connection.
 func (p *Producer) connect(ctx context.Context) error {
 	for _, l := range p.links {
-		if err := l.connect(ctx); err != nil {
+		err := l.connect(ctx)
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			err = fmt.Errorf("the broker at %s, which leads partitions, cannot be reached: %w; check that it runs, and its advertised.listeners", l.addr, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
