@@ -107,6 +107,9 @@ func keptUp(r *takt.Report) []takt.Claim {
 	if r.DurationS < leastRun {
 		return []takt.Claim{not(fmt.Sprintf("that the target keeps up with %s: that shows after %d s at the earliest", rate, leastRun))}
 	}
+	if overload.OverQuota(r) {
+		return []takt.Claim{not("that the brokers keep up with " + rate + ": their quota made takt wait")}
+	}
 	return []takt.Claim{{Text: "the target kept up with " + rate, Supported: true}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/claims"
 	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -41,7 +42,8 @@ func told(r *takt.Report) string {
 }
 
 func TestClaims(t *testing.T) {
-	invalid, failed, overloaded, old, closed := run(1000), run(1000), run(1000), run(1000), run(1000)
+	invalid, failed, overloaded, old, closed, quota := run(1000), run(1000), run(1000), run(1000), run(1000), run(1000)
+	quota.Warn(warn.Quota, "above the quota")
 	invalid.Verdict = takt.Invalid
 	failed.Counts.OK, failed.Counts.Failed = 0, 1000
 	overloaded.Overload = &takt.Overload{DuePerS: 100, CompletedPerS: 71}
@@ -57,6 +59,7 @@ func TestClaims(t *testing.T) {
 		"long":       {run(1000), "+ p99 of the response time is between 5ms and 5ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.3 % of the operations fail 0.95\n" + late + rare + "10s, such as a rare freeze 0"},
 		"short":      {run(200), "+ p90 of the response time is between 5ms and 5ms 0.95\n+ fewer than 1.5 % of the operations fail 0.95\n- p99 of the response time: it needs about 370 operations, -z 4s at this rate 0\n- that the target keeps up with 100/s: that shows after 3 s at the earliest 0\n" + rare + "2s, such as a rare freeze 0"},
 		"overloaded": {overloaded, "+ the target completes 71/s, and 100/s were due 0\n+ fewer than 0.3 % of the operations fail 0.95\n" + late + "- a response time: that of an overloaded target grows with the length of the run 0\n" + rare + "10s, such as a rare freeze 0"},
+		"quota":      {quota, "+ p99 of the response time is between 5ms and 5ms 0.95\n+ fewer than 0.3 % of the operations fail 0.95\n" + late + "- that the brokers keep up with 100/s: their quota made takt wait 0\n" + rare + "10s, such as a rare freeze 0"},
 		"closed":     {closed, "+ p99 of the response time is between 5ms and 5ms 0.95\n+ fewer than 0.3 % of the operations fail 0.95\n" + late + rare + "10s, such as a rare freeze 0"},
 		"invalid":    {invalid, "- anything about the target: takt itself, or its host, shaped the figures 0"},
 		"failed":     {failed, "- how long the target takes: not one operation succeeded 0"},
