@@ -67,6 +67,8 @@ type Batch struct {
 	err      error     // latest reason for a missing acknowledgement
 	sent     bool      // since Send, perhaps in vain
 	counted  bool      // Options.Again was told of its records
+	open     bool      // sent, and not answered
+	doubts   int       // how often the broker did not say whether it has the batch
 	numbered bool      // identity and first are set
 	identity Identity
 	first    int32 // number of the first record
@@ -74,7 +76,7 @@ type Batch struct {
 
 // Reset begins a batch for that partition, with room for so many bytes.
 func (b *Batch) Reset(partition int32, room int) {
-	b.partition, b.count = partition, 0
+	b.partition, b.count, b.open, b.doubts = partition, 0, false, 0
 	b.plain = slices.Grow(b.plain[:0], headBytes+room)[:headBytes]
 }
 

@@ -213,7 +213,7 @@ func (l *link) sendBatches(batches []*Batch) {
 	conn, silent := l.conn, l.opt.Acks == 0
 	deadline := earliest(batches[0].deadline, batches[1:]...)
 	for _, b := range batches {
-		b.sent = true
+		b.sent, b.open = true, !silent
 	}
 	if !silent {
 		l.flight, l.sending = append(l.flight, request{batches, deadline}), true
@@ -228,6 +228,11 @@ func (l *link) sendBatches(batches []*Batch) {
 	_ = conn.SetWriteDeadline(deadline)
 	err := conn.send(batches)
 	l.mu.Lock()
+	if err != nil { // a request without its end is none
+		for _, b := range batches {
+			b.open = false
+		}
+	}
 	l.sending = false
 	l.sent.Broadcast()
 	l.mu.Unlock()

@@ -98,7 +98,12 @@ func NewProducer(ctx context.Context, o Options) (*Producer, error) {
 // connect connects all links in advance, so that no record waits for a connection.
 func (p *Producer) connect(ctx context.Context) error {
 	for _, l := range p.links {
-		if err := l.connect(ctx); err != nil {
+		err := l.connect(ctx)
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			err = fmt.Errorf("the broker at %s, which leads partitions, cannot be reached: %w; check that it runs, and its advertised.listeners", l.addr, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -228,6 +233,7 @@ func (p *Producer) again(list []*Batch, err error) (over []*Batch) {
 	for _, b := range list {
 		p.routes[b.Partition()].onWay--
 		b.err = err
+		b.doubt(err)
 		if p.ctx.Err() == nil && p.gone == nil && time.Now().Before(b.deadline) && p.retries(b, err) {
 			p.tell(b)
 			p.stray(b)
@@ -255,6 +261,42 @@ func (p *Producer) tell(b *Batch) {
 func passes(err error) bool {
 	var broker *kerr.Error
 	return !errors.As(err, &broker) || broker.Retriable
+}
+
+// Refuses reports whether err is a broker's refusal of records, after which it does not have them.
+// After its other errors it may: it writes the records first, and waits for other replicas.
+func Refuses(err error) bool {
+	var broker *kerr.Error
+	if !errors.As(err, &broker) {
+		return false
+	}
+	switch broker {
+	case kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.NotLeaderForPartition, kerr.KafkaStorageError, kerr.NetworkException:
+		return false
+	}
+	return true
+}
+
+// doubt notes that b was not acknowledged, because of err.
+func (b *Batch) doubt(err error) {
+	if b.open && !Refuses(err) {
+		b.doubts++
+	}
+	b.open = false
+}
+
+// Copies is how often the topic may have the batch, from its result err on: as often as it was
+// sent and neither acknowledged nor refused, and once if it was acknowledged. Brokers keep one of
+// those that have numbers.
+func (b *Batch) Copies(err error) int {
+	n := b.doubts
+	if err == nil {
+		n++
+	}
+	if b.numbered {
+		return min(n, 1)
+	}
+	return n
 }
 
 // end ends batches with their last errors.

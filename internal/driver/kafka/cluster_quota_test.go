@@ -1,7 +1,9 @@
 package kafka
 
 import (
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
@@ -39,4 +41,22 @@ func TestQuotaIsNoOutage(t *testing.T) {
 	if new(cluster.Traffic).HeldSince(start)(0, time.Second) {
 		t.Error("held without a quota")
 	}
+}
+
+// The time of a quota is that of the run in which any broker made takt wait: waits of several connections at once
+// are one, and what is left of a wait at the end is none.
+func TestTimeOfAQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w cluster.Traffic
+		w.Throttled(2 * time.Second)
+		w.Throttled(2 * time.Second)
+		time.Sleep(5 * time.Second)
+		w.Throttled(4 * time.Second)
+		time.Sleep(time.Second)
+		rep := &takt.Report{DurationS: 6, Extra: map[string]any{}}
+		w.Describe(rep)
+		if rep.Extra["throttled_s"] != 3.0 || len(rep.Warnings) != 1 || !strings.Contains(rep.Warnings[0].Message, "with 3 answers, for 3s with the drain") {
+			t.Errorf("%v %v", rep.Extra, rep.Warnings)
+		}
+	})
 }

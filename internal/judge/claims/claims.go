@@ -153,6 +153,9 @@ func keptUp(r *takt.Report) []takt.Claim {
 	if r.DurationS < leastRun {
 		return []takt.Claim{not(fmt.Sprintf("whether the target keeps up with %s (that takes at least %ds)", rate, leastRun))}
 	}
+	if overload.OverQuota(r) {
+		return []takt.Claim{not("whether the brokers keep up with " + rate + " (their quota made takt wait)")}
+	}
 	return []takt.Claim{{Text: "the target kept up with " + rate, Supported: true}}
 }
 

@@ -43,7 +43,8 @@ func told(r *takt.Report) string {
 }
 
 func TestClaims(t *testing.T) {
-	invalid, failed, overloaded, old, closed := run(1000), run(1000), run(1000), run(1000), run(1000)
+	invalid, failed, overloaded, old, closed, quota := run(1000), run(1000), run(1000), run(1000), run(1000), run(1000)
+	quota.Warn(warn.Quota, "above the quota")
 	invalid.Verdict = takt.Invalid
 	failed.Counts.OK, failed.Counts.Failed = 0, 1000
 	overloaded.Overload = &takt.Overload{DuePerS: 100, CompletedPerS: 71}
@@ -68,6 +69,7 @@ func TestClaims(t *testing.T) {
 		"long":       {run(1000), "+ the p99 of the response time is 5ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + rare + "10s, such as a rare freeze 0"},
 		"short":      {run(200), "+ the p90 of the response time is 5ms 0.95\n+ fewer than 1.49 % of the operations fail; none did 0.95\n- how exact the p99 of the response time is (that takes about 370 operations, -z 4s at this rate) 0\n- whether the target keeps up with 100/s (that takes at least 3s) 0\n" + rare + "2s, such as a rare freeze 0"},
 		"overloaded": {overloaded, "+ the target is overloaded: it completes 71/s of the 100/s that are due 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + "- the response time (that of an overloaded target grows with the length of the run) 0\n" + rare + "10s, such as a rare freeze 0"},
+		"quota":      {quota, "+ the p99 of the response time is 5ms 0.95\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + "- whether the brokers keep up with 100/s (their quota made takt wait) 0\n" + rare + "10s, such as a rare freeze 0"},
 		"closed":     {closed, "+ the p99 of the response time is 5ms 0.95\n+ fewer than 0.299 % of the operations fail; none did 0.95\n- the response time at a rate (a closed loop sends less while the target is slow) 0\n" + rare + "10s, such as a rare freeze 0"},
 		"behind":     {behind, "+ fewer than 0.994 % of the operations fail; none did 0.95\n" + late + "- the response time of a longer run (the target was behind the schedule at its end) 0\n- whether the target keeps up with 100/s (it completed 70/s while the schedule lasted; a longer run shows it) 0\n" + rare + "3s, such as a rare freeze 0"},
 		"reached":    {reached, "+ the p99 of the response time is 5ms 0.95\n+ p99±5%, the goal of --until, is reached: the newest look found ±4.2 % 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + rare + "10s, such as a rare freeze 0"},

@@ -183,9 +183,14 @@ func Words(o *takt.Overload) string {
 		figure.Near(o.CompletedPerS, o.DuePerS), figure.Near(o.DuePerS, o.CompletedPerS), limit, figure.Micros(o.GrowthUSPerS), int(o.FromS)+1)
 }
 
+// OverQuota reports whether brokers made takt wait, because it was above their quota.
+func OverQuota(r *takt.Report) bool {
+	return slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Quota })
+}
+
 // Kind names an overloaded run: whose limit it is. A broker that refuses to be faster than its quota says so.
 func Kind(r *takt.Report) string {
-	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Quota }) {
+	if OverQuota(r) {
 		return "above the quota of the brokers"
 	}
 	return "of an overloaded target"

@@ -62,12 +62,28 @@ func brokerClass(e *kerr.Error) string {
 // error's type is in a dependency of sarama.
 const breakerOpen = "circuit breaker is open"
 
-// Classify is the class of an error of either client.
-func Classify(err error) string {
+// inKafkasWords is a broker's error if err is one of sarama's, else err.
+func inKafkasWords(err error) error {
 	var code sarama.KError
 	if errors.As(err, &code) {
-		err = kerr.ErrorForCode(int16(code))
+		return kerr.ErrorForCode(int16(code))
 	}
+	return err
+}
+
+// Refuses reports whether a record failed in a way that no broker has it: a broker refused it, or a
+// library did before it sent it.
+func Refuses(err error) bool {
+	switch Classify(err) {
+	case ClassTooLarge, classBufferFull:
+		return true
+	}
+	return kafka.Refuses(inKafkasWords(err))
+}
+
+// Classify is the class of an error of either client.
+func Classify(err error) string {
+	err = inKafkasWords(err)
 	var broker *kerr.Error
 	var config sarama.ConfigurationError
 	var wait net.Error

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +59,9 @@ func (c *Cluster) FindTopic(ctx context.Context, create *Create) ([]int32, error
 		}
 		return nil, fmt.Errorf("no broker of %s answers: %w; %s", c.Brokers, err, remedy)
 	}
+	if err := c.checkAdvertised(ctx, advertised(ctx, cl)); err != nil {
+		return nil, err
+	}
 	list, err := c.lookUp(ctx, cl)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) && create != nil && create.On {
 		if err = create.make(ctx, cl, c.Topic); err == nil {
@@ -70,6 +75,60 @@ func (c *Cluster) FindTopic(ctx context.Context, create *Create) ([]int32, error
 		return nil, fmt.Errorf("topic %s may not be used: %s; give the user the right to", c.Topic, sentence(err))
 	}
 	return list, err
+}
+
+// advertised are the addresses that the brokers name as theirs, by the first broker of --brokers that answers.
+func advertised(ctx context.Context, cl *kgo.Client) (list []string) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // nil asks for all
+	for _, seed := range cl.SeedBrokers() {
+		if resp, err := seed.Request(ctx, req); err == nil {
+			for _, b := range resp.(*kmsg.MetadataResponse).Brokers {
+				list = append(list, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
+			}
+			break
+		}
+	}
+	return list
+}
+
+// checkAdvertised reports that no broker answers at any of the addresses that brokers name as theirs. Those of
+// --brokers answer, and everything after the first question goes to the others.
+func (c *Cluster) checkAdvertised(ctx context.Context, addrs []string) error {
+	known, errs := c.Addresses(), make(chan error, len(addrs))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, addr := range addrs {
+		if slices.Contains(known, addr) {
+			return nil
+		}
+	}
+	for _, addr := range addrs {
+		go func() {
+			err := c.ping(ctx, addr)
+			if err != nil {
+				err = fmt.Errorf("%s answers, and names %s as the broker's address, where no broker answers: %w; set advertised.listeners of the broker to an address that this host reaches, or let this host find that one", c.Brokers, addr, err)
+			}
+			errs <- err
+		}()
+	}
+	var err error
+	for range addrs {
+		if err = <-errs; err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// ping asks for a sign of life of the broker at addr.
+func (c *Cluster) ping(ctx context.Context, addr string) error {
+	cl, err := kgo.NewClient(append(c.Franz(), kgo.RequestRetries(0), kgo.SeedBrokers(addr))...)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return cl.Ping(ctx)
 }
 
 // sentence is a broker's error without its full stop, for use within a sentence.

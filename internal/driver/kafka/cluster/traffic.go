@@ -27,10 +27,11 @@ type Traffic struct {
 	Closed         atomic.Int64 // number of connections closed by a broker
 	added          atomic.Int32 // number of partitions that others added
 	throttles      atomic.Int64 // number of answers with which a broker made takt wait
-	throttled      atomic.Int64 // the time of these waits, in ns
 
 	mu    sync.Mutex
-	waits []wait // of a quota, in their order, without overlaps
+	waits []wait        // of a quota, in their order, without overlaps
+	until time.Time     // end of the last of them
+	held  time.Duration // time up to until in which any broker made takt wait
 }
 
 // wait is a time in which a broker answers nothing, because takt is above its quota.
@@ -43,6 +44,13 @@ const maxWaits = 10_000
 func (w *Traffic) hold(now time.Time, d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	from := now
+	if from.Before(w.until) {
+		from = w.until
+	}
+	if to := now.Add(d); to.After(from) {
+		w.held, w.until = w.held+to.Sub(from), to
+	}
 	last := len(w.waits) - 1
 	if last >= 0 && (now.Before(w.waits[last].to.Add(together)) || last+1 >= maxWaits) {
 		if to := now.Add(d); to.After(w.waits[last].to) {
@@ -89,16 +97,23 @@ func (w *Traffic) HeldSince(start time.Time) func(from, to time.Duration) bool {
 	}
 }
 
+// throttled is the time until now in which any broker made takt wait.
+func (w *Traffic) throttled() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held - max(0, time.Until(w.until))
+}
+
 // OverQuota reports whether the waits for a quota shape the figures of a run.
 func (w *Traffic) OverQuota(rep *takt.Report) bool {
-	return w.throttles.Load() > 0 && time.Duration(w.throttled.Load()).Seconds() >= quotaShare*(rep.WarmupS+rep.DurationS)
+	d := w.throttled()
+	return d > 0 && d.Seconds() >= quotaShare*(rep.WarmupS+rep.DurationS)
 }
 
 // Throttled notes that a broker made takt wait for so long, because takt was above its quota.
 func (w *Traffic) Throttled(d time.Duration) {
 	if d > 0 {
 		w.throttles.Add(1)
-		w.throttled.Add(int64(d))
 		w.hold(time.Now(), d)
 	}
 }
@@ -111,11 +126,12 @@ const quotaShare = 0.01
 
 // describeQuota warns of a quota.
 func (w *Traffic) describeQuota(rep *takt.Report) {
-	n, d := w.throttles.Load(), time.Duration(w.throttled.Load())
+	n, d := w.throttles.Load(), w.throttled()
 	if !w.OverQuota(rep) {
 		return
 	}
-	rep.Warn(warn.Quota, "the brokers made takt wait with %d answers, for %s in all, because it was above their quota; a backlog is that of the quota; %s",
+	rep.Extra["throttled_s"] = d.Seconds()
+	rep.Warn(warn.Quota, "the brokers made takt wait with %d answers, for %s with the drain, because it was above their quota: that time is the brokers', and so is a backlog; %s",
 		takt.Number("answers", n), figure.Time("waited", d), takt.Advice("raise the quota of the user or of --client-id, or lower the rate"))
 }
 

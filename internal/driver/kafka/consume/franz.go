@@ -22,6 +22,7 @@ type franzConsumer struct {
 	fetching chan struct{} // closed when the first fetch is sent
 	once     sync.Once
 	over     atomic.Bool // the run is over
+	handing  atomic.Bool // records are taken from the client and not all counted
 	answers  sync.Map    // by broker: instant of the last answer to a fetch
 
 	take  taking
@@ -63,6 +64,9 @@ func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
 		return nil, err
 	}
 	r.outages.watch(o.member, f.answered) // others may ask at once
+	r.mu.Lock()
+	r.held[o.member] = f.holds
+	r.mu.Unlock()
 	return f, nil
 }
 
@@ -175,6 +179,11 @@ func (f *franzConsumer) answered(at place) time.Time {
 	return time.Time{}
 }
 
+// holds reports whether the client has records that are not counted yet.
+func (f *franzConsumer) holds() bool {
+	return f.handing.Load() || f.client.BufferedFetchRecords() > 0
+}
+
 // await waits until the broker has the first fetch.
 func (f *franzConsumer) await(ctx context.Context) error {
 	select {
@@ -189,7 +198,9 @@ func (f *franzConsumer) await(ctx context.Context) error {
 func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 	f.take = take
 	for {
+		f.handing.Store(false)
 		fetches := f.client.PollFetches(ctx)
+		f.handing.Store(true)
 		if ctx.Err() != nil {
 			f.over.Store(!errors.Is(context.Cause(ctx), errRestart))
 			return ctx.Err()

@@ -69,7 +69,8 @@ type Receiver struct {
 	assigned   map[int][]place // what a group gave each member of this process last, begun or not
 	turnover   turnover
 	troubles   troubles
-	outages    *outages // nil: another part of the run sees them
+	held       map[int]func() bool // by member: whether its client has records that are not counted
+	outages    *outages            // nil: another part of the run sees them
 }
 
 // troubles are errors from which a client recovered.
@@ -107,6 +108,7 @@ type partition struct {
 	got     int64   // offset after the last record that a fetch brought, counted or not
 	looked  int64   // next at the last look at the log's beginning
 	skipped skipped // what was not there
+	guess   *guess  // nil: nothing was taken as deleted since the last records
 
 	seen    int64         // offset after the last record that was ever received
 	last    time.Time     // when the last records came
@@ -139,7 +141,7 @@ func (r *Receiver) Lag() (sum int64) {
 // NewReceiver returns a Receiver for these topics that counts its bytes with t. only is the run whose
 // records count; nil: all runs.
 func NewReceiver(t *cluster.Traffic, only *cluster.RunID, topics ...string) *Receiver {
-	return &Receiver{traffic: t, topics: topics, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[place]*partition{}, assigned: map[int][]place{}}
+	return &Receiver{traffic: t, topics: topics, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[place]*partition{}, assigned: map[int][]place{}, held: map[int]func() bool{}}
 }
 
 // Start points of transfer latencies.
@@ -210,7 +212,8 @@ func (r *Receiver) place(batch []message, wanted int) {
 		p = &partition{next: first.offset, got: last.offset + 1}
 		r.partitions[first.place()] = p
 	}
-	p.end = max(p.end, last.end, last.offset+1)
+	p.came(first.offset)
+	p.got, p.end = max(p.got, last.offset+1), max(p.end, last.end, last.offset+1)
 	if wanted > 0 {
 		p.received += uint64(wanted)
 		p.next = batch[wanted-1].offset + 1
@@ -238,6 +241,7 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 		}
 	}
 	p.next, p.got, p.end, p.left, p.orphan, p.owner = offset, offset, max(p.end, offset), false, false, member
+	p.guess = nil
 	r.trySettle()
 	r.checkEnds()
 }

@@ -43,6 +43,7 @@ func (r *Receiver) skip(at place, s stretch) {
 		return
 	}
 	p.start = max(p.start, s.start)
+	p.came(s.from)
 	if s.from > p.got {
 		beginning := min(max(p.start, p.got), s.from)
 		p.skipped.delete(p.got, beginning)
@@ -52,16 +53,40 @@ func (r *Receiver) skip(at place, s stretch) {
 	p.got = max(p.got, s.to)
 }
 
-// begins notes where the log of a partition begins. If the consumer is before that and has had nothing for two looks,
-// there is nothing to read up to there.
+// guess is what was known of a partition before begins took records as deleted.
+type guess struct {
+	skipped skipped
+	got     int64
+}
+
+// came takes back what begins took as deleted, if the records from an offset on came after all: their fetch was on
+// its way.
+func (p *partition) came(from int64) {
+	if g := p.guess; g != nil && from < p.got {
+		p.skipped, p.got = g.skipped, g.got
+	}
+	p.guess = nil
+}
+
+// holds reports whether a member has records that are not counted yet. The caller holds the lock.
+func (r *Receiver) holds(member int) bool {
+	f := r.held[member]
+	return f != nil && f()
+}
+
+// begins notes where the log of a partition begins. If the consumer is before that, has had nothing for two looks, and
+// holds no records, there is nothing to read up to there.
 func (r *Receiver) begins(at place, start int64) {
 	p := r.partitions[at]
 	if p == nil || p.left {
 		return
 	}
 	p.start = max(p.start, start)
-	if stands := p.next == p.looked; stands && p.next < p.start {
-		p.skipped.delete(p.got, p.start)
+	if stands := p.next == p.looked; stands && p.next < p.start && !r.holds(p.owner) {
+		if p.guess == nil {
+			p.guess = &guess{p.skipped, p.got}
+		}
+		p.skipped.delete(max(p.got, p.next), p.start)
 		p.next, p.got, p.end = p.start, max(p.got, p.start), max(p.end, p.start)
 	}
 	p.looked = p.next

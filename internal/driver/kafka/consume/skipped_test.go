@@ -37,6 +37,25 @@ func TestSkipped(t *testing.T) {
 			r.look("orders", cluster.Look{Starts: map[int32]int64{2: 105}})
 			r.look("orders", cluster.Look{Starts: map[int32]int64{2: 105}})
 		}, nil, nil, ""},
+		"on its way": {func(r *Receiver) {
+			for range 3 {
+				r.look("orders", cluster.Look{Starts: map[int32]int64{2: 150}})
+			}
+			r.skip(at, stretch{100, 180, 80, 0}) // a fetch from before
+			r.skip(at, stretch{200, 210, 10, 200})
+		}, int64(20), nil, "from offset 180 to 199;"},
+		"held by the client": {func(r *Receiver) {
+			r.held[0] = func() bool { return true }
+			for range 3 {
+				r.look("orders", cluster.Look{Starts: map[int32]int64{2: 150}})
+			}
+		}, nil, nil, ""},
+		"without stretches, as sarama": {func(r *Receiver) {
+			r.place([]message{{topic: "orders", partition: 2, offset: 100}, {topic: "orders", partition: 2, offset: 101}}, 2)
+			for range 3 {
+				r.look("orders", cluster.Look{Starts: map[int32]int64{2: 150}})
+			}
+		}, int64(48), nil, "from offset 102 to 149;"},
 	} {
 		r := NewReceiver(&cluster.Traffic{}, nil, "orders")
 		r.outages = newOutages(0, false, r.Arrivals)

@@ -242,6 +242,9 @@ func (b *batch) lastArrival() time.Time {
 func (b *batch) end(i int, err error) {
 	r := &b.records[i]
 	r.err = err
+	if err != nil && cluster.Refuses(err) {
+		b.worker.meter.absent.Add(1)
+	}
 	if b.worker.apart {
 		b.worker.finishAll(b.records[i:i+1], b.lastArrival())
 	}
@@ -269,6 +272,7 @@ func (p *part) end(arrived time.Time, err error) {
 	b, n := p.batch, p.Len()
 	b.arrive(arrived)
 	b.worker.outcome(p.Partition(), n, b.began, err)
+	b.worker.meter.copied(n, p.Copies(err))
 	switch {
 	case b.worker.apart:
 		p.answered = p.answered[:0]

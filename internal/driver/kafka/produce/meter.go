@@ -10,6 +10,7 @@ import (
 // meter counts records for the report, the seed's block and Graphite, beyond operations.
 type meter struct {
 	batches, bytes, failed atomic.Uint64                    // bytes: of messages
+	begun, absent, doubles atomic.Uint64                    // see copies
 	acked                  atomic.Pointer[[]*atomic.Uint64] // by partition
 	windows                []*window
 	onFailure              func(error) // called for each failure; nil: not called
@@ -68,6 +69,29 @@ func (m *meter) answered(records []record) {
 	}
 	m.of(partition).Add(acked)
 	m.bytes.Add(uint64(bytes))
+}
+
+// copies are what can be said of the records of a run beyond the acknowledged ones.
+type copies struct {
+	begun   uint64 // given to the client
+	absent  uint64 // of these, not in the topic: refused, or never sent
+	doubles uint64 // copies that the topic may have beyond one of each record; of --client takt only
+}
+
+func (f copies) plus(g copies) copies {
+	return copies{f.begun + g.begun, f.absent + g.absent, f.doubles + g.doubles}
+}
+
+func (m *meter) copies() copies { return copies{m.begun.Load(), m.absent.Load(), m.doubles.Load()} }
+
+// copied counts records with a result, which the topic has at most so often.
+func (m *meter) copied(records, copies int) {
+	switch {
+	case copies == 0:
+		m.absent.Add(uint64(records))
+	case copies > 1:
+		m.doubles.Add(uint64(records * (copies - 1)))
+	}
 }
 
 // written is the number of acknowledged records by partition; without acknowledgements, of

@@ -395,7 +395,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	now := time.Now()
 	p := &Run{
-		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, library: !o.Noop && o.Client != cluster.ClientTakt, once: o.Idempotence || o.Transaction > 0, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.unordered(), apart: o.text.isKeyed() && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.writersOf(o.Partitions), batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling,
 		transaction: o.Transaction, timeout: o.Timeout,

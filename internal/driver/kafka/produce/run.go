@@ -31,6 +31,7 @@ type Run struct {
 	tail        []byte // bytes after the value of every record: its headers, or the longest of them
 	stampAt     int    // offset of the stamp in tail; 0: no stamp there
 	stampHeader []byte // header of the stamp; nil: none
+	once        bool   // brokers drop the copies that retries write
 	library     bool   // the client is a library, which encodes batches itself
 	oneWay      bool   // no acknowledgements: records end when they are written
 	plain       bool   // no stamps
@@ -58,6 +59,7 @@ type Run struct {
 
 	await  func(ctx context.Context, written []uint64) stored // waits for the records to be stored; nil: nobody stores them
 	stored stored
+	copies copies // of a sum only
 
 	outages outages
 
@@ -123,6 +125,9 @@ func (p *Run) close() error {
 		ctx, cancel := context.WithTimeout(p.ctx, cluster.CloseTime)
 		_ = p.flush(ctx) // records that are not acknowledged by then never are
 		cancel()
+	}
+	for _, w := range p.workers {
+		w.halt() // what is written while takt asks for the ends would be uncertain
 	}
 	if p.await != nil { // this also gives brokers time to close connections
 		p.stored = p.await(p.ctx, p.meter.written())

@@ -78,18 +78,19 @@ func (r *Runs) describeStored(rep *takt.Report) {
 	case l.Missing > 0:
 		rep.Warn(warn.LedgerMissing, "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", takt.Number("acknowledged", l.Acknowledged), takt.Number("gained", p.stored.gained), takt.Number("missing", l.Missing))
 	case l.Surplus > 0:
-		rep.Warn(warn.LedgerSurplus, "the topic gained %d records, and %d were acknowledged here%s: %d are there twice, or others write to the topic",
-			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus))
+		rep.Warn(warn.LedgerSurplus, "the topic gained %d records, and %d were acknowledged here%s: %s",
+			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus).As(p.origin(l.Surplus)))
 	}
 }
 
 // summed is a Run with what the topics have of the records of all; the rest is that of the first.
 func summed(list []*Run) *Run {
-	p := &Run{oneWay: list[0].oneWay, transaction: list[0].transaction, traffic: list[0].traffic, await: list[0].await}
+	p := &Run{oneWay: list[0].oneWay, transaction: list[0].transaction, library: list[0].library, once: list[0].once, traffic: list[0].traffic, await: list[0].await}
 	for _, one := range list {
 		s := &p.stored
 		s.written, s.gained, s.missing = s.written+one.stored.written, s.gained+one.stored.gained, s.missing+one.stored.missing
 		s.err = cmp.Or(s.err, one.stored.err)
+		p.copies = p.copies.plus(one.meter.copies())
 	}
 	return p
 }
@@ -100,9 +101,8 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 	l := takt.Ledger{Source: "ends of the partitions", Acknowledged: written, Missing: s.missing}
 	if p.oneWay {
 		l.Acknowledged, l.Missing, l.Uncertain = 0, 0, written // missing ones have failed
-	} else if sent := rep.Counts.Sent + rep.WarmupCounts.Sent; sent > written {
-		l.Uncertain = sent - written
-		l.Uncertain -= min(refused(rep.Errors), l.Uncertain)
+	} else {
+		l.Uncertain = p.copies.begun - min(p.copies.begun, written+p.copies.absent)
 	}
 	switch {
 	case s.err != nil, takt.IsShard(rep.Schedule.Shard): // other shards write to the topic, too
@@ -114,15 +114,21 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 	return l
 }
 
-// refused is the number of failed records that no broker can have.
-func refused(list []takt.ErrorClass) (n uint64) {
-	for _, e := range list {
-		switch e.Class {
-		case cluster.ClassTooLarge, cluster.ClassAuth, cluster.ClassUnknownTopic: // a deleted topic has nothing
-			n += e.Count
-		}
+// origin says where a surplus of n records is from.
+func (p *Run) origin(n uint64) string {
+	doubles := n
+	if p.once {
+		doubles = 0
+	} else if !p.library {
+		doubles = min(p.copies.doubles, n)
 	}
-	return n
+	switch doubles {
+	case 0:
+		return fmt.Sprintf("another producer wrote %d to the topic during the run", n)
+	case n:
+		return fmt.Sprintf("%d are there twice, or another producer writes to the topic", n)
+	}
+	return fmt.Sprintf("another producer wrote at least %d to the topic during the run, and up to %d are there twice", n-doubles, doubles)
 }
 
 func unsure(n uint64) string {

@@ -180,9 +180,11 @@ func (w *worker) do(j job) job {
 		w.commit()
 	case gone != nil:
 		j.batch.fill()
+		w.meter.begun.Add(uint64(len(j.batch.ops)))
 		j.batch.fail(*gone)
 	default:
 		j.batch.fill()
+		w.meter.begun.Add(uint64(len(j.batch.ops)))
 		w.client.write(j.batch)
 	}
 	w.mu.Lock()
@@ -305,14 +307,18 @@ func (w *worker) flush() {
 	w.work(j)
 }
 
-// close lets a working goroutine finish, and the client fail open records.
-func (w *worker) close() {
+// halt lets nothing else begin.
+func (w *worker) halt() (busy bool) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.timer.Stop()
 	w.closed = true
-	busy := w.busy
-	w.mu.Unlock()
-	if busy {
+	return w.busy
+}
+
+// close lets a working goroutine finish, and the client fail open records.
+func (w *worker) close() {
+	if w.halt() {
 		<-w.quiet
 	}
 	w.client.close()
