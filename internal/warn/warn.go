@@ -140,7 +140,7 @@ const (
 	LedgerRemoved takt.WarningCode = "ledger_removed"
 	// of `takt kafka --recorded`: the brokers were slower than the recorded times, so that 64 MiB of records were due and not written; later records waited
 	RecordedBound takt.WarningCode = "recorded_bound"
-	// of `takt kafka`: the brokers made takt wait for more than 1 % of the run, because it was above their quota; a backlog is that of the quota, and silence in that time is no outage. Not known of `--client sarama`
+	// of `takt kafka`: the brokers made takt wait for more than 1 % of the run, because it was above their quota. That time is the brokers' (`target`), and so is a backlog; silence in it is no outage, and the run does not show whether the brokers keep up. Not known of `--client sarama`
 	Quota takt.WarningCode = "quota"
 	// of `takt kafka consume`: records were deleted before the consumer read them; they count as unfinished
 	Deleted takt.WarningCode = "deleted"
