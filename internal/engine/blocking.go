@@ -15,6 +15,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// sealAtOnce is how much of a request is encrypted before the socket takes it: 100 connections
+// do not encrypt a body of 45 MB each.
+const sealAtOnce = 64 << 10
+
 // NetPhases are the phases that Blocking reports, as Driver.Phases lists them. A phase that
 // did not happen (such as connect on a reused connection) is in no histogram. dns, connect
 // and tls are separate durations; first_byte counts from sent. client is takt's own part of

@@ -14,10 +14,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// sealAtOnce is how much of a request is encrypted before the socket takes it: 100 connections
-// do not encrypt a body of 45 MB each.
-const sealAtOnce = 64 << 10
-
 // secured is a connection that was made beside the loops; without seal it is plain. A loop cannot
 // wait in a handshake, and crypto/tls cannot pause in one, so goroutines beside the loops connect,
 // and hand over what is ready.
