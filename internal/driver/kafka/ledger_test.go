@@ -216,10 +216,11 @@ func TestLedgerWithoutItsTopic(t *testing.T) {
 // Of a record that was never sent, or refused, it is certain that no broker has it: the run ends while a
 // broker answers nothing, and the rest waits for a writer.
 func TestLedgerOfUnsentRecords(t *testing.T) {
+	const mostOpen = 50 // records under way at the end
 	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
 		for name, test := range map[string]struct {
 			fault func(c *kfake.Cluster)
-			open  uint64 // the most that is uncertain
+			least uint64 // that are uncertain
 		}{
 			"cuts the connection": {func(c *kfake.Cluster) {
 				n := 0
@@ -228,7 +229,7 @@ func TestLedgerOfUnsentRecords(t *testing.T) {
 					n++
 					return nil, errors.New("cut"), n > 2
 				})
-			}, 50},
+			}, 1},
 			"refuses": {func(c *kfake.Cluster) {
 				c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.InvalidRecord})
 			}, 0},
@@ -243,7 +244,7 @@ func TestLedgerOfUnsentRecords(t *testing.T) {
 					e.Rate, e.Requests, e.Drain = engine.MustRate("10000/s"), 1000, engine.DrainOf(time.Millisecond)
 				})
 				l := r.Ledger
-				if l.Uncertain > test.open || (l.Uncertain == 0) != (test.open == 0) || r.Counts.OK == r.Counts.Sent || l.Missing+l.Surplus > 0 {
+				if l.Uncertain > mostOpen || l.Uncertain < test.least || r.Counts.OK == r.Counts.Sent || l.Missing+l.Surplus > 0 {
 					t.Errorf("%+v, counts %+v, errors %v", l, r.Counts, r.Errors)
 				}
 			})

@@ -45,7 +45,7 @@ func Of(r *takt.Report) []takt.Claim {
 		return nil
 	}
 	list := append(speed(r, &l, s, name), until(r)...)
-	list = append(list, keptUp(r)...)
+	list = append(list, keptUp(r, name)...)
 	if s != nil {
 		c := r.Counts
 		ended := c.OK + c.Failed + c.Unfinished
@@ -135,13 +135,13 @@ func needs(r *takt.Report, s *proof.Sample, p float64) string {
 	return fmt.Sprintf("that takes about %.0f operations, ", n) + proof.Length(r, proof.Rounded(n/float64(r.Counts.Scheduled)*r.DurationS)) + " at this rate"
 }
 
-// keptUp says whether the target did what was due.
-func keptUp(r *takt.Report) []takt.Claim {
+// keptUp says whether the target did what was due; name is that of the latency.
+func keptUp(r *takt.Report, name string) []takt.Claim {
 	if o := overload.Of(r); o != nil {
 		return []takt.Claim{{Text: "the target is overloaded: it completes " + figure.Near(o.CompletedPerS, o.DuePerS) + "/s of the " + figure.Near(o.DuePerS, o.CompletedPerS) + "/s that are due", Supported: true}}
 	}
 	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.ClosedLoop }) {
-		return []takt.Claim{not("the response time at a rate (a closed loop sends less while the target is slow)")}
+		return []takt.Claim{not("the " + name + " at a rate (a closed loop sends less while the target is slow)")}
 	}
 	if r.Rate.Intended == nil || overload.Waits(r.Variables) || r.Latency[takt.LatencyResponse].Count == 0 {
 		return nil
