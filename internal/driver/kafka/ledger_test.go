@@ -156,7 +156,7 @@ func TestLedgerOfShards(t *testing.T) {
 	}
 }
 
-// Records that were written and are neither acknowledged nor refused may be there.
+// Records that were written and are neither acknowledged nor refused may be there. Others wait too long to be written.
 func TestLedgerOfUncertainRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := produce.New()
@@ -171,7 +171,7 @@ func TestLedgerOfUncertainRecords(t *testing.T) {
 		})
 		r := run(t, o, requests(200))
 		l := r.Ledger
-		if l.Acknowledged != r.Counts.OK || l.Uncertain != r.Counts.Sent-r.Counts.OK || l.Uncertain == 0 || l.Surplus != 0 {
+		if l.Acknowledged != r.Counts.OK || l.Uncertain == 0 || l.Uncertain > r.Counts.Failed || l.Surplus != 0 {
 			t.Errorf("%+v, counts %+v", l, r.Counts)
 		}
 	})
