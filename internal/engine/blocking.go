@@ -374,8 +374,11 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
 		at := sock.Arrived(c.net)
-		if done, err := c.parse(end, r); done || err != nil {
+		done, err := c.parse(end, r)
+		if done || err != nil && (end == nil || end == io.EOF) { // no bytes tell when a read failed
 			r.Arrived = at
+		}
+		if done || err != nil {
 			return err
 		}
 	}
