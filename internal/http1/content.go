@@ -52,9 +52,6 @@ type Kept struct {
 	used int // bytes of room
 }
 
-// Bytes are those that were kept.
-func (k *Kept) Bytes() []byte { return k.b }
-
 // Add keeps b, as far as limit and room allow.
 func (k *Kept) Add(b []byte, limit int, room *Room) {
 	whole := k.size == int64(len(k.b)) // else there is a gap
@@ -64,8 +61,8 @@ func (k *Kept) Add(b []byte, limit int, room *Room) {
 	}
 	if need := len(k.b) + len(b); need > cap(k.b) {
 		// By doubling: append grows by a quarter, and leaves garbage of four times the final size.
-		grown := min(max(need, 2*cap(k.b)), max(limit, need))
-		if more := grown - max(keptBytes, k.used+keptBytes); more > 0 {
+		grown := min(max(need, 2*cap(k.b)), limit)
+		if more := grown - keptBytes - k.used; more > 0 {
 			if !room.take(more) {
 				return
 			}
@@ -97,12 +94,12 @@ func ContentOf(k *Kept, coding string) (c Content, release func()) {
 	switch {
 	case k.size == 0:
 		c.Why = errNoBody
-	case !decodes(coding):
-		c.Why = fmt.Errorf("the body is compressed with %.40q, which takt does not decode; ask for another coding with -H 'Accept-Encoding: gzip', or for none", coding)
-	case coding != "":
+	case coding == "":
+		c.Bytes = k.b
+	case coding == "gzip", coding == "br":
 		c, release = decode(coding, k.b)
 	default:
-		c.Bytes = k.b
+		c.Why = fmt.Errorf("the body is compressed with %.40q, which takt does not decode; ask for another coding with -H 'Accept-Encoding: gzip', or for none", coding)
 	}
 	if k.size > int64(len(k.b)) && c.Why == nil {
 		c.Why = errCut
@@ -119,11 +116,6 @@ var (
 	errRoom   = fmt.Errorf("the body is cut, since the bodies of all connections use %d MiB at once, the most that takt keeps; use fewer connections", roomBytes>>20)
 )
 
-// decodes reports whether takt decodes a coding, or has nothing to decode.
-func decodes(coding string) bool {
-	return coding == "" || slices.Contains([]string{"gzip", "br"}, coding)
-}
-
 // codingOf is the value of Content-Encoding without those that mean nothing.
 func codingOf(value []byte) string {
 	switch {
@@ -137,8 +129,8 @@ func codingOf(value []byte) string {
 	return strings.ToLower(string(value))
 }
 
-// joinCodings adds the value of another Content-Encoding header.
-func joinCodings(coding string, value []byte) string {
+// JoinCodings adds the value of another Content-Encoding header to the coding of those before it.
+func JoinCodings(coding string, value []byte) string {
 	if coding == "" {
 		return codingOf(value)
 	}
@@ -148,7 +140,7 @@ func joinCodings(coding string, value []byte) string {
 // CodingOf is the coding of a body by the values of its Content-Encoding headers, for ContentOf.
 func CodingOf(values []string) (coding string) {
 	for _, v := range values {
-		coding = joinCodings(coding, []byte(v))
+		coding = JoinCodings(coding, []byte(v))
 	}
 	return coding
 }

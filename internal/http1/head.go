@@ -235,7 +235,7 @@ func (h *head) note(name, value []byte) *fault {
 		h.codings++
 		h.chunked = equalFold(value, "chunked")
 	case equalFold(name, "content-encoding"):
-		h.coding = joinCodings(h.coding, value)
+		h.coding = JoinCodings(h.coding, value)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 // head is what a header block says about an answer.
 type head struct {
 	status int
-	length int64    // -1: not given
-	coding []string // values of content-encoding
+	length int64  // -1: not given
+	coding string // content-encoding, as http1.JoinCodings has it
 	fields int
 	after  bool // a field that is no pseudo-header came
 	fault  *fault
@@ -91,10 +91,7 @@ func (m *Mux) onHead(s *stream) *fault {
 		return nil
 	}
 	m.idle = 0
-	s.state, s.length = inBody, h.length
-	if m.opt.Check != nil {
-		s.coding = http1.CodingOf(h.coding)
-	}
+	s.state, s.length, s.coding = inBody, h.length, h.coding
 	s.r.Status = h.status
 	s.r.Body = s.r.Body[:0]
 	if m.opt.Fail != nil {
@@ -151,7 +148,7 @@ func (h *head) note(name, value []byte) {
 		}
 		h.length = n
 	case string(name) == "content-encoding":
-		h.coding = append(h.coding, string(value))
+		h.coding = http1.JoinCodings(h.coding, value)
 	case wire.OfConnection(name, value):
 		h.fault = errHop
 	}

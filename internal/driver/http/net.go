@@ -44,14 +44,12 @@ var idleTimeout = 30 * time.Second
 type netClient struct {
 	o       *Options
 	clients []*http.Client
-	check   func(http1.Content) error
-	judge   http1.Options // with the check alone
+	judge   http1.Options // with the check and its room alone
 	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
 func (o *Options) openNet() *takt.Driver {
-	c := &netClient{o: o, check: o.ExpectBody.check()}
-	c.judge.Check = c.check
+	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.check(), Room: &o.room}}
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections
@@ -335,7 +333,7 @@ func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error
 	if wanted {
 		limit = max(limit, exchangeBytes)
 	}
-	size, err := w.keep(resp.Body, limit, r.Class == "" && w.c.check != nil)
+	size, err := w.keep(resp.Body, limit, r.Class == "")
 	if err != nil {
 		return err
 	}
@@ -364,7 +362,7 @@ func (w *netWorker) keep(from io.Reader, limit int, checks bool) (size int64, er
 		size += int64(n)
 		w.body = append(w.body, w.in[:max(0, min(n, limit-len(w.body)))]...)
 		if checks {
-			w.kept.Add(w.in[:n], http1.CheckBytes, &w.c.o.room)
+			w.c.judge.Keep("", w.in[:n], nil, &w.kept)
 		}
 	}
 	if err == io.EOF {

@@ -137,9 +137,7 @@ func (o *Options) buildScenario() (faults value.Faults) {
 // render fills in the placeholders of a step.
 func (s *scenario) render(t *turn) error {
 	v, at := t.visit, s.steps[t.step]
-	fill := func(tmpl interface {
-		Fill([]byte, uint64, func(string) []byte, func(*payload.Lease) uint64) ([]byte, string)
-	}) string {
+	fill := func(tmpl *payload.Template) string {
 		b, _ := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] }) // an earlier step has captured each value
 		return string(b)
 	}

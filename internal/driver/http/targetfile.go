@@ -240,9 +240,14 @@ func (t *targetReader) target(method, at string, header []http1.Field, body []by
 	if err != nil {
 		return nil, err
 	}
-	hosts := slices.DeleteFunc(slices.Clone(header), func(f http1.Field) bool { return !strings.EqualFold(f.Name, "host") })
-	if len(hosts) > 1 {
-		return nil, fmt.Errorf("the target has %d Host headers; a request has one", len(hosts))
+	hosts := 0
+	for _, f := range header {
+		if strings.EqualFold(f.Name, "host") {
+			hosts++
+		}
+	}
+	if hosts > 1 {
+		return nil, fmt.Errorf("the target has %d Host headers; a request has one", hosts)
 	}
 	if body == nil {
 		body = t.o.body

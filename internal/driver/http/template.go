@@ -34,10 +34,7 @@ func (o *Options) parseURL(args []string) error {
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
-		if w := whole(nil, base); w != "" {
-			base = w
-		}
-		if base, target = splitTarget(base); target == "" {
+		if base, target = splitTarget(cmp.Or(whole(nil, base), base)); target == "" {
 			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
 		}
 	}

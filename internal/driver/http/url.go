@@ -25,6 +25,8 @@ var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 // So another URL in its query makes it none.
 func whole(base *url.URL, s string) string {
 	switch {
+	case strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//"):
+		return "" // a path, as nearly all are
 	case schemed.MatchString(s):
 		return s
 	case IsHostPort(s):
@@ -52,9 +54,11 @@ func splitTarget(s string) (base, target string) {
 
 // ParseURL reads the URL of a target. A host with a port needs no scheme.
 func ParseURL(s string) (*url.URL, error) {
-	if w := whole(nil, s); w != "" {
-		s = w
-	}
+	return parseWhole(cmp.Or(whole(nil, s), s))
+}
+
+// parseWhole is ParseURL of a text that has its scheme.
+func parseWhole(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, urlFault(s, u, err)
@@ -65,7 +69,7 @@ func ParseURL(s string) (*url.URL, error) {
 // requestURL reads the URL of a request, which may be relative to base. base may be nil.
 func requestURL(base *url.URL, s string) (*url.URL, error) {
 	if w := whole(base, s); w != "" {
-		return ParseURL(w)
+		return parseWhole(w)
 	}
 	u, err := url.Parse(s)
 	if err != nil {
@@ -85,7 +89,7 @@ func targetOn(base *url.URL, host, s string) (u *url.URL, target string, err err
 		return base, s, nil
 	}
 	at, target := splitTarget(w)
-	if u, err = ParseURL(at); err != nil {
+	if u, err = parseWhole(at); err != nil {
 		return nil, "", err
 	}
 	if !sameOrigin(u, base) && !sameOrigin(u, &url.URL{Scheme: base.Scheme, Host: host}) {
