@@ -7,20 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// encoder writes a value as the place needs it where it stands. size is the length of what encode makes of src, and
-// never less than src; encode writes it to dst, which may overlap with src if src is at its end.
+// encoder writes a value as the place needs it where it stands.
 type encoder struct {
 	name   string
-	size   func(src []byte) int
-	encode func(dst, src []byte)
+	append func(dst, src []byte) []byte
 	most   int // bytes for each byte of src, at most
 }
 
 // encoders are the words that may be before the name of a placeholder.
 var encoders = []*encoder{
-	{"url", urlSize, urlEncode, 3},
-	{"json", jsonSize, jsonEncode, 6},
-	{"base64", base64Size, base64Encode, 4},
+	{"url", appendURL, 3}, {"json", appendJSON, 6}, {"base64", base64.StdEncoding.AppendEncode, 4},
 }
 
 // encoderOf is the encoder with this name; nil: there is none.
@@ -34,13 +30,9 @@ func encoderOf(t token) *encoder {
 
 // apply encodes what follows from in dst.
 func (e *encoder) apply(dst []byte, from int) []byte {
-	raw := len(dst) - from
-	size := e.size(dst[from:])
-	dst = slices.Grow(dst, size-raw)[:from+size]
-	src := dst[from+size-raw:]
-	copy(src, dst[from:from+raw])
-	e.encode(dst[from:], src)
-	return dst
+	end := len(dst)
+	dst = e.append(dst, dst[from:end])
+	return dst[:from+copy(dst[from:], dst[end:])]
 }
 
 // encoded is {{url X}}, {{json X}} or {{base64 X}}.
@@ -90,27 +82,15 @@ func isUnreserved(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || bytes.IndexByte([]byte("-._~"), c) >= 0
 }
 
-func urlSize(src []byte) int {
-	n := len(src)
+func appendURL(dst, src []byte) []byte {
 	for _, c := range src {
-		if !isUnreserved(c) {
-			n += 2
-		}
-	}
-	return n
-}
-
-func urlEncode(dst, src []byte) {
-	for n := 0; len(src) > 0; src = src[1:] {
-		c := src[0]
 		if isUnreserved(c) {
-			dst[n] = c
-			n++
-			continue
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
 		}
-		dst[n], dst[n+1], dst[n+2] = '%', upperHex[c>>4], upperHex[c&15]
-		n += 3
 	}
+	return dst
 }
 
 // jsonEscape is how the beginning of src stands in a string of JSON (RFC 8259, 7), and how many bytes of src that is.
@@ -134,29 +114,10 @@ func jsonEscape(src []byte) (esc [6]byte, n, used int) {
 	return [6]byte{'\\', 'u', 'f', 'f', 'f', 'd'}, 6, 1 // not UTF-8
 }
 
-func jsonSize(src []byte) (n int) {
-	for len(src) > 0 {
-		_, more, used := jsonEscape(src)
-		n, src = n+more, src[used:]
-	}
-	return n
-}
-
-func jsonEncode(dst, src []byte) {
+func appendJSON(dst, src []byte) []byte {
 	for len(src) > 0 {
 		esc, n, used := jsonEscape(src)
-		copy(dst, esc[:n])
-		dst, src = dst[n:], src[used:]
+		dst, src = append(dst, esc[:n]...), src[used:]
 	}
-}
-
-func base64Size(src []byte) int { return base64.StdEncoding.EncodedLen(len(src)) }
-
-func base64Encode(dst, src []byte) {
-	for len(src) > 0 {
-		var three [3]byte
-		n := copy(three[:], src)
-		base64.StdEncoding.Encode(dst, three[:n])
-		dst, src = dst[min(4, len(dst)):], src[n:]
-	}
+	return dst
 }
