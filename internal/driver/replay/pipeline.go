@@ -8,7 +8,6 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/order"
-	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/trace/reading"
 )
 
@@ -31,7 +30,7 @@ type pipeline struct {
 
 // account counts what happened to the lines of the logs.
 type account struct {
-	lines   reader.Counts
+	lines   struct{ Lines, Records uint64 }
 	left    trace.Left // what is left out, of all passes
 	late    order.Late
 	crowded uint64 // requests that one second had no room for
@@ -114,7 +113,8 @@ func (p *pipeline) now() account {
 	a.left = p.before.left.Copy()
 	for _, l := range p.logs {
 		c := l.Counts()
-		a.lines.Lines, a.lines.Records = a.lines.Lines+c.Lines, a.lines.Records+c.Records
+		a.lines.Lines += c.Lines
+		a.lines.Records += c.Records
 		left := l.Left()
 		a.left.Merge(&left)
 	}

@@ -52,7 +52,7 @@ func (p forwardedParser) Parse(line []byte, f *fill.Line) error {
 // forwardedHost cuts a host off the start of a line; nil: the line begins with an address.
 func forwardedHost(line []byte) (host, rest []byte) {
 	word, behind, _ := bytes.Cut(line, []byte(" "))
-	isName := len(word) > 1 && !isAddress(word) && word[len(word)-1] != ',' && word[0] != '"'
+	isName := len(word) > 1 && word[len(word)-1] != ',' && word[0] != '"' && !isAddress(word)
 	isPort := bytes.Count(word, []byte(":")) == 1 && isAddress(word) // the server's address and port
 	if isName || isPort {
 		return word, behind

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -148,12 +149,11 @@ func (d *gorDecoder) request(message []byte) error {
 		r.Body = body
 	}
 	var list []harHeader
-	for name, values := range req.Header {
-		for _, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+		for _, v := range req.Header[name] {
 			list = append(list, harHeader{name, v})
 		}
 	}
-	slices.SortFunc(list, func(a, b harHeader) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
 	header(f, list, "")
 	return f.Finish(true)
 }

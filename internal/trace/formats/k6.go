@@ -15,6 +15,7 @@ type k6Decoder struct {
 	table
 	row    tableRow
 	filler fill.Line
+	values []jtlColumn
 }
 
 const (
@@ -23,7 +24,10 @@ const (
 )
 
 func k6CSV(in *bufio.Reader, f fill.Line) Decoder {
-	return &k6Decoder{table: table{in: in, needs: []string{"metric_name", "timestamp", "metric_value", "url"}}, filler: f}
+	return &k6Decoder{table: table{in: in, needs: []string{"metric_name", "timestamp", "metric_value", "url"}}, filler: f, values: []jtlColumn{
+		{name: "timestamp", set: fill.End}, {name: "metric_value", set: fill.Latency(time.Millisecond)}, {name: "method", set: fill.Method},
+		{name: "status", set: fill.Status}, {name: "url", set: (*fill.Line).SetURI},
+	}}
 }
 
 func isK6(first []byte) bool {
@@ -46,15 +50,5 @@ func (d *k6Decoder) Next(rec *trace.Record) error {
 		return k6Other
 	}
 	d.filler.Begin(rec)
-	for _, c := range []struct {
-		name string
-		set  fill.Setter
-	}{
-		{"timestamp", fill.End}, {"metric_value", fill.Latency(time.Millisecond)}, {"method", fill.Method}, {"status", fill.Status}, {"url", (*fill.Line).SetURI},
-	} {
-		if err := c.set(&d.filler, []byte(d.cell(&d.row, c.name))); err != nil {
-			return err
-		}
-	}
-	return d.filler.Finish(true)
+	return fillJTL(&d.filler, d.values, func(c *jtlColumn) string { return d.cell(&d.row, c.name) })
 }

@@ -169,16 +169,17 @@ func (p *Pattern) Parse(line []byte, f *fill.Line) error {
 		n := v.end(rest)
 		err := ErrShape
 		if n >= 0 {
+			behind := rest[min(n+len(v.literal), len(rest)):]
 			if v.set == nil {
-				rest = rest[min(n+len(v.literal), len(rest)):]
+				rest = behind
 				continue
 			}
 			if err = v.set(f, rest[:n]); err == nil {
-				p.typed, rest = p.typed || v.typed, rest[min(n+len(v.literal), len(rest)):]
+				p.typed, rest = p.typed || v.typed, behind
 				continue
 			}
 			if none == nil && fill.IsNoRequest(err) {
-				none, rest = err, rest[min(n+len(v.literal), len(rest)):]
+				none, rest = err, behind
 				continue
 			}
 		}

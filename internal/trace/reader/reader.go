@@ -130,20 +130,18 @@ func (r *Reader) Next(rec *trace.Record) error {
 
 // note counts a line without a record, or returns the error that ends the log.
 func (r *Reader) note(err error) error {
+	line, text := r.dec.Place()
 	switch {
 	case err == io.EOF:
 		return err
 	case formats.IsReadError(err):
 		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
 	case fill.IsNoRequest(err):
-		line, _ := r.dec.Place()
 		r.counts.Left.Add(trace.NoRequest, err.Error(), r.name, line)
 	default:
 		r.noteBad(err)
-		line, text := r.dec.Place()
 		r.counts.Left.AddText(trace.Bad, err.Error(), r.name, line, text)
 	}
-	line, _ := r.dec.Place()
 	r.counts.Left.At(r.name, line) // what a line lacks that is left out as a whole
 	r.counts.Lines++
 	return nil

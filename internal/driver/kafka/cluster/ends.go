@@ -55,34 +55,34 @@ func (c *Cluster) endsOf(ctx context.Context, client *kgo.Client, partitions []i
 	l := Look{Began: time.Now(), Ends: map[int32]int64{}, Starts: map[int32]int64{}, Errs: map[int32]error{}}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, OffsetLatest, committed)) {
-		if shard.Err != nil {
-			l.fail(shard.Req, shard.Err)
-			continue
-		}
-		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
-			for _, p := range t.Partitions {
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-					l.Errs[p.Partition] = err
-				} else {
-					l.Ends[p.Partition] = p.Offset
-				}
-			}
-		}
-	}
-	for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, OffsetBeginning, committed)) {
-		if shard.Err != nil {
-			continue // the ends say so
-		}
-		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
-			for _, p := range t.Partitions {
-				if p.ErrorCode == 0 {
-					l.Starts[p.Partition] = p.Offset
-				}
-			}
+	for _, at := range []int64{OffsetLatest, OffsetBeginning} {
+		for _, shard := range client.RequestSharded(ctx, offsetRequest(c.Topic, partitions, at, committed)) {
+			l.note(shard, at)
 		}
 	}
 	return l
+}
+
+// note takes the offsets of one leader. What fails for the beginnings has failed for the ends, too.
+func (l *Look) note(shard kgo.ResponseShard, at int64) {
+	if shard.Err != nil {
+		if at == OffsetLatest {
+			l.fail(shard.Req, shard.Err)
+		}
+		return
+	}
+	for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+		for _, p := range t.Partitions {
+			switch err := kerr.ErrorForCode(p.ErrorCode); {
+			case err == nil && at == OffsetLatest:
+				l.Ends[p.Partition] = p.Offset
+			case err == nil:
+				l.Starts[p.Partition] = p.Offset
+			case at == OffsetLatest:
+				l.Errs[p.Partition] = err
+			}
+		}
+	}
 }
 
 // fail notes that a request for some partitions has no answer.

@@ -30,8 +30,7 @@ type Traffic struct {
 
 	mu    sync.Mutex
 	waits []wait        // of a quota, in their order, without overlaps
-	until time.Time     // end of the last of them
-	held  time.Duration // time up to until in which any broker made takt wait
+	held  time.Duration // time up to the end of the last of them in which any broker made takt wait
 }
 
 // wait is a time in which a broker answers nothing, because takt is above its quota.
@@ -40,25 +39,23 @@ type wait struct{ from, to time.Time }
 // maxWaits limits the waits that are kept apart.
 const maxWaits = 10_000
 
-// hold notes a wait of d from now on. Waits of several brokers are one.
+// hold notes a wait of d, which is above 0, from now on. Waits of several brokers are one.
 func (w *Traffic) hold(now time.Time, d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from := now
-	if from.Before(w.until) {
-		from = w.until
-	}
-	if to := now.Add(d); to.After(from) {
-		w.held, w.until = w.held+to.Sub(from), to
-	}
-	last := len(w.waits) - 1
-	if last >= 0 && (now.Before(w.waits[last].to.Add(together)) || last+1 >= maxWaits) {
-		if to := now.Add(d); to.After(w.waits[last].to) {
-			w.waits[last].to = to
-		}
+	to, last := now.Add(d), len(w.waits)-1
+	if last < 0 {
+		w.waits, w.held = append(w.waits, wait{now, to}), d
 		return
 	}
-	w.waits = append(w.waits, wait{now, now.Add(d)})
+	before := w.waits[last].to
+	w.held += max(0, min(d, to.Sub(before)))
+	switch {
+	case !now.Before(before.Add(together)) && last+1 < maxWaits:
+		w.waits = append(w.waits, wait{now, to})
+	case to.After(before):
+		w.waits[last].to = to
+	}
 }
 
 // together is the time between two waits that are one: the broker answers one request between them.
@@ -101,7 +98,10 @@ func (w *Traffic) HeldSince(start time.Time) func(from, to time.Duration) bool {
 func (w *Traffic) throttled() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.held - max(0, time.Until(w.until))
+	if n := len(w.waits); n > 0 {
+		return w.held - max(0, time.Until(w.waits[n-1].to))
+	}
+	return 0
 }
 
 // OverQuota reports whether the waits for a quota shape the figures of a run.

@@ -175,16 +175,17 @@ func (w *worker) work(j job) {
 
 // do does j and returns the next job.
 func (w *worker) do(j job) job {
-	switch gone := w.gone.Load(); {
+	gone := w.gone.Load()
+	if !j.commit {
+		j.batch.fill()
+		w.meter.begun.Add(uint64(len(j.batch.ops)))
+	}
+	switch {
 	case j.commit:
 		w.commit()
 	case gone != nil:
-		j.batch.fill()
-		w.meter.begun.Add(uint64(len(j.batch.ops)))
 		j.batch.fail(*gone)
 	default:
-		j.batch.fill()
-		w.meter.begun.Add(uint64(len(j.batch.ops)))
 		w.client.write(j.batch)
 	}
 	w.mu.Lock()
