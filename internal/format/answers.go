@@ -122,7 +122,7 @@ func Honesty(w io.Writer, a honest.Answer, name string, color bool) error {
 	case "html":
 		return html.Honesty(w, a)
 	case "svg":
-		return plot.HonestySVG(w, answer.HonestyRows(a), answer.HonestyLine(a))
+		return plot.HonestySVG(w, answer.HonestyPicture(a))
 	}
 	return written(w, answer.Honesty(a), a, name, color, Honesties())
 }

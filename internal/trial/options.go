@@ -43,31 +43,18 @@ const (
 )
 
 // Validate reports every fault.
-func (o *Options) Validate() (faults []error) {
-	if o.Rate < 1 || o.Rate > 100_000 {
-		faults = append(faults, value.Faultf("--rate is %g/s; give a rate from 1/s to 100000/s", o.Rate))
-	}
-	if o.Duration < leastTime || o.Duration > mostTime {
-		faults = append(faults, value.Faultf("--duration is %v; give a time from %v to %v", o.Duration, leastTime, mostTime))
-	}
-	if n := o.Rate * o.Duration.Seconds(); n > mostAsked {
-		faults = append(faults, value.Faultf("--rate and --duration are %.0f requests; give at most %d", n, mostAsked))
-	}
-	if o.Repeats < 1 || o.Repeats > mostRuns {
-		faults = append(faults, value.Faultf("--repeats is %d; give 1 to %d", o.Repeats, mostRuns))
-	}
-	if len(o.Connections) == 0 {
-		faults = append(faults, value.Faultf("--connections is empty; give a number for each load, such as 50,5"))
-	}
+func (o *Options) Validate() (faults value.Faults) {
+	faults.If(o.Rate < 1 || o.Rate > 100_000, "--rate is %g/s; give a rate from 1/s to 100000/s", o.Rate)
+	faults.If(o.Duration < leastTime || o.Duration > mostTime, "--duration is %v; give a time from %v to %v", o.Duration, leastTime, mostTime)
+	asked := o.Rate * o.Duration.Seconds()
+	faults.If(asked > mostAsked, "--rate and --duration are %.0f requests; give at most %d", asked, mostAsked)
+	faults.If(o.Repeats < 1 || o.Repeats > mostRuns, "--repeats is %d; give 1 to %d", o.Repeats, mostRuns)
+	faults.If(len(o.Connections) == 0, "--connections is empty; give a number for each load, such as 50,5")
 	for _, n := range o.Connections {
-		if n < 1 || n > mostConns {
-			faults = append(faults, value.Faultf("--connections is %d; give 1 to %d", n, mostConns))
-		}
+		faults.If(n < 1 || n > mostConns, "--connections is %d; give 1 to %d", n, mostConns)
 	}
 	for _, name := range o.Only {
-		if !slices.ContainsFunc(Pathologies(), func(p Pathology) bool { return p.Name == name }) {
-			faults = append(faults, value.Faultf("--only is %q; use one of %s", name, strings.Join(PathologyNames(), ", ")))
-		}
+		faults.If(!slices.Contains(PathologyNames(), name), "--only is %q; use one of %s", name, strings.Join(PathologyNames(), ", "))
 	}
 	return faults
 }
@@ -75,11 +62,7 @@ func (o *Options) Validate() (faults []error) {
 // Time is how long all trials last, if the generator ends on time.
 func (o *Options) Time() (all time.Duration) {
 	for _, p := range o.chosen() {
-		length := o.Duration
-		if p.length != nil {
-			length = p.length(o)
-		}
-		all += (length + rest + start) * time.Duration(len(o.Connections)*o.Repeats)
+		all += (p.lasts(o) + rest + start) * time.Duration(len(o.Connections)*o.Repeats)
 	}
 	return all
 }

@@ -12,7 +12,6 @@ import (
 type Pathology struct {
 	Name  string
 	Short string // what goes wrong
-	Shows string // what a generator that hides it does
 	Weak  bool   // it happens to the generator, not to the target
 
 	target func(o *Options) target.Options
@@ -21,6 +20,14 @@ type Pathology struct {
 	h1     bool                           // HTTP/1.1 only
 
 	starves bool // needs a CPU quota
+}
+
+// lasts is the length of a run.
+func (p *Pathology) lasts(o *Options) time.Duration {
+	if p.length != nil {
+		return p.length(o)
+	}
+	return o.Duration
 }
 
 // service is how long the target needs for a request where nothing is wrong.
@@ -38,28 +45,28 @@ func Pathologies() []Pathology {
 	}
 	steady := with(func(*Options, *target.Options) {})
 	return []Pathology{
-		{Name: "steady", Short: "nothing is wrong: each answer needs 1 ms", Shows: "its own time: figures above 1 ms are the generator's", target: steady},
-		{Name: "freeze", Short: "the target freezes for 1 s in every 5 s", Shows: "waits for the target, and measures one freeze for each connection instead of one for each user",
+		{Name: "steady", Short: "nothing is wrong: each answer needs 1 ms", target: steady},
+		{Name: "freeze", Short: "the target freezes for 1 s in every 5 s",
 			target: with(func(o *Options, t *target.Options) {
 				t.Freeze = o.scaled(freezeFor).String() + "/" + o.scaled(freezeEvery).String()
 			}), length: (*Options).freezing},
-		{Name: "slow-start", Short: "the first answer needs 201 ms, later ones less, and 1 ms after 2 s", Shows: "leaves out its first seconds, or waits for the target",
+		{Name: "slow-start", Short: "the first answer needs 201 ms, later ones less, and 1 ms after 2 s",
 			target: with(func(o *Options, t *target.Options) {
 				t.SlowStart = o.scaled(200*time.Millisecond).String() + "/" + o.scaled(2*time.Second).String()
 			})},
-		{Name: "slow", Short: "2 % of the answers need 80 ms", Shows: "cuts the slowest requests",
+		{Name: "slow", Short: "2 % of the answers need 80 ms",
 			target: with(func(_ *Options, t *target.Options) { t.Slow = "2%/80ms" })},
-		{Name: "overload", Short: "the target serves one request at a time, and 1.4 times as many come as it can serve", Shows: "sends less, and says that the target is fast",
+		{Name: "overload", Short: "the target serves one request at a time, and 1.4 times as many come as it can serve",
 			target: with(func(o *Options, t *target.Options) {
 				t.Servers, t.Service = 1, time.Duration(overload/o.Rate*float64(time.Second)).String()
 			})},
-		{Name: "resets", Short: "1 % of the requests end with a reset of their connection", Shows: "sends them again, and does not say so",
+		{Name: "resets", Short: "1 % of the requests end with a reset of their connection",
 			target: with(func(_ *Options, t *target.Options) { t.ResetRate = 0.01 })},
-		{Name: "closes", Short: "1 % of the requests end with a closed connection, without an answer", Shows: "sends them again, and does not say so", h1: true,
+		{Name: "closes", Short: "1 % of the requests end with a closed connection, without an answer", h1: true,
 			target: with(func(_ *Options, t *target.Options) { t.CloseRate = 0.01 })},
-		{Name: "stop", Short: "the generator is stopped for 500 ms", Shows: "does not say that it sent nothing, or too late", Weak: true, target: steady,
+		{Name: "stop", Short: "the generator is stopped for 500 ms", Weak: true, target: steady,
 			during: (*Options).stop},
-		{Name: "quota", Short: "the generator has nine tenths of the CPU time that it needs", Shows: "does not say that it sent too late, or less", Weak: true, target: steady,
+		{Name: "quota", Short: "the generator has nine tenths of the CPU time that it needs", Weak: true, target: steady,
 			during: (*Options).starve, starves: true},
 	}
 }

@@ -87,9 +87,8 @@ func Judge(ctx context.Context, o Options, name string, c Command) (honest.Gener
 			if err != nil {
 				return g, err
 			}
-			honest.Judge(&t)
-			if t.LeftOut != "" {
-				t.Cells = nil
+			if t.LeftOut == "" {
+				honest.Judge(&t)
 			}
 			g.Trials = append(g.Trials, t)
 		}
@@ -209,10 +208,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // run is one run of a trial, and the words of its command.
 func (s *session) run(ctx context.Context, p Pathology, connections int) (run honest.Run, words []string, err error) {
-	length := s.o.Duration
-	if p.length != nil {
-		length = p.length(&s.o)
-	}
+	length := p.lasts(&s.o)
 	behaviour := p.target(&s.o)
 	if run.Felt, err = FeltBy(behaviour, s.o.Rate, length); err != nil {
 		return run, nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/proc"
@@ -50,27 +52,12 @@ generator says with the target's record, and with what users of the schedule fel
 The words of the command have placeholders: {{.URL}} {{.Host}} {{.Port}} {{.Rate}}
 {{.RateEach}} (a connection) {{.Seconds}} {{.Requests}} {{.Connections}} {{.File}} (is read
 instead of the output). Without a command, takt judges itself in every mode.
-takt can read ` + wrapped(generators.Known()),
+takt can read ` + strings.Join(page.Wrap(strings.Join(generators.Known(), ", ")+".", 69), "\n"),
 		Example: `  takt judge -- wrk2 -t1 '-c{{.Connections}}' '-d{{.Seconds}}s' '-R{{.Rate}}' --latency '{{.URL}}'
   takt judge --read 'answered=(\d+) ok' --read 'p99=p99 is (\S+):time' -- ./mine '{{.URL}}'
   takt judge -o html=judge.html -o svg=judge.svg`,
 	}
 	return core.Define(c, k.addFlags, k.validate, k.run)
-}
-
-// wrapped are names in lines of a help text.
-func wrapped(names []string) string {
-	line, text := "", ""
-	for i, name := range names {
-		if i < len(names)-1 {
-			name += ", "
-		}
-		if len(line)+len(name) > 70 {
-			text, line = text+strings.TrimSpace(line)+"\n", ""
-		}
-		line += name
-	}
-	return text + line + "."
 }
 
 func (k *command) addFlags(fs *pflag.FlagSet) {
@@ -101,8 +88,8 @@ func (k *command) validate(args []string) (faults []error) {
 	}
 	for _, list := range k.conns {
 		for text := range strings.SplitSeq(list, ",") {
-			n := 0
-			if _, err := fmt.Sscanf(text+"\n", "%d\n", &n); err != nil {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			if err != nil {
 				faults = append(faults, value.Faultf("--connections %q: not a number of connections; give such as 50", text))
 				continue
 			}

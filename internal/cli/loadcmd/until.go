@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/value"
@@ -65,15 +64,13 @@ func (l *load) enough() func(ended uint64, sample func() *proof.Sample) bool {
 	}
 	g := *l.goal // --repeat: each run has its own looks
 	l.reached = &g
-	return g.look(func(known bool) {
-		if known {
-			fmt.Fprintf(l.env.Stderr, "takt: %s is known to %s after %d operations; the run ends here\n", g.name, l.reached.exact(), g.ended)
-		}
+	return g.look(func() {
+		fmt.Fprintf(l.env.Stderr, "takt: %s is known to %s after %d operations; the run ends here\n", g.name, g.exact(), g.ended)
 	})
 }
 
-// look looks at the looks of the goal.
-func (g *goal) look(done func(known bool)) func(uint64, func() *proof.Sample) bool {
+// look looks at the looks of the goal. done is called when it is reached.
+func (g *goal) look(done func()) func(uint64, func() *proof.Sample) bool {
 	return func(ended uint64, sample func() *proof.Sample) bool {
 		if !g.looks.Due(ended) {
 			return false
@@ -86,18 +83,13 @@ func (g *goal) look(done func(known bool)) func(uint64, func() *proof.Sample) bo
 			return false
 		}
 		g.ended = ended
-		done(true)
+		done()
 		return true
 	}
 }
 
 // exact says how exactly the percentile is known.
-func (g *goal) exact() string {
-	if g.known == 0 {
-		return "no interval"
-	}
-	return "±" + figure.Near(figure.Round(100*g.known, 2), 0) + " %"
-}
+func (g *goal) exact() string { return stored.Until{Known: g.known}.Exact() }
 
 // keepUntil writes into the report how exactly the percentile was known at the end.
 func (l *load) keepUntil(r *takt.Report) {

@@ -29,7 +29,7 @@ func TestGoal(t *testing.T) {
 	h, c := hist.New(), proof.New(-1)
 	g := goal{name: "p50", p: 0.5, part: 0.05}
 	told := 0
-	look := g.look(func(bool) { told++ })
+	look := g.look(func() { told++ })
 	looks, n := 0, uint64(0)
 	for ; n < 20_000; n++ {
 		took := time.Duration(n*7919%1000) * time.Millisecond // spread evenly

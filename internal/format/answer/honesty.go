@@ -17,7 +17,7 @@ import (
 
 // Honesty is the result of judge.
 func Honesty(a honest.Answer) *part.Document {
-	d := &part.Document{Command: "judge", Title: "judge", Word: "right", Tone: part.Good, Line: HonestyLine(a), More: honestyRest(a), Notes: listed(honestyKey(a))}
+	d := &part.Document{Command: "judge", Title: "judge", Word: "right", Tone: part.Good, Line: honestyLine(a), More: honestyRest(a), Notes: listed(honestyKey(a))}
 	switch {
 	case a.Lies() > 0:
 		d.Word, d.Tone = "wrong", part.Bad
@@ -34,14 +34,11 @@ func Honesty(a honest.Answer) *part.Document {
 // HonestyChart is a drawing of all trials.
 type HonestyChart struct{ Answer honest.Answer }
 
-// HonestyLine says how many figures mislead.
-func HonestyLine(a honest.Answer) string {
-	count, all := map[honest.State]int{}, 0
-	for i := range a.Generators {
-		for s, n := range a.Generators[i].Count() {
-			count[s] += n
-			all += n
-		}
+// honestyLine says how many figures mislead.
+func honestyLine(a honest.Answer) string {
+	count, all := a.Count(), 0
+	for _, n := range count {
+		all += n
 	}
 	who := page.Plural(len(a.Generators), "generator")
 	if len(a.Generators) == 1 {
@@ -52,12 +49,7 @@ func HonestyLine(a honest.Answer) string {
 
 // honestyRest are the figures that are neither right nor mislead.
 func honestyRest(a honest.Answer) string {
-	count := map[honest.State]int{}
-	for i := range a.Generators {
-		for s, n := range a.Generators[i].Count() {
-			count[s] += n
-		}
-	}
+	count := a.Count()
 	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
 }
 
@@ -66,24 +58,20 @@ func HonestyName(g *honest.Generator) string {
 	return page.Clean(strings.TrimSpace(g.Name + " " + g.Version))
 }
 
-// HonestyRows are the rows of a picture.
-func HonestyRows(a honest.Answer) (rows []plot.HonestyRow) {
-	columns := honestyColumns(a)
+// HonestyPicture is the picture of all trials.
+func HonestyPicture(a honest.Answer) plot.Honesty {
+	h := plot.Honesty{Title: honestyLine(a), Columns: honestyColumns(a)}
 	for i := range a.Generators {
 		g := &a.Generators[i]
 		for _, n := range connectionsOf(g) {
-			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Pathology: columns, Generators: i}
-			for _, name := range columns {
-				group := plot.HonestyGroup{}
-				if t := trialOf(g, n, name); t != nil {
-					group.Cells = t.Cells
-				}
-				row.Groups = append(row.Groups, group)
+			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
+			for _, name := range h.Columns {
+				row.Trials = append(row.Trials, trialOf(g, n, name))
 			}
-			rows = append(rows, row)
+			h.Rows = append(h.Rows, row)
 		}
 	}
-	return rows
+	return h
 }
 
 // honestyColumns are the pathologies of all generators, in their order.

@@ -22,7 +22,7 @@ func Honesty(w io.Writer, a honest.Answer) error {
 // honestyChart draws all trials, as the picture does that can be shared.
 func honestyChart(c answer.HonestyChart) ([]block, error) {
 	var b strings.Builder
-	if err := plot.HonestySVG(&b, answer.HonestyRows(c.Answer), answer.HonestyLine(c.Answer)); err != nil {
+	if err := plot.HonestySVG(&b, answer.HonestyPicture(c.Answer)); err != nil {
 		return nil, err
 	}
 	return []block{{Picture: template.HTML(b.String()), Help: "Green is right, red is wrong, dark red is silent, yellow is wrong and admitted, grey is not printed or unclear."}}, nil

@@ -47,7 +47,7 @@ func runPage(r *takt.Report) (*document, error) {
 	d.Notes = warningsOf(r)
 	for _, a := range r.Assertions {
 		tone := tones[a.Result]
-		if a.Result == takt.Pass && a.Proof != nil && !a.Proof.Proven {
+		if report.Doubtful(&a) {
 			tone = part.Warn
 		}
 		d.Checks = append(d.Checks, check{strings.ToUpper(string(a.Result)), tone, page.Clean(a.Expression), page.Clean(a.Reason)})

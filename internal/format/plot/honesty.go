@@ -9,16 +9,19 @@ import (
 	"github.com/taktload/takt/internal/judge/honest"
 )
 
-// HonestyRow is a generator under one load: a group of cells for each pathology.
-type HonestyRow struct {
-	Name       string
-	Groups     []HonestyGroup
-	Pathology  []string // names of the columns
-	Generators int      // number of the generator, from 0: a line separates generators
+// Honesty is a picture of trials.
+type Honesty struct {
+	Title   string
+	Columns []string // names of pathologies
+	Rows    []HonestyRow
 }
 
-// HonestyGroup are the figures of one trial; no cells: it was left out.
-type HonestyGroup struct{ Cells []honest.Cell }
+// HonestyRow is a generator under one load.
+type HonestyRow struct {
+	Name      string
+	Trials    []*honest.Trial // one for each column; nil: there is none
+	Generator int             // its number, from 0: a line separates generators
+}
 
 // The picture of trials, in pixels.
 const (
@@ -28,45 +31,44 @@ const (
 	honestGap             = 10.0
 )
 
-// HonestyColours are the fills of figures by their state.
-func HonestyColours() map[honest.State]string {
+// honestColours are the fills of figures by their state.
+func honestColours() map[honest.State]string {
 	return map[honest.State]string{
 		honest.Right: "#2a7", honest.Wrong: "#c33", honest.Silent: "#7a1010", honest.Admitted: "#e0a100", honest.NotPrinted: "#ddd", honest.Unclear: "#bbb",
 	}
 }
 
-// HonestyNames are the states in words.
-func HonestyNames() map[honest.State]string {
+// honestNames are the states in words.
+func honestNames() map[honest.State]string {
 	return map[honest.State]string{
 		honest.Right: "right", honest.Wrong: "wrong", honest.Silent: "silent", honest.Admitted: "wrong, and it says so", honest.NotPrinted: "not printed", honest.Unclear: "unclear",
 	}
 }
 
 // HonestySVG draws a box for each figure of each trial.
-func HonestySVG(w io.Writer, rows []HonestyRow, title string) error {
+func HonestySVG(w io.Writer, h Honesty) error {
 	d := &drawing{}
 	width, height := 760.0, honestTop+30
 	column := (honestBox+1)*float64(len(honest.Figures())) + honestGap
-	if len(rows) > 0 {
-		width = max(width, honestLeft+column*float64(len(rows[0].Groups))+20)
-		height += honestRow*float64(len(rows)) + 24
+	if len(h.Rows) > 0 {
+		width = max(width, honestLeft+column*float64(len(h.Columns))+20)
+		height += honestRow*float64(len(h.Rows)) + 24
 	}
 	d.linef(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="12">`, width, height)
 	d.linef(`<rect width="100%%" height="100%%" fill="#fff"/>`)
-	d.text(width/2, 24, "middle", title)
+	d.text(width/2, 24, "middle", h.Title)
 	d.text(width/2, 42, "middle", "a row: a generator with that many connections; in each column: "+strings.Join(honest.Figures(), ", "))
-	for i, row := range rows {
+	for k, name := range h.Columns {
+		d.text(honestLeft+column*float64(k)+column/2-honestGap/2, honestTop-10, "middle", name)
+	}
+	for i, row := range h.Rows {
 		y := honestTop + honestRow*float64(i)
-		if i == 0 {
-			for k, name := range row.Pathology {
-				d.text(honestLeft+column*float64(k)+column/2-honestGap/2, honestTop-10, "middle", name)
-			}
-		} else if rows[i-1].Generators != row.Generators {
+		if i > 0 && h.Rows[i-1].Generator != row.Generator {
 			d.segment(10, y-3, width-10, y-3, `stroke="#ccc"`)
 		}
 		d.text(honestLeft-10, y+honestBox+1, "end", page.Cut(row.Name, 30))
-		for k, group := range row.Groups {
-			d.honestGroup(honestLeft+column*float64(k), y, group)
+		for k, t := range row.Trials {
+			d.honestGroup(honestLeft+column*float64(k), y, t)
 		}
 	}
 	d.honestLegend(height - 30)
@@ -76,28 +78,26 @@ func HonestySVG(w io.Writer, rows []HonestyRow, title string) error {
 }
 
 // honestGroup draws the figures of a trial.
-func (d *drawing) honestGroup(x, y float64, g HonestyGroup) {
-	if g.Cells == nil {
+func (d *drawing) honestGroup(x, y float64, t *honest.Trial) {
+	if t == nil || t.Cells == nil {
 		d.text(x, y+honestBox, "start", "left out")
 		return
 	}
-	colours := HonestyColours()
+	colours, names := honestColours(), honestNames()
 	for i, figure := range honest.Figures() {
-		for _, c := range g.Cells {
-			if c.Figure == figure {
-				fmt.Fprintf(&d.b, `<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"><title>%s: %s</title></rect>`+"\n",
-					x+(honestBox+1)*float64(i), y, honestBox, honestBox+5, colours[c.State], c.Figure, HonestyNames()[c.State])
-			}
+		if c := t.Cell(figure); c != nil {
+			fmt.Fprintf(&d.b, `<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"><title>%s: %s</title></rect>`+"\n",
+				x+(honestBox+1)*float64(i), y, honestBox, honestBox+5, colours[c.State], c.Figure, names[c.State])
 		}
 	}
 }
 
 // honestLegend explains the colours.
 func (d *drawing) honestLegend(y float64) {
-	x := honestLeft
+	x, colours, names := honestLeft, honestColours(), honestNames()
 	for _, s := range honest.States() {
-		name := HonestyNames()[s]
-		d.linef(`<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"/>`, x, y, honestBox, honestBox+5, HonestyColours()[s])
+		name := names[s]
+		d.linef(`<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"/>`, x, y, honestBox, honestBox+5, colours[s])
 		d.text(x+honestBox+5, y+honestBox+2, "start", name)
 		x += 7*float64(len(name)) + 34
 	}

@@ -84,10 +84,15 @@ func Headline(r *takt.Report) (word string, tone part.Tone, sentence string) {
 	return "valid", part.Good, "The generator was not the bottleneck: the figures are those of the target."
 }
 
+// Doubtful reports whether the run meets an assertion, and does not prove it.
+func Doubtful(a *takt.Assertion) bool {
+	return a.Result == takt.Pass && a.Proof != nil && !a.Proof.Proven
+}
+
 func assertions(p *page.Page, r *takt.Report) {
 	for _, a := range r.Assertions {
 		colour := map[takt.Outcome]string{takt.Pass: page.Green, takt.Fail: page.Red}[a.Result]
-		if a.Result == takt.Pass && a.Proof != nil && !a.Proof.Proven {
+		if Doubtful(&a) {
 			colour = page.Yellow
 		}
 		for i, line := range page.Wrap(page.Clean(a.String()), page.Width-len("PASS ")) {

@@ -71,17 +71,16 @@ func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
 		return nil
 	}
 	p := &takt.Proof{Level: a.level(), Required: a.Level > 0}
-	if p.Why = a.Unproven(r); p.Why != "" && c.Result == takt.Pass {
+	if why := a.Unproven(r); why != "" && c.Result == takt.Pass {
+		p.Why = why
 		return p
 	}
 	answer, scale, known := a.answer(r)
 	switch {
-	case known:
-		p.Why = ""
-	case p.Required:
+	case !known && p.Required:
 		p.Why = fmt.Sprintf("the report does not count the operations of %s by time", a.Name())
 		return p
-	default:
+	case !known:
 		return nil
 	}
 	holds := c.Result == takt.Pass
@@ -158,7 +157,7 @@ func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string 
 		if holds == a.upper() {
 			side = "below "
 		}
-		return "; proven: " + side + a.limit(*p.Limit) + ", " + proof.Words(p.Level)
+		return "; proven: " + side + a.figure(*p.Limit) + ", " + proof.Words(p.Level)
 	}
 	words := "; not proven: "
 	if !holds {
@@ -176,9 +175,6 @@ func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string 
 	}
 	return words
 }
-
-// limit is what is proven, rounded away from the figure.
-func (a Assertion) limit(v float64) string { return Figure(a.Unit, v, a.Bound) }
 
 // Evidence is how many operations of a report are on the side of the bound on which a holds, of all, and the share
 // of them that is needed so that a holds; not ok: a is about a fact of the run, which needs no evidence.

@@ -5,7 +5,6 @@ package claims
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
@@ -92,7 +91,7 @@ func speed(r *takt.Report, l *takt.Latency, s *proof.Sample, name string) (list 
 			switch {
 			case one.Name != p:
 			case one.Range != nil:
-				return append([]takt.Claim{{Text: "the " + p + " of the " + name + " is " + between(one.Range), Supported: true, Level: l.CI.Level}}, list...)
+				return append(list, takt.Claim{Text: "the " + p + " of the " + name + " is " + between(one.Range), Supported: true, Level: l.CI.Level})
 			case p == "p99":
 				list = append(list, not("how exact the p99 of the "+name+" is ("+needs(r, s, one.P)+")"))
 			}
@@ -116,10 +115,7 @@ func until(r *takt.Report) []takt.Claim {
 	if !ok {
 		return nil
 	}
-	known := "the newest look found no interval"
-	if u.Known > 0 {
-		known = "the newest look found ±" + figure.Near(figure.Round(100*u.Known, 2), 0) + " %"
-	}
+	known := "the newest look found " + u.Exact()
 	if !u.Reached {
 		return []takt.Claim{not(u.Goal + ", the goal of --until (" + known + ")")}
 	}
@@ -140,7 +136,7 @@ func keptUp(r *takt.Report, name string) []takt.Claim {
 	if o := overload.Of(r); o != nil {
 		return []takt.Claim{{Text: "the target is overloaded: it completes " + figure.Near(o.CompletedPerS, o.DuePerS) + "/s of the " + figure.Near(o.DuePerS, o.CompletedPerS) + "/s that are due", Supported: true}}
 	}
-	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.ClosedLoop }) {
+	if r.Warned(warn.ClosedLoop) {
 		return []takt.Claim{not("the " + name + " at a rate (a closed loop sends less while the target is slow)")}
 	}
 	if r.Rate.Intended == nil || overload.Waits(r.Variables) || r.Latency[takt.LatencyResponse].Count == 0 {

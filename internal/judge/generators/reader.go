@@ -54,14 +54,16 @@ func (r *Reader) Read(text string) (Said, error) {
 		return Said{}, fmt.Errorf("%s: %w", r.Name, ErrNotWhole)
 	}
 	said := Said{Generator: r.Name, Figures: map[string]float64{}}
-	read := figures{said: &said}
+	read := figures{&said, map[string]bool{}}
 	for i := range r.rules {
 		if err := read.apply(&r.rules[i], text); err != nil {
 			return Said{}, fmt.Errorf("%s: %s: %w", r.Name, r.rules[i].Name, err)
 		}
 	}
-	for _, name := range read.unknown() {
-		delete(said.Figures, name)
+	for name, known := range read.known {
+		if !known {
+			delete(said.Figures, name)
+		}
 	}
 	for name, v := range said.Figures {
 		if v < 0 {
@@ -97,9 +99,8 @@ var ErrNotWhole = errors.New("the output is not whole: the run ended early, or t
 
 // figures are the figures of one output, while rules are applied.
 type figures struct {
-	said   *Said
-	wanted []string // figures with a rule of =
-	found  []string // and those for which it matched
+	said  *Said
+	known map[string]bool // of figures with a rule of =: whether one matched
 }
 
 func (f *figures) apply(r *Rule, text string) error {
@@ -109,7 +110,7 @@ func (f *figures) apply(r *Rule, text string) error {
 		return nil
 	}
 	if r.how == is {
-		f.wanted = append(f.wanted, r.Name)
+		f.known[r.Name] = f.known[r.Name] || len(matches) > 0
 	}
 	total := 0.0
 	for i, m := range matches {
@@ -124,9 +125,6 @@ func (f *figures) apply(r *Rule, text string) error {
 		default:
 			total = v
 		}
-	}
-	if r.how == is && len(matches) > 0 {
-		f.found = append(f.found, r.Name)
 	}
 	if r.how == minus {
 		total = -total
@@ -149,16 +147,6 @@ func (f *figures) text(name string, matches [][]string) {
 	}
 }
 
-// unknown are figures whose rule of = matched nothing.
-func (f *figures) unknown() (list []string) {
-	for _, name := range f.wanted {
-		if !slices.Contains(f.found, name) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
 // Custom is a reader of rules that somebody gave.
 func Custom(texts []string) (*Reader, []error) {
 	r, faults := &Reader{Name: "--read"}, []error(nil)
@@ -170,14 +158,4 @@ func Custom(texts []string) (*Reader, []error) {
 		r.rules = append(r.rules, rule)
 	}
 	return r, faults
-}
-
-// Reads are the figures that a reader has rules for.
-func (r *Reader) Reads() (names []string) {
-	for _, name := range Names() {
-		if r.own != nil || slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.Name == name }) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

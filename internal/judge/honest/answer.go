@@ -142,19 +142,22 @@ func (g *Generator) Count() map[State]int {
 	return n
 }
 
-// Lies is the number of cells that mislead: wrong or silent.
-func (a *Answer) Lies() (n int) {
+// Count counts the cells of each state, of all generators.
+func (a *Answer) Count() map[State]int {
+	n := map[State]int{}
 	for i := range a.Generators {
-		count := a.Generators[i].Count()
-		n += count[Wrong] + count[Silent]
+		for s, k := range a.Generators[i].Count() {
+			n[s] += k
+		}
 	}
 	return n
 }
 
-// Unclear is the number of cells without a truth.
-func (a *Answer) Unclear() (n int) {
-	for i := range a.Generators {
-		n += a.Generators[i].Count()[Unclear]
-	}
-	return n
+// Lies is the number of cells that mislead: wrong or silent.
+func (a *Answer) Lies() int {
+	n := a.Count()
+	return n[Wrong] + n[Silent]
 }
+
+// Unclear is the number of cells without a truth.
+func (a *Answer) Unclear() int { return a.Count()[Unclear] }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/generators"
+	"github.com/taktload/takt/internal/judge/stats"
 )
 
 // The tolerances. They are wide, so that a busy machine and a client in a slow language are not called wrong:
@@ -57,8 +58,7 @@ func (j judging) median(of func(r *Run) (float64, bool)) (float64, bool) {
 	if list == nil {
 		return 0, false
 	}
-	slices.Sort(list)
-	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2, true
+	return stats.MedianOf(list), true
 }
 
 // recorded is a median of what every run has.

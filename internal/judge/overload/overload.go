@@ -11,7 +11,6 @@ package overload
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/verdict"
@@ -184,9 +183,7 @@ func Words(o *takt.Overload) string {
 }
 
 // OverQuota reports whether brokers made takt wait, because it was above their quota.
-func OverQuota(r *takt.Report) bool {
-	return slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Quota })
-}
+func OverQuota(r *takt.Report) bool { return r.Warned(warn.Quota) }
 
 // Kind names an overloaded run: whose limit it is. A broker that refuses to be faster than its quota says so.
 func Kind(r *takt.Report) string {

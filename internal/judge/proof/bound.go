@@ -80,7 +80,7 @@ func (s *Sample) Share(which Part, part, all uint64, bound, level float64) Answe
 	k := t.part * m / t.all
 	switch {
 	case a.Below:
-		a.Limit = solve(0, 1, func(share float64) bool { return stats.BinomialCDF(k, m, share) <= t.miss })
+		a.Limit = t.most()
 	case a.Above && t.allBeyond():
 		a.Limit = t.miss
 	case a.Above:
@@ -117,8 +117,7 @@ func (s *Sample) Most(which Part, part, all uint64, level float64) float64 {
 		return 1
 	}
 	t := s.test(which, part, all, 1, level)
-	m := t.effect.size(t.all, t.miss)
-	return solve(0, 1, func(share float64) bool { return stats.BinomialCDF(t.part*m/t.all, m, share) <= t.miss })
+	return t.most()
 }
 
 // test compares the share of a part with a bound: by Clopper and Pearson (Biometrika 26, 1934), for as many
@@ -129,6 +128,12 @@ type test struct {
 	miss      float64 // probability that a proof is wrong, at most
 	least     float64 // operations without which nothing is proven
 	effect    effect
+}
+
+// most is the highest share that is not excluded.
+func (t test) most() float64 {
+	m := t.effect.size(t.all, t.miss)
+	return solve(0, 1, func(share float64) bool { return stats.BinomialCDF(t.part*m/t.all, m, share) <= t.miss })
 }
 
 func (t test) answer() (a Answer) {

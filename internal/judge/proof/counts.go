@@ -125,11 +125,6 @@ func (c *Counts) halve() {
 	if c.used == 0 {
 		c.first = Most
 	}
-	c.at, c.from = 0, 0
-	if c.used > 0 {
-		c.at = c.used - 1
-		c.from = time.Duration(c.at) * c.length
-	}
 }
 
 // errApart says that blocks have no common instants.
@@ -160,8 +155,7 @@ func (c *Counts) Merge(o *Counts) error {
 		}
 		c.first, c.used = min(c.first, at), max(c.used, at+1)
 	}
-	c.at = c.used - 1
-	c.from = time.Duration(c.at) * c.length
+	c.move(time.Duration(c.used-1) * c.length)
 	return nil
 }
 

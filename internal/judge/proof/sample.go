@@ -92,7 +92,10 @@ func (s *Sample) value(rank float64) float64 {
 }
 
 // quantile is the value at p, by nearest rank.
-func (s *Sample) quantile(p float64) float64 { return s.value(math.Ceil(math.Nextafter(p, 0) * s.n)) }
+func (s *Sample) quantile(p float64) float64 { return s.value(rank(p, s.n)) }
+
+// rank is the nearest one of p, of n values.
+func rank(p, n float64) float64 { return math.Ceil(math.Nextafter(p, 0) * n) }
 
 // at is the effect at a value in µs: of the share of operations in bins above it.
 func (s *Sample) at(us float64) effect { return effectOf(s.counts.above(binOf(us))) }
@@ -260,7 +263,7 @@ func Intervals(l *takt.Latency) []Shown {
 }
 
 // IsMax reports whether the percentile p of n values is the largest one under another name.
-func IsMax(p float64, n uint64) bool { return math.Ceil(math.Nextafter(p, 0)*float64(n)) >= float64(n) }
+func IsMax(p float64, n uint64) bool { return rank(p, float64(n)) >= float64(n) }
 
 // Of returns the intervals of a latency that takt shows; nil: the sample has none.
 func (s *Sample) Of() *takt.Confidence {

@@ -1,12 +1,23 @@
 package stored
 
-import "github.com/taktload/takt/pkg/takt"
+import (
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // Until is how a run with --until ended.
 type Until struct {
 	Goal    string  // p99±5%
 	Known   float64 // half of the interval ÷ percentile at the newest look; 0: no interval
 	Reached bool    // the goal ended the run
+}
+
+// Exact says how exactly the percentile was known at the newest look.
+func (u Until) Exact() string {
+	if !(u.Known > 0) {
+		return "no interval"
+	}
+	return "±" + figure.Near(figure.Round(100*u.Known, 2), 0) + " %"
 }
 
 // untilKey is the key of Until in Report.Extra. The goal is the variable of this name.
