@@ -20,7 +20,7 @@ import (
 // is tried before the run.
 const mostAddresses = 64
 
-// addresses are the addresses of a target. Connections are spread over them, and so are the operations: with the first one
+// addresses are the addresses of a target. Connections and operations are spread over them: with the first one
 // only, one of several servers would get all load.
 type addresses struct {
 	world World

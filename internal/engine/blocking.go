@@ -374,12 +374,12 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
 		at := sock.Arrived(c.net)
-		done, err := c.parse(end, r)
-		if done || err != nil && (end == nil || end == io.EOF) { // no bytes tell when a read failed
+		switch done, err := c.parse(end, r); {
+		case done, err != nil && (end == nil || end == io.EOF):
 			r.Arrived = at
-		}
-		if done || err != nil {
 			return err
+		case err != nil:
+			return err // no bytes tell when the read failed
 		}
 	}
 }

@@ -27,6 +27,9 @@ func shared(t *testing.T) string {
 // the store was there or not.
 func TestPlanted(t *testing.T) {
 	const stranger = 65534
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
 	for _, end := range besides {
 		for _, exists := range []bool{false, true} {
 			path := shared(t)
@@ -38,7 +41,7 @@ func TestPlanted(t *testing.T) {
 				s.Close()
 			}
 			if err := errors.Join(os.WriteFile(path+end, []byte("planted"), 0o666), os.Chown(path+end, stranger, -1)); err != nil {
-				t.Skip(err) // not root
+				t.Fatal(err)
 			}
 			for name, open := range map[string]func() (*Store, error){
 				"Open": func() (*Store, error) { return Open(t.Context(), path) },
