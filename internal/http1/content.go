@@ -85,12 +85,14 @@ func (k *Kept) Reset() {
 // Content is a body for Options.Check, decoded.
 type Content struct {
 	Bytes []byte
+	Size  int64 // of the whole body as it came
 	Why   error // why Bytes are only a part of the body, or none of it; nil: they are all
 }
 
 // ContentOf is the content of a body, whose Content-Encoding is coding. release gives its memory back.
 func ContentOf(k *Kept, coding string) (c Content, release func()) {
 	release = func() {}
+	defer func() { c.Size = k.size }()
 	switch {
 	case k.size == 0:
 		c.Why = errNoBody

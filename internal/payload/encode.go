@@ -12,11 +12,12 @@ type encoder struct {
 	name   string
 	append func(dst, src []byte) []byte
 	most   int // bytes for each byte of src, at most
+	least  int // bytes beside
 }
 
 // encoders are the words that may be before the name of a placeholder.
 var encoders = []*encoder{
-	{"url", appendURL, 3}, {"json", appendJSON, 6}, {"base64", base64.StdEncoding.AppendEncode, 4},
+	{"url", appendURL, 3, 0}, {"json", appendJSON, 6, 0}, {"base64", base64.StdEncoding.AppendEncode, 4, 0},
 }
 
 // encoderOf is the encoder with this name; nil: there is none.
@@ -46,7 +47,7 @@ func (e encoded) append(dst []byte, seq uint64) []byte {
 	return e.by.apply(e.part.append(dst, seq), from)
 }
 
-func (e encoded) longest() int { return min(maxBytes, e.part.longest()) * e.by.most }
+func (e encoded) longest() int { return min(maxBytes, e.part.longest())*e.by.most + e.by.least }
 
 // plainPart is a part without its encoders.
 func plainPart(p part) part {

@@ -29,10 +29,12 @@ func kinds() []kind {
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
 		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
+		{"date", []string{`{{date "%Y-%m-%d"}}`, `{{date "%FT%TZ" +24h}}`}, makeDate},
 		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`, `{{file "orders.csv" 2 header random}}`}, makeFeed},
 		{"url", []string{`{{url file "ids.txt"}}`}, nil},
 		{"json", []string{`{{json file "ids.txt"}}`}, nil},
 		{"base64", []string{`{{base64 "user:password"}}`}, nil},
+		{"hmac", []string{`{{hmac sha256 "key.txt" .Seq}}`}, makeHMAC},
 	}
 }
 

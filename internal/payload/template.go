@@ -110,6 +110,33 @@ func Literal(text string) *Template {
 	return &Template{parts: []part{literal(text)}, longest: len(text)}
 }
 
+// Join is the text of all templates, one behind the other.
+func Join(list ...*Template) *Template {
+	whole := new(Template)
+	for _, t := range list {
+		whole.parts, whole.longest = append(whole.parts, t.parts...), whole.longest+t.longest
+	}
+	return whole
+}
+
+// Encode is t with all that it appends encoded by the encoder of this name, such as url; false: there is none.
+func (t *Template) Encode(name string) (*Template, bool) {
+	by := encoderOf(token{text: name})
+	if by == nil {
+		return nil, false
+	}
+	whole := new(Template)
+	for _, p := range t.parts {
+		if text, is := p.(literal); is {
+			p = literal(by.append(nil, []byte(text)))
+		} else {
+			p = encoded{p, by}
+		}
+		whole.parts, whole.longest = append(whole.parts, p), whole.longest+p.longest()
+	}
+	return whole, true
+}
+
 // Fixed reports whether there is no placeholder: Append always appends the same.
 func (t *Template) Fixed() bool {
 	return !slices.ContainsFunc(t.parts, func(p part) bool { _, text := p.(literal); return !text })

@@ -18,6 +18,7 @@ import (
 // inMemory is an Env whose feeders are in memory.
 func inMemory(seed uint64) *Env {
 	dir := fstest.MapFS{
+		"key.txt":    {Data: []byte("Jefe")},
 		"ids.txt":    {Data: []byte("a1\r\nb2\nc3")},
 		"users.csv":  {Data: []byte("ann,secret\nbob,\"x,y\"\n")},
 		"orders.csv": {Data: []byte("name,number\nann,7\n")},
@@ -92,8 +93,8 @@ func TestClock(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	const (
-		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} ` +
-			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}}; literal braces are {{"{{"}}`
+		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
+			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}} {{hmac sha256 "key.txt" .Seq}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`
 		usage    = "wrong arguments; write "
@@ -162,7 +163,7 @@ func TestParseReportsEveryFault(t *testing.T) {
 
 func TestEveryPlaceholderParses(t *testing.T) {
 	text := strings.Join(placeholders(), "")
-	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7a1a1dXNlcjpwYXNzd29yZA=={{")) {
+	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7a1a1dXNlcjpwYXNzd29yZA==0cfb14084faad90bc41dc1e7eef25fcea1b0f01b47bfae68b3778ffd77b48814{{")) {
 		t.Errorf("%q", got)
 	}
 }

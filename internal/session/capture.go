@@ -3,12 +3,8 @@
 package session
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -18,36 +14,37 @@ const MaxValue = 8 << 10
 // Capture says which part of an answer becomes a value.
 type Capture struct {
 	Name   string
-	header string         // name of a header, in small letters; "": another source
-	path   []string       // members of a JSON body, from the outside to the inside; nil: another source
-	re     *regexp.Regexp // the first group, or all of it, in the body; nil: another source
+	pick   pick
+	source Source
 }
 
-// sources is how a capture names its source.
-const sources = "json PATH such as data.token, header NAME or regexp EXPRESSION"
+// pick is which of several values a capture takes.
+type pick int
 
-// ParseCapture reads NAME SOURCE, such as token json data.token.
+const (
+	first pick = iota
+	last
+	random
+)
+
+// picks are the words that may be before the source of a capture.
+var picks = map[string]pick{"first": first, "last": last, "random": random}
+
+// ParseCapture reads NAME SOURCE or NAME PICK SOURCE, such as token json data.token or id random json items.#.id.
 func ParseCapture(text string) (c Capture, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	kind, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	arg = strings.TrimSpace(arg)
 	if !isName(name) {
 		return c, fmt.Errorf("%.60q is not the name of a value; write letters, digits and _, beginning with a letter", name)
 	}
 	c.Name = name
-	switch {
-	case arg == "":
-		return c, fmt.Errorf("capture %s has no source; write NAME and then %s", name, sources)
-	case kind == "header":
-		c.header = strings.ToLower(strings.TrimSuffix(arg, ":"))
-	case kind == "json":
-		c.path = strings.Split(strings.TrimPrefix(strings.TrimPrefix(arg, "$"), "."), ".")
-	case kind == "regexp":
-		if c.re, err = regexp.Compile(arg); err != nil {
-			return c, fmt.Errorf("capture %s: %w; Go's syntax is at https://pkg.go.dev/regexp/syntax", name, err)
+	rest = strings.TrimSpace(rest)
+	if word, after, _ := strings.Cut(rest, " "); after != "" {
+		if p, ok := picks[word]; ok {
+			c.pick, rest = p, strings.TrimSpace(after)
 		}
-	default:
-		return c, fmt.Errorf("capture %s from %.30q is unknown; write %s", name, kind, sources)
+	}
+	if c.source, err = ParseSource(rest); err != nil {
+		return c, fmt.Errorf("capture %s: %w", name, err)
 	}
 	return c, nil
 }
@@ -63,7 +60,23 @@ func isName(s string) bool {
 }
 
 // InBody reports whether the source is the body of the answer.
-func (c *Capture) InBody() bool { return c.header == "" }
+func (c *Capture) InBody() bool { return c.source.InBody() }
+
+// Draws reports whether c takes any of several values.
+func (c Capture) Draws() bool { return c.pick == random }
+
+// of is the one of several values that c takes; draw gives a number from 0 below n.
+func (c *Capture) of(values [][]byte, draw func(n int) int) []byte {
+	switch {
+	case len(values) == 0:
+		return nil
+	case c.pick == last:
+		return values[len(values)-1]
+	case c.pick == random && draw != nil:
+		return values[draw(len(values))]
+	}
+	return values[0]
+}
 
 var (
 	errMissing = errors.New("the answer does not have it")
@@ -71,67 +84,6 @@ var (
 	errLong    = fmt.Errorf("the value is longer than %d bytes", MaxValue)
 	errControl = errors.New("the value has a control character, such as a line break, that could end a header")
 )
-
-// fromBody finds the value in a body.
-func (c *Capture) fromBody(body []byte) ([]byte, error) {
-	if c.re == nil {
-		return c.fromJSON(body)
-	}
-	found := c.re.FindSubmatch(body)
-	switch {
-	case found == nil:
-		return nil, errMissing
-	case len(found) > 1:
-		return found[1], nil
-	}
-	return found[0], nil
-}
-
-// fromJSON finds a string, number or truth value in a JSON body.
-func (c *Capture) fromJSON(body []byte) ([]byte, error) {
-	at := json.RawMessage(body)
-	for _, name := range c.path {
-		next, err := member(at, name)
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	at = bytes.TrimSpace(at)
-	if len(at) == 0 {
-		return nil, errMissing
-	}
-	switch at[0] {
-	case '"':
-		var s string
-		err := json.Unmarshal(at, &s)
-		return []byte(s), err
-	case '{', '[', 'n':
-		return nil, errors.New("it is not a string, a number, true or false")
-	}
-	return at, nil
-}
-
-// member is a member of an object, or an element of a list by its number.
-func member(at json.RawMessage, name string) (json.RawMessage, error) {
-	if at = bytes.TrimSpace(at); len(at) > 0 && at[0] == '[' {
-		var list []json.RawMessage
-		i, err := strconv.Atoi(name)
-		if bad := json.Unmarshal(at, &list); bad != nil || err != nil || i < 0 || i >= len(list) {
-			return nil, errMissing
-		}
-		return list[i], nil
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(at, &object); err != nil {
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
-	}
-	next, ok := object[name]
-	if !ok {
-		return nil, errMissing
-	}
-	return next, nil
-}
 
 // check refuses values that are too long, or that could end a header.
 func check(value []byte) error {

@@ -23,16 +23,16 @@ type cookie struct {
 	until             time.Time // zero: the end of the session
 }
 
-// set reads a Set-Cookie header. It ignores a header that is wrong or too long. Beyond maxCookies
-// the oldest cookie goes.
-func (j *jar) set(header, path string, secure bool) {
+// set reads a Set-Cookie header, and returns the cookie if it is kept. It ignores a header that is wrong or too long.
+// Beyond maxCookies the oldest cookie goes.
+func (j *jar) set(header, path string, secure bool) (k cookie) {
 	if len(header) > maxCookie {
-		return
+		return k
 	}
 	now := time.Now()
 	k, ok := parseCookie(header, now)
 	if !ok || k.secure && !secure || !isText(k.name) || !isText(k.value) {
-		return
+		return cookie{}
 	}
 	if k.path == "" {
 		k.path = folder(path)
@@ -44,12 +44,13 @@ func (j *jar) set(header, path string, secure bool) {
 		}
 	}
 	if !k.until.IsZero() && !k.until.After(now) {
-		return // it was deleted
+		return cookie{} // it was deleted
 	}
 	if len(j.cookies) == maxCookies {
 		j.cookies = append(j.cookies[:0], j.cookies[1:]...)
 	}
 	j.cookies = append(j.cookies, k)
+	return k
 }
 
 // parseCookie reads a Set-Cookie header (RFC 6265, 5.2). Quotes are a part of the value, and blanks around it are not.

@@ -11,6 +11,8 @@ var ErrCapture = errors.New("cannot capture")
 
 // Session is what one user remembers. The zero Session remembers nothing yet.
 type Session struct {
+	// Draw gives a number from 0 below n, for a capture that takes any of n values; nil: it takes the first.
+	Draw   func(n int) int
 	values map[string][]byte
 	jar    jar
 }
@@ -42,17 +44,27 @@ func (s *Session) set(name string, value []byte) {
 // source it is. path is that of the request.
 func (s *Session) Field(captures []Capture, path string, secure bool, name, value []byte) error {
 	lower := strings.ToLower(string(name))
+	var set cookie
 	if lower == "set-cookie" {
-		s.jar.set(string(value), path, secure)
+		set = s.jar.set(string(value), path, secure)
 	}
 	for i := range captures {
 		c := &captures[i]
-		if c.header == lower {
-			if err := check(value); err != nil {
-				return fmt.Errorf("%w %s from the header %s: %w", ErrCapture, c.Name, c.header, err)
-			}
-			s.set(c.Name, value)
+		from := value
+		switch {
+		case c.source.kind == inCookie && c.source.name == set.name && set.name != "":
+			from = []byte(set.value)
+		case c.source.kind != inHeader || c.source.name != lower:
+			continue
 		}
+		part, ok := c.source.part(from)
+		if !ok || c.pick == first && s.values[c.Name] != nil {
+			continue // another line may have it
+		}
+		if err := check(part); err != nil {
+			return fmt.Errorf("%w %s from %s: %w", ErrCapture, c.Name, &c.source, err)
+		}
+		s.set(c.Name, part)
 	}
 	return nil
 }
@@ -64,11 +76,12 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 		c := &captures[i]
 		if !c.InBody() {
 			if s.Value(c.Name) == nil {
-				return fmt.Errorf("%w %s from the header %s: %w", ErrCapture, c.Name, c.header, errMissing)
+				return fmt.Errorf("%w %s from %s: %w", ErrCapture, c.Name, &c.source, errMissing)
 			}
 			continue
 		}
-		value, err := c.fromBody(body)
+		values, err := c.source.FromBody(body)
+		value := c.of(values, s.Draw)
 		switch {
 		case err == nil:
 			err = check(value)
@@ -76,7 +89,7 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 			err = why
 		}
 		if err != nil {
-			return fmt.Errorf("%w %s from the body: %w", ErrCapture, c.Name, err)
+			return fmt.Errorf("%w %s from %s: %w", ErrCapture, c.Name, &c.source, err)
 		}
 		s.set(c.Name, value)
 	}

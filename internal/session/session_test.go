@@ -52,6 +52,85 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
+// A path with # has several values, and a capture takes one of them; $ begins a path in JSONPath.
+func TestSeveralValues(t *testing.T) {
+	const body = `{"items":[{"sku":"a","id":1},{"sku":"b c","id":2},{"sku":"d","id":3}],"odd.name":"x","none":[]} <a href="/1"> <a href="/2">`
+	whole := []byte(body)
+	object := whole[:strings.Index(body, " <a")]
+	for text, want := range map[string]string{
+		"t json items.#.id": "1", "t last json items.#.id": "3", "t random json items.#.id": "2", "t first json items.#.id": "1", "t json items.#": "3",
+		`t json items.#(sku=="b c").id`: "2", `t json items.#(id>1)#.sku`: "b c", `t json $.items[2].id`: "3", `t json $.items[*].sku`: "a",
+		`t json $.items[?(@.sku=="d")].id`: "3", `t json $['odd.name']`: "", `t json odd\.name`: "x",
+		`t json none.#.id`: "", `t json items.#(sku=="z")#.id`: "", `t json items`: "",
+		`t last regexp href="(.*?)"`: "/2", `t random regexp href="/(.*?)"`: "2", "t body": "",
+	} {
+		s := Session{Draw: func(n int) int { return 1 }}
+		in := object
+		if strings.Contains(text, "regexp") {
+			in = whole
+		}
+		err := s.Body(capture(t, text), in, nil)
+		if got := string(s.Value("t")); text != "t body" && (got != want || (err == nil) != (want != "")) {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{"t cookie sid": "a=1", "t cookie sid regexp =(.)": "1", "t header Location regexp /orders/([0-9]+)": "17", "t header location": "/orders/17", "t cookie old": ""} {
+		var s Session
+		list := capture(t, text)
+		for _, line := range [][2]string{{"Location", "/orders/17"}, {"Set-Cookie", "sid=a=1; Path=/"}, {"Set-Cookie", "old=1; Max-Age=0"}} {
+			if err := s.Field(list, "/", false, []byte(line[0]), []byte(line[1])); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if got := string(s.Value("t")); got != want || (s.Body(list, nil, nil) == nil) != (want != "") {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	for _, text := range []string{"t header Location /orders", "t header X regexp (", "t cookie", "t any json a", "t cookie a regexp"} {
+		if _, err := ParseCapture(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	const body = `{"n":17,"state":"done","list":["a","b"],"empty":""}`
+	for text, holds := range map[string]bool{
+		"json n == 17": true, "json n == 17.0": true, "json n != 17": false, "json n < 18": true, "json n <= 17": true, "json n > 17": false, "json n >= 17": true,
+		"json state == done": true, "json state < 3": false, "json state contains on": true, "json state matches ^d.*e$": true, "json state matches x": false,
+		"json no": false, "json n": true, "json list.# == 2": true, "json list.#.x": false, `json list.#(=="b") == b`: true, "body contains done": true, "body contains zzz": false,
+		"regexp st.te": true, "json empty": true,
+	} {
+		c, err := ParseCheck(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		values, err := c.Body([]byte(body))
+		if err == nil {
+			err = c.Holds(values, c.Value)
+		}
+		if (err == nil) != holds {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	c, err := ParseCheck("header Content-Type contains json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part, ok := c.Header("content-type", []byte("application/json")); !ok || c.Holds([][]byte{part}, c.Value) != nil {
+		t.Errorf("%q, %v", part, ok)
+	}
+	if err := c.Holds(nil, c.Value); !errors.Is(err, ErrCheck) {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "json", "json a ==", "json a matches (", "xml a", "header X oops"} {
+		if _, err := ParseCheck(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
 func TestCookies(t *testing.T) {
 	var s Session
 	set := func(path, header string) { _ = s.Field(nil, path, false, []byte("Set-Cookie"), []byte(header)) }

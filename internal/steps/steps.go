@@ -15,6 +15,33 @@ type Figures struct {
 	Name                string
 	OK, Failed, Skipped uint64
 	Response, Service   *hist.Histogram
+	Checks              []Check
+}
+
+// Check is what came of one check of a step. Answers that failed before were not asked.
+type Check struct {
+	Text           string
+	Passed, Failed uint64
+}
+
+// Outcome is what came of a check of one answer.
+type Outcome uint8
+
+// What came of a check.
+const (
+	Unasked Outcome = iota // the answer failed before
+	Passed
+	Failed
+)
+
+// Add counts an answer.
+func (c *Check) Add(o Outcome) {
+	switch o {
+	case Passed:
+		c.Passed++
+	case Failed:
+		c.Failed++
+	}
 }
 
 // New are the figures of a step before its run.
@@ -46,6 +73,13 @@ func Rows(list []Figures) (rows []any) {
 			}
 			row[l.name+"_hdr"] = l.h.Encode()
 		}
+		var checks []any
+		for _, c := range f.Checks {
+			checks = append(checks, map[string]any{"check": c.Text, "passed": float64(c.Passed), "failed": float64(c.Failed)})
+		}
+		if checks != nil {
+			row["checks"] = checks
+		}
 		rows = append(rows, row)
 	}
 	return rows
@@ -76,13 +110,8 @@ func Merge(extras []map[string]any) (rows []any, ok bool) {
 
 // add adds a row, and reports whether it has all that is needed.
 func (f *Figures) add(row map[string]any) bool {
-	counts := []*uint64{&f.OK, &f.Failed, &f.Skipped}
-	for i, name := range []string{"ok", "failed", "skipped"} {
-		n, ok := row[name].(float64)
-		if !ok || n < 0 || n > 1<<53 || n != math.Trunc(n) {
-			return false
-		}
-		*counts[i] += uint64(n)
+	if !count(row, "ok", &f.OK) || !count(row, "failed", &f.Failed) || !count(row, "skipped", &f.Skipped) || !f.addChecks(row) {
+		return false
 	}
 	for _, l := range f.latencies() {
 		text, ok := row[l.name+"_hdr"].(string)
@@ -90,6 +119,38 @@ func (f *Figures) add(row map[string]any) bool {
 			return false
 		}
 		if ok && l.h.MergeEncoded(text) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// count adds the count of this name in a row to n, and reports whether it is one.
+func count(row map[string]any, name string, n *uint64) bool {
+	v, ok := row[name].(float64)
+	if !ok || v < 0 || v > 1<<53 || v != math.Trunc(v) {
+		return false
+	}
+	*n += uint64(v)
+	return true
+}
+
+// addChecks adds the checks of a row, which are the same in all rows of a step.
+func (f *Figures) addChecks(row map[string]any) bool {
+	list, _ := row["checks"].([]any)
+	if f.Checks == nil {
+		f.Checks = make([]Check, len(list))
+	}
+	if len(list) != len(f.Checks) {
+		return false
+	}
+	for i, one := range list {
+		c, _ := one.(map[string]any)
+		text, _ := c["check"].(string)
+		if known := &f.Checks[i]; known.Text == "" {
+			known.Text = text
+		}
+		if f.Checks[i].Text != text || !count(c, "passed", &f.Checks[i].Passed) || !count(c, "failed", &f.Checks[i].Failed) {
 			return false
 		}
 	}

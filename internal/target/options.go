@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -114,7 +115,7 @@ func (o Options) settings() (s settings, faults []error) {
 	var err error
 	s.addr, err = parseAddr(o.Addr)
 	note("addr", err)
-	s.services.draw, err = parseService(o.Service)
+	s.services.draw, err = dist.Parse(o.Service)
 	note("service", err)
 	s.services.slow, err = parseSlow(o.Slow)
 	note("slow", err)

@@ -2,7 +2,6 @@ package target
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -103,54 +102,6 @@ func TestParsers(t *testing.T) {
 	for s, good := range map[string]bool{"": true, "0": true, "1s/10s": true, "1s": false, "1s/1s": false, "0/1s": false, "1us/1s": false, "1s/1.001s": false, "1h/25h": false} {
 		if _, err := parseFreeze(s); (err == nil) != good {
 			t.Errorf("freeze %q: %v", s, err)
-		}
-	}
-	for _, s := range []string{"-1ms", "uniform(1ms)", "uniform(2ms,1ms)", "exp(1ms", "exp()", "lognormal(1ms,-1)", "lognormal(1ms,NaN)", "gamma(1ms)", "2h", "exp(1ms)x"} {
-		if _, err := parseService(s); err == nil {
-			t.Errorf("service %q was taken", s)
-		}
-	}
-}
-
-// The moments of 200 000 draws are within 2 % of theory.
-func TestServiceMoments(t *testing.T) {
-	const n, sigma = 200_000, 0.5
-	logMean := 2 * math.Exp(sigma*sigma/2)
-	for spec, want := range map[string]struct{ mean, dev float64 }{
-		"0":                  {0, 0},
-		"":                   {0, 0},
-		"1ms":                {1, 0},
-		"uniform(1ms,5ms)":   {3, 4 / math.Sqrt(12)},
-		"exp(2ms)":           {2, 2},
-		"lognormal(2ms,0.5)": {logMean, logMean * math.Sqrt(math.Exp(sigma*sigma)-1)},
-	} {
-		draw, err := parseService(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var sum, squares float64
-		r := rand.New(rand.NewPCG(7, 8))
-		for range n {
-			x := float64(draw(r)) / float64(ms)
-			sum, squares = sum+x, squares+x*x
-		}
-		mean := sum / n
-		dev := math.Sqrt(max(0, squares/n-mean*mean))
-		if math.Abs(mean-want.mean) > 0.02*want.mean || math.Abs(dev-want.dev) > 0.02*want.dev+1e-6 {
-			t.Errorf("%q: mean %.4f ms, deviation %.4f; want %.4f, %.4f", spec, mean, dev, want.mean, want.dev)
-		}
-	}
-}
-
-func TestServiceIsBounded(t *testing.T) {
-	draw, err := parseService("lognormal(1h,10)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(9, 9))
-	for range 1000 {
-		if d := draw(r); d < 0 || d > maxService {
-			t.Fatalf("drew %v", d)
 		}
 	}
 }

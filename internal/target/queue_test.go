@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/dist"
 )
 
 const ms = time.Millisecond
@@ -108,7 +110,7 @@ func TestFreezeWindows(t *testing.T) {
 func TestQueueEndsAtHorizon(t *testing.T) {
 	q := newQueue(1, Freeze{For: 99 * time.Hour / 5, Every: 20 * time.Hour}.next)
 	q.free.push(horizon + time.Hour)
-	if start, end := q.serve(0, maxService); start < horizon || end < start {
+	if start, end := q.serve(0, dist.Max); start < horizon || end < start {
 		t.Errorf("start %v, end %v", start, end)
 	}
 }

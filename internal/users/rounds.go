@@ -2,16 +2,19 @@ package users
 
 import (
 	"container/heap"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/taktload/takt/internal/ring"
+	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Steps are the steps of each round of a user.
 type Steps struct {
-	Think []time.Duration // before each step; that of the first has no effect
+	Think []dist.Time // before each step; that of the first has no effect
+	Seed  uint64      // of think times
 	// Data is for op.Data of a step. round is the number of its round, see Part; last says that no
 	// other step of the round follows.
 	Data func(round uint64, step int, last bool) any
@@ -29,72 +32,53 @@ func (s *Steps) number(begun uint64) uint64 { return begun*max(1, s.Parts) + s.P
 // stops reports whether a round with this number does not begin.
 func (s *Steps) stops(number uint64) bool { return s.Limit > 0 && number >= s.Limit }
 
-// offset is how long after the beginning of its round a step is due.
-func (s *Steps) offset(step int) (d time.Duration) {
-	for _, think := range s.Think[1 : step+1] {
-		d += think
+// think is the time before a step of a round: the same for all processes and runs with one seed.
+func (s *Steps) think(round uint64, step int) time.Duration {
+	t := s.Think[step]
+	if t.IsFixed() {
+		return t.Most()
+	}
+	return t.Draw(rand.New(rand.NewPCG(s.Seed^round, uint64(step))))
+}
+
+// most is how long after its beginning the last step of a round is due, at most.
+func (s *Steps) most() (d time.Duration) {
+	for _, t := range s.Think[1:] {
+		d += t.Most()
 	}
 	return d
 }
 
 // Rounds is a source for a schedule with instants. As many operations of the schedule as there are
 // steps are a round, which begins when the first of them is due. Its other steps are due after
-// their think times, whatever the answers do.
+// their think times, whatever the answers do. It is an engine.Feed, since the last step may be due earlier
+// than the longest think times say, and since Steps.Limit may end it.
 type Rounds struct {
 	base    takt.Source
 	steps   Steps
-	offsets []time.Duration
-	rounds  ring.Queue[round] // begun and not finished, from number first on
-	first   uint64            // index of the oldest of rounds
-	next    []uint64          // index of the round whose step is the next, by step
-	begun   uint64            // number of rounds that have begun
-	ended   bool              // no other round begins
-	limited bool              // since Steps.Limit was reached, at the instant limitAt
+	next    *round // has not begun; nil: it is to be read
+	open    byDue  // have begun, and have further steps
+	begun   uint64 // number of rounds that have been read
+	ended   bool   // no other round begins
+	limited bool   // since Steps.Limit was reached, at the instant limitAt
 	limitAt time.Duration
+	last    time.Duration // latest instant at which a step was due
 }
 
-// round is one round: the operations of the schedule that it uses.
+// round is one round: the operations of the schedule that it uses, and when the next of them is due.
 type round struct {
 	number uint64
-	due    time.Duration
 	seq    []uint64
+	step   int
+	due    time.Duration
 }
 
 // NewRounds wraps the schedule base in Rounds.
-func NewRounds(base takt.Source, steps Steps) takt.Source {
-	r := &Rounds{base: base, steps: steps, next: make([]uint64, len(steps.Think))}
-	for i := range steps.Think {
-		r.offsets = append(r.offsets, steps.offset(i))
-	}
-	if steps.Limit > 0 {
-		return &limitedRounds{r}
-	}
-	return r
-}
+func NewRounds(base takt.Source, steps Steps) *Rounds { return &Rounds{base: base, steps: steps} }
 
-// limitedRounds is an engine.Feed, since it may end before its schedule.
-type limitedRounds struct{ *Rounds }
-
-// End implements takt.Source.
-func (r *limitedRounds) End() time.Duration {
-	if r.limited {
-		return r.limitAt + r.offsets[len(r.offsets)-1]
-	}
-	return r.Rounds.End()
-}
-
-// Starved implements engine.Feed.
-func (r *limitedRounds) Starved() bool { return false }
-
-// EndedEarly implements engine.Feed.
-func (r *limitedRounds) EndedEarly() bool { return r.limited }
-
-// Err implements engine.Feed.
-func (r *limitedRounds) Err() error { return nil }
-
-// begin reads the next round.
-func (r *Rounds) begin() {
-	b := round{number: r.steps.number(r.begun)}
+// read reads the next round from the schedule; nil: there is none.
+func (r *Rounds) read() *round {
+	b := &round{number: r.steps.number(r.begun)}
 	var op takt.Op
 	for range r.steps.Think {
 		if r.ended = !r.base.Next(&op); r.ended {
@@ -109,72 +93,83 @@ func (r *Rounds) begin() {
 		}
 		b.seq = append(b.seq, op.Seq)
 	}
-	if len(b.seq) > 0 {
-		r.begun++
-		r.rounds.Push(b)
+	if len(b.seq) == 0 {
+		return nil
 	}
+	r.begun++
+	return b
 }
 
 // Next implements takt.Source.
 func (r *Rounds) Next(op *takt.Op) bool {
-	if !r.ended && r.next[0] == r.first+uint64(r.rounds.Len()) {
-		r.begin()
+	if r.next == nil && !r.ended {
+		r.next = r.read()
 	}
-	best, at := -1, time.Duration(0)
-	for step := range r.next {
-		b := r.at(step)
-		if b == nil {
-			continue
-		}
-		if due := b.due + r.offsets[step]; best < 0 || due < at {
-			best, at = step, due
-		}
-	}
-	if best < 0 {
+	var b *round
+	switch {
+	case r.next != nil && (len(r.open) == 0 || r.next.due <= r.open[0].due):
+		b, r.next = r.next, nil
+	case len(r.open) > 0:
+		b = heap.Pop(&r.open).(*round)
+	default:
 		return false
 	}
-	b := r.at(best)
-	op.Seq, op.Due = b.seq[best], at
-	op.Data = r.steps.Data(b.number, best, best == len(b.seq)-1)
-	r.next[best]++
-	for last := len(r.next) - 1; r.rounds.Len() > 0 && (r.next[last] > r.first || r.isShort(last)); r.first++ {
-		r.rounds.Pop()
-		r.next[last] = max(r.next[last], r.first+1)
+	op.Seq, op.Due = b.seq[b.step], b.due
+	op.Data = r.steps.Data(b.number, b.step, b.step == len(b.seq)-1)
+	r.last = max(r.last, b.due)
+	if b.step++; b.step < len(b.seq) {
+		b.due += r.steps.think(b.number, b.step)
+		heap.Push(&r.open, b)
 	}
 	return true
 }
 
-// isShort reports whether the oldest round, of the end of the schedule, is over without its last
-// step.
-func (r *Rounds) isShort(last int) bool {
-	n := len(r.rounds.Head().seq)
-	return n <= last && r.next[n-1] > r.first
+// byDue is a heap of rounds: of two that are due at once, the one with the earlier step is the first.
+type byDue []*round
+
+func (h byDue) Len() int { return len(h) }
+func (h byDue) Less(i, j int) bool {
+	return h[i].due < h[j].due || h[i].due == h[j].due && (h[i].step < h[j].step || h[i].step == h[j].step && h[i].number < h[j].number)
+}
+func (h byDue) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *byDue) Push(x any) { *h = append(*h, x.(*round)) }
+
+// Pop implements heap.Interface.
+func (h *byDue) Pop() any {
+	last := len(*h) - 1
+	b := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return b
 }
 
-// at is the round whose step is the next; nil: there is none yet.
-func (r *Rounds) at(step int) *round {
-	i := r.next[step]
-	if i < r.first {
-		i, r.next[step] = r.first, r.first
-	}
-	if i >= r.first+uint64(r.rounds.Len()) || step > 0 && i >= r.next[step-1] {
-		return nil
-	}
-	b := r.rounds.At(int(i - r.first))
-	if step >= len(b.seq) {
-		return nil
-	}
-	return &b
-}
-
-// End implements takt.Source: a round that has begun is finished.
+// End implements takt.Source: a round that has begun is finished. With think times that differ it is known when the last
+// step is.
 func (r *Rounds) End() time.Duration {
 	end := r.base.End()
-	if end < 0 {
-		return end
+	if r.limited {
+		end = r.limitAt
 	}
-	return end + r.offsets[len(r.offsets)-1]
+	fixed := !slices.ContainsFunc(r.steps.Think, func(t dist.Time) bool { return !t.IsFixed() })
+	switch {
+	case end < 0:
+		return end
+	case fixed || !r.ended || r.next != nil || len(r.open) > 0:
+		return end + r.steps.most()
+	}
+	return max(end, r.last+1)
 }
+
+// Starved implements engine.Feed.
+func (r *Rounds) Starved() bool { return false }
+
+// EndedEarly implements engine.Feed.
+func (r *Rounds) EndedEarly() bool { return r.limited }
+
+// Err implements engine.Feed.
+func (r *Rounds) Err() error { return nil }
 
 // Circles is a source for a schedule without instants: users begin a round when their previous one
 // is over, and a step its think time after the answer to the step before.
@@ -254,7 +249,7 @@ func (c *Circles) Ended(number uint64, step int, failed bool, at time.Time, paus
 	c.mu.Lock()
 	switch {
 	case !failed && step+1 < len(c.steps.Think):
-		heap.Push(&c.pending, pending{number, step + 1, at.Add(c.steps.Think[step+1])})
+		heap.Push(&c.pending, pending{number, step + 1, at.Add(c.steps.think(number, step+1))})
 	case failed && c.steps.Over != nil:
 		c.steps.Over(number)
 	}

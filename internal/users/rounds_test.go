@@ -7,12 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 func steps(think ...time.Duration) Steps {
-	return Steps{Think: think, Data: func(round uint64, step int, last bool) any { return fmt.Sprint(round, "/", step, " ", last) }}
+	var list []dist.Time
+	for _, d := range think {
+		list = append(list, dist.Fixed(d))
+	}
+	return Steps{Think: list, Data: func(round uint64, step int, last bool) any { return fmt.Sprint(round, "/", step, " ", last) }}
 }
 
 // Rounds overlap, no operation of the schedule is lost, and the last round may be short.
@@ -35,6 +40,36 @@ func TestRounds(t *testing.T) {
 	}
 	if slices.Sort(seen); !slices.Equal(seen, []uint64{0, 1, 2, 3, 4, 5, 6, 7}) {
 		t.Error(seen)
+	}
+}
+
+// Think times that differ are drawn anew for each round, steps come in the order in which they are due, and the end is
+// known when the last one is.
+func TestThinkTimesThatDiffer(t *testing.T) {
+	run := func() (list []time.Duration, ends []time.Duration) {
+		base, err := schedule.Constant(100, time.Second).Source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := steps(0, 0, 0)
+		if s.Think[1], err = dist.Parse("10ms..500ms"); err != nil {
+			t.Fatal(err)
+		}
+		src := NewRounds(base, s)
+		ends = append(ends, src.End())
+		var op takt.Op
+		for src.Next(&op) {
+			list = append(list, op.Due)
+		}
+		return list, append(ends, src.End())
+	}
+	got, ends := run()
+	again, _ := run()
+	if len(got) != 100 || !slices.IsSorted(got) || !slices.Equal(got, again) {
+		t.Errorf("%v, then %v", got, again)
+	}
+	if ends[0] != 1500*time.Millisecond || ends[1] != got[99]+1 || ends[1] > ends[0] {
+		t.Errorf("it ends at %v, the last one is due at %v", ends, got[99])
 	}
 }
 

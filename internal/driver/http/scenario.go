@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,6 +41,7 @@ type scenario struct {
 	users  int            // number of users, without a rate
 	limit  uint64         // number of rounds for which files have lines; 0: no limit
 	leases []*payload.Lease
+	draws  bool         // a capture takes any of several values
 	crowd  *users.Crowd // of the run
 
 	mu      sync.Mutex
@@ -70,6 +72,8 @@ type turn struct {
 	visit *visit
 	step  int
 	last  bool // of its round
+
+	held []steps.Outcome // of each check of the step
 }
 
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
@@ -134,13 +138,16 @@ func (o *Options) buildScenario() (faults value.Faults) {
 	return faults
 }
 
+// fill fills in placeholders for a round.
+func (s *scenario) fill(v *visit, tmpl *payload.Template) string {
+	b, _ := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] }) // an earlier step has captured each value
+	return string(b)
+}
+
 // render fills in the placeholders of a step.
 func (s *scenario) render(t *turn) error {
 	v, at := t.visit, s.steps[t.step]
-	fill := func(tmpl *payload.Template) string {
-		b, _ := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] }) // an earlier step has captured each value
-		return string(b)
-	}
+	fill := func(tmpl *payload.Template) string { return s.fill(v, tmpl) }
 	q := at.text.Request
 	var err error
 	if _, q.Target, err = targetOn(at.text.url, q.Host, fill(at.target)); err != nil {
@@ -168,13 +175,16 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		v := visits[round]
 		if v == nil {
 			v = &visit{number: round, key: strconv.AppendUint(nil, round, 10)}
+			if s.draws {
+				v.session.Draw = rand.New(rand.NewPCG(s.o.seed, round)).IntN
+			}
 			visits[round] = v
 		}
 		if last {
 			delete(visits, round)
 		}
 		return &turn{visit: v, step: step, last: last}
-	}, Over: func(round uint64) { delete(visits, round) }, Part: s.o.part, Parts: s.o.parts, Limit: s.limit}
+	}, Over: func(round uint64) { delete(visits, round) }, Part: s.o.part, Parts: s.o.parts, Limit: s.limit, Seed: s.o.seed}
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
@@ -183,7 +193,11 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	}
 	s.figures = nil
 	for _, at := range s.steps {
-		s.figures = append(s.figures, stepFigures{Figures: steps.New(at.name)})
+		f := stepFigures{Figures: steps.New(at.name)}
+		for _, c := range at.checks {
+			f.Checks = append(f.Checks, steps.Check{Text: c.Text})
+		}
+		s.figures = append(s.figures, f)
 	}
 	if s.users == 0 {
 		return users.NewRounds(base, order)
@@ -199,7 +213,7 @@ func (o *Options) Later() (d time.Duration) {
 		return 0
 	}
 	for _, at := range s.steps[1:] {
-		d += at.think
+		d += at.think.Most()
 	}
 	return d
 }
@@ -300,6 +314,8 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 // end is users.Options.End.
 func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Duration) {
 	t := op.Data.(*turn)
+	response, service := at.Sub(s.begun)-op.Due, at.Sub(t.visit.sent)
+	s.checkTimes(t, r, response, service)
 	failed := r.Class != ""
 	t.visit.failed = t.visit.failed || failed
 	if op.Due >= warmup {
@@ -310,8 +326,11 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		} else {
 			f.OK++
 		}
-		f.Response.Record(at.Sub(s.begun) - op.Due)
-		f.Service.Record(at.Sub(t.visit.sent))
+		f.Response.Record(response)
+		f.Service.Record(service)
+		for i, one := range t.held {
+			f.Checks[i].Add(one)
+		}
 		s.mu.Unlock()
 	}
 	if t.last || failed {
@@ -323,6 +342,38 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 			pause = failPause
 		}
 		s.closed.Ended(t.visit.number, t.step, failed, at, pause)
+	}
+}
+
+// checkTimes asks the checks of the times of an answer that did not fail otherwise.
+func (s *scenario) checkTimes(t *turn, r *takt.Result, response, service time.Duration) {
+	if r.Class != "" && r.Class != classCheck {
+		return
+	}
+	for i, c := range s.steps[t.step].checks {
+		if c.time == nil {
+			continue
+		}
+		took := service
+		if c.due {
+			took = response
+		}
+		ok := c.time(took)
+		t.hold(i, len(s.steps[t.step].checks), ok)
+		if !ok && r.Class == "" {
+			r.Class, r.Err = classCheck, fmt.Errorf("%w %q: it is %v", session.ErrCheck, c.Text, took)
+		}
+	}
+}
+
+// hold notes what came of check i of n.
+func (t *turn) hold(i, n int, ok bool) {
+	if t.held == nil {
+		t.held = make([]steps.Outcome, n)
+	}
+	t.held[i] = steps.Failed
+	if ok {
+		t.held[i] = steps.Passed
 	}
 }
 
@@ -371,7 +422,7 @@ const longThinking = 0.1
 func (s *scenario) noteThinking(r *takt.Report) {
 	var think time.Duration
 	for _, at := range s.steps {
-		think += at.think
+		think += at.think.Mean()
 	}
 	if s.closed != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
 		return
@@ -382,16 +433,18 @@ func (s *scenario) noteThinking(r *takt.Report) {
 // scenarioCodec is the codec of a connection for the steps of a scenario.
 type scenarioCodec struct {
 	*http1.Codec
-	s     *scenario
-	turn  *turn // in flight
-	fault error // first capture without a value in a header
+	s      *scenario
+	turn   *turn      // in flight
+	fault  error      // first capture without a value in a header
+	status int        // of the answer
+	seen   [][][]byte // values in headers, of each check of the step
 
 	matches func(http1.Content) error // --expect-body; nil: not given
 }
 
 func (s *scenario) codec() takt.Codec {
 	c := &scenarioCodec{s: s}
-	opt := http1.Options{Fail: s.o.FailOn.Class, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
+	opt := http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
 	c.matches = s.o.ExpectBody.check()
 	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
 	return c
@@ -399,13 +452,33 @@ func (s *scenario) codec() takt.Codec {
 
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
-	c.turn, c.fault = op.Data.(*turn), nil
-	c.turn.visit.session.Drop(c.s.steps[c.turn.step].captures)
+	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
+	c.turn.visit.session.Drop(c.step().captures)
 	return c.Codec.Append(dst, op)
 }
 
+// step is the step whose request is in flight.
+func (c *scenarioCodec) step() *step { return c.s.steps[c.turn.step] }
+
+// fails is http1.Options.Fail: a step that checks its status says itself which are right.
+func (c *scenarioCodec) fails(status int) string {
+	c.status = status
+	if slices.ContainsFunc(c.step().checks, func(one *check) bool { return one.status != nil }) {
+		return ""
+	}
+	return c.s.o.FailOn.Class(status)
+}
+
 func (c *scenarioCodec) field(name, value []byte) {
-	at := c.s.steps[c.turn.step]
+	at := c.step()
+	for i, one := range at.checks {
+		if part, ok := one.Header(strings.ToLower(string(name)), value); ok {
+			if c.seen == nil {
+				c.seen = make([][][]byte, len(at.checks))
+			}
+			c.seen[i] = append(c.seen[i], slices.Clone(part))
+		}
+	}
 	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
 		c.fault = err
 	}
@@ -413,7 +486,8 @@ func (c *scenarioCodec) field(name, value []byte) {
 
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
-	return c.matches != nil || slices.ContainsFunc(c.s.steps[c.turn.step].captures, func(one session.Capture) bool { return one.InBody() })
+	return c.matches != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
+		slices.ContainsFunc(c.step().checks, (*check).reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
@@ -422,16 +496,41 @@ func (c *scenarioCodec) check(body http1.Content) error {
 			return err
 		}
 	}
+	if err := c.ask(body); err != nil {
+		return err
+	}
 	if c.fault != nil {
 		return c.fault
 	}
-	return c.turn.visit.session.Body(c.s.steps[c.turn.step].captures, body.Bytes, body.Why)
+	return c.turn.visit.session.Body(c.step().captures, body.Bytes, body.Why)
+}
+
+// ask asks all checks of the step but those of times, and returns what is wrong by the first one that does not hold.
+func (c *scenarioCodec) ask(body http1.Content) (first error) {
+	list := c.step().checks
+	for i, one := range list {
+		if one.time != nil {
+			continue
+		}
+		var values [][]byte
+		if c.seen != nil {
+			values = c.seen[i]
+		}
+		err := one.fails(c.status, body, values, c.s.fill(c.turn.visit, one.want))
+		c.turn.hold(i, len(list), err == nil)
+		first = cmp.Or(first, err)
+	}
+	return first
 }
 
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	if n, p = c.Codec.Parse(in, eof, r); p != takt.More && errors.Is(r.Err, session.ErrCapture) {
+	switch n, p = c.Codec.Parse(in, eof, r); {
+	case p == takt.More:
+	case errors.Is(r.Err, session.ErrCapture):
 		r.Class = classCapture
+	case errors.Is(r.Err, session.ErrCheck):
+		r.Class = classCheck
 	}
 	return n, p
 }

@@ -10,9 +10,10 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
+	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
@@ -31,7 +32,9 @@ type step struct {
 	header   []*payload.Template // the values of text.Header
 	body     *payload.Template
 	captures []session.Capture
-	think    time.Duration // before the step
+	checks   []*check
+	form     form      // body; nil: it is no form
+	think    dist.Time // before the step
 }
 
 // scenarioReader reads a scenario: targets in vegeta's http format, with the lines @capture, @think,
@@ -50,6 +53,7 @@ type scenarioReader struct {
 // lines are the line numbers of a step's parts, for errors.
 type lines struct {
 	start, body, name, think int
+	checks                   []int
 	header                   map[string]int // by name; 0: a header of the flags
 }
 
@@ -102,6 +106,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
 	s.limit, s.leases = r.env.Limit(), r.env.Leases()
+	s.draws = slices.ContainsFunc(s.steps, func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
 }
 
@@ -182,7 +187,7 @@ func startOfStep(line string) (method, at string, ok bool) {
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
-const directives = "@name, @think, @capture, @body"
+const directives = "@name, @think, @capture, @check, @form, @file, @body"
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
@@ -191,10 +196,19 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 		c, err := session.ParseCapture(rest)
 		s.captures = append(s.captures, c)
 		return body, err
+	case "@check":
+		c, err := parseCheck(rest)
+		s.checks = append(s.checks, c)
+		where.checks = append(where.checks, line)
+		return body, err
+	case "@form", "@file":
+		f, err := readField(word, rest, line)
+		s.form = append(s.form, f)
+		return body, err
 	case "@think":
-		d, err := time.ParseDuration(rest)
-		if err != nil || d < 0 {
-			return nil, fmt.Errorf("think time %.30q is not a duration; write @think 500ms or @think 2s", rest)
+		d, err := dist.Parse(rest)
+		if err != nil || rest == "" {
+			return nil, fmt.Errorf("think time %.30q is not a time; write @think 500ms, 2 for seconds, 1s..3s, exp(2s) or lognormal(2s,0.5), at most 1h", rest)
 		}
 		s.think, where.think = d, line
 		return body, nil
@@ -240,6 +254,18 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	if host, target := splitTarget(whole(u, at)); host != "" && target == "" && strings.Contains(host, placeholder) {
 		return r.at(where.start, errors.New("the url has a placeholder in its host; write a path, since all steps of a scenario are on the host of the url argument"))
 	}
+	if len(s.form) > 0 {
+		if body != nil {
+			return r.at(s.form[0].line, errFormAndBody)
+		}
+		if s.form.uploads() && Header(header).Has("Content-Type") {
+			return r.at(where.of(where.headerOf("Content-Type")), errors.New("a step with @file has the Content-Type multipart/form-data, with a boundary that takt chooses; drop the header"))
+		}
+		if !Header(header).Has("Content-Type") {
+			header = append(header, http1.Field{Name: "Content-Type", Value: s.form.contentType()})
+		}
+		body = []byte("form") // s.form makes it
+	}
 	named := r.o.newMessage(method, u, "", header, body).Host
 	mine, target, err := targetOn(u, named, at)
 	if err != nil {
@@ -271,7 +297,14 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	for _, f := range s.text.Header {
 		s.header = append(s.header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
 	}
-	s.body = parse(where.body, "body", string(s.text.Body))
+	if len(s.form) > 0 {
+		s.body = s.form.body(parse)
+	} else {
+		s.body = parse(where.body, "body", string(s.text.Body))
+	}
+	for i, c := range s.checks {
+		c.want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
+	}
 	for _, c := range s.captures {
 		if !r.captured(c.Name) {
 			r.known, r.env.Values = append(r.known, c.Name), append(r.env.Values, c.Name)

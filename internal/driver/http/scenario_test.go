@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -204,8 +205,8 @@ func TestScenarioFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "no step in it",
 		"GET /a\nX: {{token}}\n":              "unknown placeholder",
-		"GET /a\n@think fast\n":               "not a duration",
-		"GET /a\n@capture t\n":                "no source",
+		"GET /a\n@think fast\n":               "is not a time",
+		"GET /a\n@capture t\n":                "is not a part of an answer",
 		"GET /a\n@body a\n@body b\n":          "second body",
 		"what\n":                              "does not begin a step",
 		"GET http://other.example/\n":         "on the host of the url",
@@ -214,12 +215,21 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
 		"GET /a b\n":                          "must be percent-encoded",
 		"GET /a\n@think 1s\n":                 "scenario:2: @think before the first step",
-		"GET /a\n@captur t json a\n":          "scenario:2: unknown line @captur; known are @name, @think, @capture, @body",
+		"GET /a\n@captur t json a\n":          "scenario:2: unknown line @captur; known are @name, @think, @capture, @check, @form, @file, @body",
 		"\nGET /a\nX: {{token}}\nY: z\n\n":    "scenario:3: ",
 		"GET /{{token}}\nY: z\n\n":            "@capture",
 		"GET /b\n\nGET /a\n@think no\n\nX /":  "scenario:4: ",
 		"GET /b\n\n# c\nGET /a b\nX: y\n":     "scenario:4: ",
 		"GET /a\n@body a\n@captur t json a\n": "scenario:3: unknown line @captur",
+		"POST /a\n@form a b\n@body c\n":       "scenario:2: the step has a form and another body",
+		"POST /a\n@file a /no/such/file\n":    "scenario:2: cannot read the file",
+		"POST /a\n@form\n":                    "scenario:2: @form without a name",
+		"GET /a\n@check time < 1s\n":          "scenario:2: check \"time < 1s\": which time?",
+		"GET /a\n@check service > 1s\n":       "is not a limit of a time",
+		"GET /a\n@check status ok\n":          "is not a list of statuses",
+		"GET /a\n@check size < x\n":           "is not a limit of a size",
+		"GET /a\n@check json a ==\n":          "compares with nothing",
+		"GET /a\n@check json a == {{b}}\n":    "scenario:2: step 1 check 1: {{b}}: unknown placeholder",
 		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
 	} {
 		o := New()
@@ -233,6 +243,83 @@ func TestScenarioFaults(t *testing.T) {
 	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n")
 	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "on the host of the url") {
 		t.Errorf("without a URL: %v", faults)
+	}
+}
+
+// A step fails if one of its checks does, all of them are asked, and each is a row of its own. A check of the status
+// says which are right.
+func TestChecks(t *testing.T) {
+	const text = `POST /login
+@form user {{file "FILE" 1}} & co
+@form empty
+@check status 201
+@check header Location matches ^/orders/[0-9]+$
+@capture id header Location regexp ([0-9]+)
+
+POST /upload
+@form id {{id}}
+@file data FILE
+@check json id == {{id}}
+@check json list.# >= 3
+@check json list.# >= 2
+@check body contains ann
+@check size > 1kB
+@check service < 10s
+@check response < 1h
+@capture next last json list
+`
+	users := filepath.Join(t.TempDir(), "users.csv")
+	if err := os.WriteFile(users, []byte("ann\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var wrong []string
+	r := scenarioRun(t, "--rate 300/s -n 20", strings.ReplaceAll(text, "FILE", users), func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if q.URL.Path == "/login" {
+			if got := q.PostFormValue("user") + "|" + q.PostFormValue("empty"); got != "ann & co|" {
+				wrong = append(wrong, got)
+			}
+			w.Header().Set("Location", "/orders/17")
+			w.WriteHeader(201)
+			return
+		}
+		f, head, err := q.FormFile("data")
+		if err != nil {
+			wrong = append(wrong, err.Error())
+			return
+		}
+		b, _ := io.ReadAll(f)
+		if got := string(b) + q.PostFormValue("id") + head.Filename + head.Header.Get("Content-Type"); !strings.HasPrefix(got, "ann\n17users.csvtext/csv") {
+			wrong = append(wrong, got)
+		}
+		fmt.Fprintf(w, `{"id":"%s","list":["x","ann"],"rest":%q}`, q.PostFormValue("id"), strings.Repeat("x", 1000))
+	})
+	if len(wrong) > 0 || stepCounts(r) != "10+0+0 0+10+0" || len(r.Errors) != 1 || r.Errors[0].Class != classCheck {
+		t.Fatalf("%s, %+v, %q", stepCounts(r), r.Errors, wrong)
+	}
+	var got []string
+	for _, s := range r.Extra["steps"].([]any) {
+		for _, c := range s.(map[string]any)["checks"].([]any) {
+			one := c.(map[string]any)
+			got = append(got, fmt.Sprint(one["check"], ": ", one["passed"], "+", one["failed"]))
+		}
+	}
+	want := []string{
+		"status 201: 10+0", "header Location matches ^/orders/[0-9]+$: 10+0", "json id == {{id}}: 10+0", "json list.# >= 3: 0+10", "json list.# >= 2: 10+0",
+		"body contains ann: 10+0", "size > 1kB: 10+0", "service < 10s: 10+0", "response < 1h: 10+0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	r = scenarioRun(t, "--rate 300/s -n 4", "GET /a\n@check status 404,5xx\n\nGET /b\n@check service < 1ns\n", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+	if stepCounts(r) != "2+0+0 0+2+0" || r.Errors[0].Class != "5xx" {
+		t.Errorf("%s, %+v", stepCounts(r), r.Errors)
+	}
+	r = scenarioRun(t, "-c 1 -n 4", "GET /a\n@check service < 1ns\n", func(http.ResponseWriter, *http.Request) {})
+	if stepCounts(r) != "0+4+0" || r.Errors[0].Class != classCheck {
+		t.Errorf("%s, %+v", stepCounts(r), r.Errors)
 	}
 }
 

@@ -27,6 +27,13 @@ func stepsOf(r *run) part.Part {
 			row = append(row, v)
 		}
 		t.Add(row...)
+		for _, one := range objects(step["checks"]) {
+			row := []part.Value{part.Words("  " + fmt.Sprint(one["check"])), part.Count(uint64(plainNumber(one["passed"]))), part.Count(uint64(plainNumber(one["failed"])))}
+			for len(row) < len(t.Columns) {
+				row = append(row, part.Words(""))
+			}
+			t.Add(row...)
+		}
 	}
 	if t.Rows == nil {
 		return part.Part{}

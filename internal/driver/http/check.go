@@ -1,0 +1,103 @@
+package http
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/session"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// classCheck is the class of an answer that is not what a check of the scenario wants.
+const classCheck = "check"
+
+// check is one @check of a step.
+type check struct {
+	session.Check
+	want   *payload.Template // Check.Value
+	status *FailOn           // of a check of the status: those that it accepts; nil: it is another check
+	size   func(bytes float64) bool
+	time   func(t time.Duration) bool // nil: it is another check
+	due    bool                       // time is since the due instant, not since the request was sent
+}
+
+// checks is how a check is written, in errors.
+const checks = "status 200,3xx, json PATH == VALUE, header NAME, cookie NAME, regexp EXPRESSION, body contains TEXT, size < 10kB, response < 500ms (since the step was due) or service < 500ms (since it was sent)"
+
+// parseCheck reads what follows @check.
+func parseCheck(text string) (*check, error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	c := &check{Check: session.Check{Text: text}}
+	switch word {
+	case "status":
+		c.status = new(FailOn)
+		if err := c.status.Set(strings.TrimSpace(strings.TrimPrefix(rest, "=="))); err != nil || rest == "none" {
+			return nil, fmt.Errorf("check %.60q: %.30q is not a list of statuses; write @check status 200,3xx", text, rest)
+		}
+		return c, nil
+	case "size":
+		limit, less, ok := bound(rest)
+		size, isSize := value.ParseSize(limit)
+		if !ok || !isSize {
+			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a size; write @check size < 10kB, or > for at least", text, rest)
+		}
+		c.size = func(bytes float64) bool { return (bytes < size) == less && bytes != size }
+		return c, nil
+	case "response", "service":
+		limit, less, ok := bound(rest)
+		d, err := schedule.ParseDuration(limit)
+		if !ok || err != nil || !less {
+			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a time; write @check %s < 500ms", text, rest, word)
+		}
+		c.time, c.due = func(t time.Duration) bool { return t < d }, word == "response"
+		return c, nil
+	case "time", "duration":
+		return nil, fmt.Errorf("check %.60q: which time? write @check response %s for the time since the step was due, or @check service %[2]s since it was sent", text, rest)
+	}
+	one, err := session.ParseCheck(text)
+	if err != nil {
+		return nil, fmt.Errorf("check %.60q: %w; a check is %s", text, err, checks)
+	}
+	c.Check = one
+	return c, nil
+}
+
+// bound reads < LIMIT or > LIMIT.
+func bound(text string) (limit string, less, ok bool) {
+	if limit, ok = strings.CutPrefix(text, "<"); ok {
+		return strings.TrimSpace(limit), true, true
+	}
+	limit, ok = strings.CutPrefix(text, ">")
+	return strings.TrimSpace(limit), false, ok
+}
+
+// reads reports whether c looks at the body of an answer.
+func (c *check) reads() bool { return c.size != nil || c.status == nil && c.time == nil && c.InBody() }
+
+// fails is what is wrong with an answer; nil: c holds. values are those that headers had, and want is what they are
+// compared with.
+func (c *check) fails(status int, body http1.Content, values [][]byte, want string) error {
+	switch {
+	case c.status != nil && c.status.Class(status) == "":
+		return fmt.Errorf("%w %q: it is %d", session.ErrCheck, c.Text, status)
+	case c.size != nil && !c.size(float64(body.Size)):
+		return fmt.Errorf("%w %q: it is %d bytes", session.ErrCheck, c.Text, body.Size)
+	case c.status != nil, c.size != nil:
+		return nil
+	}
+	if c.InBody() {
+		var err error
+		if values, err = c.Body(body.Bytes); err != nil && body.Why != nil {
+			err = body.Why
+		}
+		if err != nil {
+			return fmt.Errorf("%w %q: %w", session.ErrCheck, c.Text, err)
+		}
+	}
+	return c.Holds(values, want)
+}

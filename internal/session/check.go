@@ -1,0 +1,149 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrCheck is within the error of an answer that is not what a check wants.
+var ErrCheck = errors.New("check")
+
+// Check is a question to an answer: a part of it, and what it has to be.
+type Check struct {
+	Text   string // as written
+	Value  string // what the part is compared with, which may have placeholders; "": it only has to be there
+	source Source
+	is     relation
+	re     *regexp.Regexp // of matches
+}
+
+// relation is how a check compares.
+type relation string
+
+const (
+	exists   relation = ""
+	equal    relation = "=="
+	unequal  relation = "!="
+	atMost   relation = "<="
+	atLeast  relation = ">="
+	below    relation = "<"
+	above    relation = ">"
+	contains relation = "contains"
+	matches  relation = "matches"
+)
+
+// relations in the order in which they are looked for: < is a part of <=.
+var relations = []relation{equal, unequal, atMost, atLeast, below, above, contains, matches}
+
+// ParseCheck reads SOURCE, or SOURCE RELATION VALUE, such as json data.state == done.
+func ParseCheck(text string) (c Check, err error) {
+	c.Text = text
+	where, is, want := relate(text)
+	c.is, c.Value = is, want
+	if c.is != exists && c.Value == "" {
+		return c, fmt.Errorf("%.60q compares with nothing; write a value behind %s", text, c.is)
+	}
+	if c.source, err = ParseSource(where); err != nil {
+		return c, err
+	}
+	if c.is == matches {
+		if c.re, err = regexp.Compile(c.Value); err != nil {
+			return c, fmt.Errorf("%w; Go's syntax is at https://pkg.go.dev/regexp/syntax", err)
+		}
+		c.Value = ""
+	}
+	return c, nil
+}
+
+// relate takes a check apart at its first relation outside of brackets, which a path in JSON may have.
+func relate(text string) (where string, is relation, value string) {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case ' ':
+			rest := strings.TrimLeft(text[i:], " ")
+			k := slices.IndexFunc(relations, func(r relation) bool { return strings.HasPrefix(rest+" ", string(r)+" ") })
+			if depth == 0 && k >= 0 {
+				return text[:i], relations[k], strings.TrimSpace(rest[len(relations[k]):])
+			}
+		}
+	}
+	return text, exists, ""
+}
+
+// InBody reports whether the part is in the body of the answer.
+func (c *Check) InBody() bool { return c.source.InBody() }
+
+// Header are the values of the part in a header line of an answer, for Holds.
+func (c *Check) Header(lower string, value []byte) (part []byte, ok bool) {
+	switch {
+	case c.source.kind == inHeader && c.source.name == lower:
+	case c.source.kind == inCookie && lower == "set-cookie":
+		name, rest, _ := strings.Cut(string(value), "=")
+		if strings.TrimSpace(name) != c.source.name {
+			return nil, false
+		}
+		rest, _, _ = strings.Cut(rest, ";")
+		value = []byte(strings.TrimSpace(rest))
+	default:
+		return nil, false
+	}
+	return c.source.part(value)
+}
+
+// Body are the values of the part in the body of an answer, for Holds.
+func (c *Check) Body(body []byte) (values [][]byte, err error) { return c.source.FromBody(body) }
+
+// Holds reports what is wrong with the values of the part, of which one has to be as Value, with its placeholders
+// filled in, says; nil: nothing is.
+func (c *Check) Holds(values [][]byte, want string) error {
+	if len(values) == 0 {
+		return fmt.Errorf("%w %q: %w", ErrCheck, c.Text, errMissing)
+	}
+	if slices.ContainsFunc(values, func(v []byte) bool { return c.compare(v, want) }) {
+		return nil
+	}
+	return fmt.Errorf("%w %q: it is %.80q", ErrCheck, c.Text, values[0])
+}
+
+// compare reports whether a value is what is wanted. Two numbers are compared as numbers.
+func (c *Check) compare(value []byte, want string) bool {
+	switch c.is {
+	case exists:
+		return true
+	case contains:
+		return bytes.Contains(value, []byte(want))
+	case matches:
+		return c.re.Match(value)
+	}
+	order := strings.Compare(string(value), want)
+	a, err1 := strconv.ParseFloat(string(value), 64)
+	b, err2 := strconv.ParseFloat(want, 64)
+	numbers := err1 == nil && err2 == nil
+	if numbers {
+		order = cmp.Compare(a, b)
+	}
+	switch c.is {
+	case equal:
+		return order == 0
+	case unequal:
+		return order != 0
+	case atMost:
+		return numbers && order <= 0
+	case atLeast:
+		return numbers && order >= 0
+	case below:
+		return numbers && order < 0
+	}
+	return numbers && order > 0
+}

@@ -1,0 +1,167 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Source is a part of an answer that has values.
+type Source struct {
+	kind kind
+	name string         // of the header, in small letters, or of the cookie; the path in JSON
+	re   *regexp.Regexp // of regexp; else the part of the value that counts; nil: all of it
+}
+
+// kind is where in an answer the values are.
+type kind string
+
+const (
+	inHeader kind = "header"
+	inCookie kind = "cookie"
+	inJSON   kind = "json"
+	inText   kind = "regexp"
+	inBody   kind = "body"
+)
+
+// sources is how a source is written.
+const sources = "json PATH such as data.token, header NAME, cookie NAME, regexp EXPRESSION or body"
+
+// ParseSource reads json PATH, header NAME, cookie NAME, regexp EXPRESSION or body. Behind NAME, regexp EXPRESSION
+// takes a part of the value.
+func ParseSource(text string) (s Source, err error) {
+	word, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
+	arg = strings.TrimSpace(arg)
+	if word == string(inBody) && arg == "" {
+		return Source{kind: inBody}, nil
+	}
+	if word != "" && arg == "" {
+		return s, fmt.Errorf("%.30q has nothing behind it; write %s", word, sources)
+	}
+	s.kind = kind(word)
+	expression := ""
+	switch s.kind {
+	case inHeader, inCookie:
+		name, rest, _ := strings.Cut(arg, " ")
+		if s.name = name; s.kind == inHeader {
+			s.name = strings.ToLower(strings.TrimSuffix(name, ":"))
+		}
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return s, nil
+		}
+		var found bool
+		if expression, found = strings.CutPrefix(rest, "regexp "); !found {
+			return s, fmt.Errorf("%.30q is behind the name of a %s; write %s %s regexp EXPRESSION for a part of its value", rest, word, word, name)
+		}
+	case inJSON:
+		s.name = gjsonPath(arg)
+		return s, nil
+	case inText:
+		expression = arg
+	default:
+		return s, fmt.Errorf("%.30q is not a part of an answer; write %s", word, sources)
+	}
+	if s.re, err = regexp.Compile(strings.TrimSpace(expression)); err != nil {
+		return s, fmt.Errorf("%w; Go's syntax is at https://pkg.go.dev/regexp/syntax", err)
+	}
+	return s, nil
+}
+
+// jsonPath are the parts of a path in JSONPath (RFC 9535) that GJSON writes in another way.
+var jsonPath = []struct {
+	re *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`\[\?\s*\(?\s*@\.(.*?)\)?\s*\]`), `.#($1)#`},
+	{regexp.MustCompile(`\[\*\]`), `.#`},
+	{regexp.MustCompile(`\[(?:(\d+)|['"]([^'"]*)['"])\]`), `.$1$2`},
+}
+
+// gjsonPath is a path in the syntax of GJSON, which is also that of k6. A path that begins with $ is one of JSONPath.
+func gjsonPath(path string) string {
+	rest, is := strings.CutPrefix(path, "$")
+	if !is {
+		return path
+	}
+	for _, p := range jsonPath {
+		rest = p.re.ReplaceAllString(rest, p.by)
+	}
+	return strings.TrimPrefix(rest, ".")
+}
+
+// String is how errors name s.
+func (s *Source) String() string {
+	switch s.kind {
+	case inHeader, inCookie:
+		return "the " + string(s.kind) + " " + s.name
+	}
+	return "the body"
+}
+
+// InBody reports whether the values are in the body of the answer.
+func (s *Source) InBody() bool { return s.kind == inJSON || s.kind == inText || s.kind == inBody }
+
+// FromBody finds the values in a body. They are valid as long as body is.
+func (s *Source) FromBody(body []byte) (values [][]byte, err error) {
+	switch s.kind {
+	case inJSON:
+		return s.fromJSON(body)
+	case inBody:
+		return [][]byte{body}, nil
+	}
+	for _, found := range s.re.FindAllSubmatch(body, -1) {
+		values = append(values, found[min(1, len(found)-1)])
+	}
+	if values == nil {
+		return nil, errMissing
+	}
+	return values, nil
+}
+
+// part is the part of a value that counts; false: the value does not have it.
+func (s *Source) part(value []byte) ([]byte, bool) {
+	if s.re == nil {
+		return value, true
+	}
+	found := s.re.FindSubmatch(value)
+	if found == nil {
+		return nil, false
+	}
+	return found[min(1, len(found)-1)], true
+}
+
+var (
+	errNotJSON   = errors.New("the body is not JSON")
+	errNotScalar = errors.New("it is not a string, a number, true or false")
+)
+
+// fromJSON finds strings, numbers and truth values in a JSON body. A path with # may have several.
+func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
+	if !gjson.ValidBytes(body) {
+		return nil, errNotJSON
+	}
+	found := gjson.GetBytes(body, s.name)
+	if !found.Exists() {
+		return nil, errMissing
+	}
+	list := []gjson.Result{found}
+	if found.IsArray() && strings.Contains(s.name, "#") {
+		if list = found.Array(); len(list) == 0 {
+			return nil, errMissing
+		}
+	}
+	for _, one := range list {
+		switch one.Type {
+		case gjson.String:
+			values = append(values, []byte(one.Str))
+		case gjson.Number, gjson.True, gjson.False:
+			values = append(values, []byte(one.Raw))
+		default:
+			return nil, errNotScalar
+		}
+	}
+	return values, nil
+}
