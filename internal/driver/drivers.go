@@ -69,6 +69,9 @@ type Load struct {
 	// Later is, after Validate, how long after the end of the schedule operations may be due.
 	Later func() time.Duration
 
+	// Steps are, after Validate, the names of the steps of each round; nil: there are none.
+	Steps func() []string
+
 	// Run makes the run of a plan in another process, instead of engine.Run with a driver: Open is
 	// then not called, and the source of the plan not used.
 	Run func(ctx context.Context, p engine.Plan, stderr io.Writer) (*takt.Report, error)
@@ -129,7 +132,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later}
+				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps}
 			},
 		},
 		{

@@ -67,6 +67,9 @@ func (p *parser) makePart(tokens []token) (part, error) {
 			continue
 		}
 		part, err := k.build(p, tokens[1:])
+		if len(tokens) == 1 && errors.Is(err, errArguments) && slices.Contains(p.env.Values, k.name) {
+			break // it is the name of a value
+		}
 		if errors.Is(err, errArguments) {
 			return nil, fmt.Errorf("%w; write %s", err, strings.Join(k.usage, " or "))
 		}

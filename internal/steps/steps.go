@@ -3,8 +3,11 @@ package steps
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Key is the name of the steps in Report.Extra.
@@ -106,6 +109,46 @@ func Merge(extras []map[string]any) (rows []any, ok bool) {
 		}
 	}
 	return Rows(whole), len(whole) > 0
+}
+
+// key is a name as conditions write it: they have no spaces.
+func key(name string) string { return strings.ReplaceAll(name, " ", "") }
+
+// Names are those of the steps of a report.
+func Names(r *takt.Report) (names []string) {
+	list, _ := r.Extra[Key].([]any)
+	for _, one := range list {
+		row, _ := one.(map[string]any)
+		name, _ := row["name"].(string)
+		names = append(names, name)
+	}
+	return names
+}
+
+// Is reports whether a step has this name, in which spaces do not count.
+func Is(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return key(n) == key(name) })
+}
+
+// Of is the report of one step, by its name, in which spaces do not count: its counts, its latencies, and the verdict of the
+// whole; nil: r has no such step.
+func Of(r *takt.Report, name string) *takt.Report {
+	list, _ := r.Extra[Key].([]any)
+	for i, known := range Names(r) {
+		f := New(known)
+		row, _ := list[i].(map[string]any)
+		if key(known) != key(name) || !f.add(row) {
+			continue
+		}
+		of := &takt.Report{Verdict: r.Verdict, DurationS: r.DurationS, Variables: r.Variables, Warnings: r.Warnings, Latency: map[string]takt.Latency{}}
+		of.Counts = takt.Counts{Scheduled: f.OK + f.Failed + f.Skipped, Sent: f.OK + f.Failed, OK: f.OK, Failed: f.Failed, Dropped: f.Skipped}
+		of.Rate.Achieved = float64(f.OK+f.Failed) / max(r.DurationS, math.SmallestNonzeroFloat64)
+		for _, l := range f.latencies() {
+			of.Latency[l.name] = l.h.Summary()
+		}
+		return of
+	}
+	return nil
 }
 
 // add adds a row, and reports whether it has all that is needed.

@@ -56,6 +56,9 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.checkOverload())
 	faults = core.AppendError(faults, l.checkUntil())
 	faults = append(faults, l.checkLatencies()...)
+	if len(faults) == 0 { // else the steps are not known
+		faults = l.checkSteps()
+	}
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)
 	if slices.Contains(l.unused(), "shard") {
@@ -131,6 +134,18 @@ func (l *load) checkUnused() (faults []error) {
 		if given && why != "" && slices.Contains(names, s.Name) {
 			faults = append(faults, value.Faultf("--%s has no use here: %s", s.Name, why))
 		}
+	}
+	return faults
+}
+
+// checkSteps refuses assertions on steps that the load does not have.
+func (l *load) checkSteps() (faults []error) {
+	var names []string
+	if l.driver.Steps != nil {
+		names = l.driver.Steps()
+	}
+	for _, a := range l.requirements.Assertions {
+		faults = core.AppendError(faults, value.About(a.InSteps(names), "assert"))
 	}
 	return faults
 }

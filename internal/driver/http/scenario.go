@@ -218,6 +218,16 @@ func (o *Options) Later() (d time.Duration) {
 	return d
 }
 
+// Steps is driver.Load.Steps.
+func (o *Options) Steps() (names []string) {
+	if s, ok := o.requests.(*scenario); ok {
+		for _, at := range s.steps {
+			names = append(names, at.name)
+		}
+	}
+	return names
+}
+
 // open opens the driver of a run.
 func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 	var err error

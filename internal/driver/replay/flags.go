@@ -47,7 +47,7 @@ func (o *Options) addPaceFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addHostFlag(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.HTTP.Sessions.On, "session", false, "with --per: each user sends the cookies that the target's answers set, and the values of --capture")
-	fs.Var(&o.HTTP.Sessions.Captures, "capture", "with --session: a value from answers, `NAME SOURCE`, for {{NAME}} in -H; SOURCE is json PATH, header NAME or regexp EXPRESSION; repeatable")
+	fs.Var(&o.HTTP.Sessions.Captures, "capture", "with --session: a value from answers, `NAME SOURCE`, for {{NAME}} in -H; SOURCE is json PATH, header NAME, cookie NAME, regexp EXPRESSION or body; repeatable")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
 }
 

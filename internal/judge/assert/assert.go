@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,12 +22,14 @@ import (
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
 //	lag<1000                                         messages that a consumer has not read
+//	steps.pay.p99<300ms  steps.pay.errors<1%         a figure of one step of a scenario
 //	p99<250ms@95%                                    a percentile or a share, which the run must prove
 //
 // A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
 // schedule_lag, transfer and the phases of the driver.
 type Assertion struct {
 	Text   string  // as the user wrote it
+	Step   string  // of a scenario, without spaces; "": the whole run
 	Metric string  // p99, errors, ok, …
 	Of     string  // the latency's name; "" for other figures
 	Op     string  // < <= > >= ==
@@ -58,6 +61,11 @@ func ParseAssertions(texts ...string) (all []Assertion, faults []error) {
 func ParseAssertion(text string) (Assertion, error) {
 	s := strings.ReplaceAll(text, " ", "")
 	i := strings.IndexAny(s, "<>=")
+	if strings.HasPrefix(s, steps.Key+".") { // whose names may have these characters
+		for i = strings.LastIndexAny(s, "<>="); i > 0 && strings.ContainsAny(s[i-1:i], "<>="); {
+			i--
+		}
+	}
 	if i < 1 {
 		return Assertion{}, fmt.Errorf("assertion %q is not of the form METRIC<BOUND; write for example p99<250ms or errors<1%%", text)
 	}
@@ -66,7 +74,12 @@ func ParseAssertion(text string) (Assertion, error) {
 	if a.Op == "" {
 		return Assertion{}, fmt.Errorf("assertion %q has an unknown operator; use one of < <= > >= ==", text)
 	}
-	if a.Of, a.Metric = stored.SplitName(s[:i]); a.Metric == "" {
+	if rest, is := strings.CutPrefix(s[:i], steps.Key+"."); is {
+		a.Step, a.Of, a.Metric = splitStep(rest)
+	} else {
+		a.Of, a.Metric = stored.SplitName(s[:i])
+	}
+	if a.Metric == "" {
 		return Assertion{}, fmt.Errorf("assertion %q: unknown metric %q; use one of %s, or a percentile after a name, as in service.p99",
 			text, s[:i], strings.Join(stored.AssertionMetrics(), " "))
 	}
@@ -75,6 +88,19 @@ func ParseAssertion(text string) (Assertion, error) {
 		err = a.parseLevel(level)
 	}
 	return a, err
+}
+
+// splitStep takes NAME.METRIC apart, where the name may have dots, too.
+func splitStep(text string) (step, of, metric string) {
+	for i := range len(text) {
+		if text[i] != '.' || i == 0 {
+			continue
+		}
+		if of, metric = stored.SplitName(text[i+1:]); metric != "" && metric != "lag" {
+			return text[:i], of, metric
+		}
+	}
+	return "", "", ""
 }
 
 // The levels that an assertion may ask for. Above the highest one no run of a day is long enough.
@@ -90,6 +116,8 @@ func (a *Assertion) parseLevel(s string) error {
 	switch {
 	case !percent || err != nil || strings.Trim(digits, "0123456789.") != "" || v < lowestLevel || v > highestLevel:
 		return fmt.Errorf("assertion %q: %q cannot be a confidence level; write %d%% to %v%%, as in p99<250ms@95%%", a.Text, s, lowestLevel, highestLevel)
+	case a.Step != "":
+		return fmt.Errorf("assertion %q: nothing is proven of a step, whose operations are not counted by time; leave @%s out", a.Text, s)
 	case !a.Provable():
 		return fmt.Errorf("assertion %q: %s with this bound is a fact of the run and needs no proof; leave @%s out", a.Text, a.Metric, s)
 	}

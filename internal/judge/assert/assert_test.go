@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -232,5 +234,42 @@ func TestOneWayInterval(t *testing.T) {
 	}
 	if o := a.Check(r); o.Result != takt.Pass {
 		t.Error(o)
+	}
+}
+
+// A condition on a step is about its row, whose name may have spaces, dots and signs.
+func TestSteps(t *testing.T) {
+	r := report()
+	pay, other := steps.New("log in"), steps.New("GET /a.b?x={{y}}")
+	pay.OK, pay.Failed, pay.Skipped = 90, 10, 5
+	for i := range 100 {
+		pay.Response.Record(time.Duration(i+1) * time.Millisecond)
+		pay.Service.Record(time.Millisecond)
+	}
+	r.Extra = map[string]any{steps.Key: steps.Rows([]steps.Figures{pay, other})}
+	for text, want := range map[string]string{
+		"steps.log in.p50<60ms":              "PASS steps.log in.p50<60ms (steps.login.p50 was 50ms)",
+		"steps.login.service.p99.9<0.5ms":    "FAIL steps.login.service.p99.9<0.5ms (steps.login.service.p99.9 was 1ms)",
+		"steps.login.errors<=10%":            "PASS steps.login.errors<=10% (steps.login.errors was 10 %)",
+		"steps.login.dropped==5":             "PASS steps.login.dropped==5 (steps.login.dropped was 5)",
+		"steps.pay.ok>1":                     `FAIL steps.pay.ok>1 (there is no step "pay"; the steps are log in, GET /a.b?x={{y}})`,
+		"steps.GET /a.b?x={{y}}.failed == 0": "PASS steps.GET /a.b?x={{y}}.failed == 0 (steps.GET/a.b?x={{y}}.failed was 0)",
+	} {
+		a, err := assert.ParseAssertion(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := a.Check(r).String(); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+	for _, text := range []string{"steps.p99<1s", "steps.a.lag<1", "steps.a.p99<1s@95%", "steps..p99<1s"} {
+		if a, err := assert.ParseAssertion(text); err == nil {
+			t.Errorf("%s is accepted: %+v", text, a)
+		}
+	}
+	if a, _ := assert.ParseAssertion("steps.pya.ok>1"); a.InSteps([]string{"pay"}) == nil || a.InSteps([]string{"p ya"}) != nil || a.InInterval(false) == nil {
+		t.Error("it is checked against the steps")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -84,7 +85,7 @@ func (a Assertion) judge(r *takt.Report) takt.Assertion {
 
 // onTime is the figure of a latency without the generator's own lateness, in µs.
 func (a Assertion) onTime(r *takt.Report) (us float64, known bool) {
-	if _, known := stored.OnTime(r, a.Of); !known {
+	if _, known := stored.OnTime(r, a.Of); !known || a.Step != "" {
 		return 0, false
 	}
 	us, missing := stored.LatencyOf(r, takt.LatencyOnTime, a.Metric)
@@ -110,7 +111,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 		return c
 	}
 	c.Value, c.Reason = &v, a.Name()+" was "+a.figure(v)
-	if n := r.Counts.Dropped; n > 0 && a.Of != "" {
+	if n := r.Counts.Dropped; n > 0 && a.Of != "" && a.Step == "" {
 		c.Reason += fmt.Sprintf("; %d dropped operations are not included", n)
 	}
 	if a.Metric == "rate" && overload.Of(r) != nil {
@@ -146,10 +147,14 @@ func (a Assertion) upper() bool { return a.Op == "<" || a.Op == "<=" }
 
 // Name is the metric in the form that ParseAssertion reads.
 func (a Assertion) Name() string {
-	if a.Of == "" || a.Of == takt.LatencyResponse {
-		return a.Metric
+	name := a.Metric
+	if a.Of != "" && a.Of != takt.LatencyResponse {
+		name = a.Of + "." + name
 	}
-	return a.Of + "." + a.Metric
+	if a.Step != "" {
+		name = steps.Key + "." + a.Step + "." + name
+	}
+	return name
 }
 
 // Holds reports whether v, in the unit of the bound, is within the bound.
@@ -170,6 +175,13 @@ func (a Assertion) Holds(v float64) bool {
 
 // Value is the figure in the bound's unit, or the reason why it is missing.
 func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
+	if a.Step != "" {
+		of := steps.Of(r, a.Step)
+		if of == nil {
+			return 0, noStep(a.Step, steps.Names(r))
+		}
+		r = of
+	}
 	c := r.Counts
 	switch {
 	case a.Of != "":
@@ -186,6 +198,22 @@ func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
 		return stored.Share(n, c.Scheduled, "no operation was scheduled")
 	}
 	return float64(n), ""
+}
+
+// noStep says that there is no such step.
+func noStep(step string, names []string) string {
+	if len(names) == 0 {
+		return fmt.Sprintf("there is no step %q: only --scenario has steps", step)
+	}
+	return fmt.Sprintf("there is no step %q; the steps are %s", step, strings.Join(names, ", "))
+}
+
+// InSteps says that the scenario with these steps does not have that of a; nil: it has it, or a is about the whole run.
+func (a Assertion) InSteps(names []string) error {
+	if a.Step == "" || steps.Is(a.Step, names) {
+		return nil
+	}
+	return fmt.Errorf("assertion %q: %s", a.Text, noStep(a.Step, names))
 }
 
 // achieved is the rate: what ended of the operations due in the window, or, of an overloaded target, what it
