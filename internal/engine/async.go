@@ -187,7 +187,7 @@ func (a *async) pace(w pace.Waiter) {
 		case !a.due(now):
 			a.mu.Unlock()
 			a.pause(false)
-			w.Until(max(due, a.woke+a.grid), a.flow.stop)
+			a.await(w, now, max(due, a.woke+a.grid))
 		case a.busy < a.max:
 			a.woke = now
 			ops := a.takeDue(now)
@@ -208,6 +208,23 @@ func (a *async) pace(w pace.Waiter) {
 				return
 			}
 		}
+	}
+}
+
+// await waits until the next operation is due. An answer may make another operation due before.
+func (a *async) await(w pace.Waiter, now, until time.Duration) {
+	reactive, ok := a.src.(Reactive)
+	if !ok || until-now <= sleepLate {
+		w.Until(until, a.flow.stop)
+		return
+	}
+	if a.world.First(a.world.After(until-now-sleepLate), a.nudges, a.flow.stop) != 1 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.have {
+		reactive.Sooner(&a.next)
 	}
 }
 

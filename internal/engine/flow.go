@@ -87,6 +87,13 @@ type Feed interface {
 	Err() error       // the error that ended the feed, or nil
 }
 
+// Reactive is a Feed whose operations follow from answers. They may be due before the one that the engine has read already,
+// and before now: then takt is not early with them, but the answer was late.
+type Reactive interface {
+	Feed
+	Sooner(op *takt.Op) // replaces op, which was not taken, if another operation is due before
+}
+
 // starvedPause is the wait before a starved source is asked again.
 const starvedPause = time.Millisecond
 
@@ -109,7 +116,7 @@ func (f *flow) refill(now time.Duration) {
 		return
 	}
 	f.advance()
-	if f.have && f.next.Due >= 0 && f.next.Due < now {
+	if _, reacts := f.src.(Reactive); !reacts && f.have && f.next.Due >= 0 && f.next.Due < now {
 		f.ready = now
 		f.late++
 	}

@@ -25,15 +25,16 @@ const (
 	first pick = iota
 	last
 	random
+	all
 )
 
 // picks are the words that may be before the source of a capture.
-var picks = map[string]pick{"first": first, "last": last, "random": random}
+var picks = map[string]pick{"first": first, "last": last, "random": random, "all": all}
 
 // ParseCapture reads NAME SOURCE or NAME PICK SOURCE, such as token json data.token or id random json items.#.id.
 func ParseCapture(text string) (c Capture, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if !isName(name) {
+	if !IsName(name) {
 		return c, fmt.Errorf("%.60q is not the name of a value; write letters, digits and _, beginning with a letter", name)
 	}
 	c.Name = name
@@ -49,7 +50,8 @@ func ParseCapture(text string) (c Capture, err error) {
 	return c, nil
 }
 
-func isName(s string) bool {
+// IsName reports whether s can be the name of a value.
+func IsName(s string) bool {
 	for i, c := range []byte(s) {
 		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
@@ -64,6 +66,9 @@ func (c *Capture) InBody() bool { return c.source.InBody() }
 
 // Draws reports whether c takes any of several values.
 func (c Capture) Draws() bool { return c.pick == random }
+
+// IsList reports whether c takes all values.
+func (c *Capture) IsList() bool { return c.pick == all }
 
 // of is the one of several values that c takes; draw gives a number from 0 below n.
 func (c *Capture) of(values [][]byte, draw func(n int) int) []byte {

@@ -61,6 +61,20 @@ func ParseCheck(text string) (c Check, err error) {
 	return c, nil
 }
 
+// ParseCondition reads NAME, which is captured and not empty, or NAME RELATION VALUE, such as state == done.
+func ParseCondition(text string) (name string, c Check, err error) {
+	name, is, _ := relate(text)
+	if !IsName(name) {
+		return "", c, fmt.Errorf("%.60q is not a condition; write NAME of a captured value, or NAME == VALUE, also with != < <= > >= contains or matches", text)
+	}
+	if is == exists {
+		return name, Check{Text: text}, nil
+	}
+	c, err = ParseCheck(strings.Replace(text, name, string(inBody), 1))
+	c.Text = text
+	return name, c, err
+}
+
 // relate takes a check apart at its first relation outside of brackets, which a path in JSON may have.
 func relate(text string) (where string, is relation, value string) {
 	depth := 0

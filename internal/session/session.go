@@ -3,6 +3,8 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,23 +15,33 @@ var ErrCapture = errors.New("cannot capture")
 type Session struct {
 	// Draw gives a number from 0 below n, for a capture that takes any of n values; nil: it takes the first.
 	Draw   func(n int) int
+	Status int // of the answer that Body takes values from
 	values map[string][]byte
+	lists  map[string][][]byte
 	jar    jar
 }
 
 // Value is a captured value; nil: there is none.
 func (s *Session) Value(name string) []byte { return s.values[name] }
 
+// List are all values of a capture that takes all; nil: there are none.
+func (s *Session) List(name string) [][]byte { return s.lists[name] }
+
+// Set sets a value that is not captured.
+func (s *Session) Set(name string, value []byte) { s.set(name, value) }
+
 // Drop forgets the values of captures that an answer is about to set.
 func (s *Session) Drop(captures []Capture) {
 	for i := range captures {
 		delete(s.values, captures[i].Name)
+		delete(s.lists, captures[i].Name)
 	}
 }
 
 // Forget makes s new.
 func (s *Session) Forget() {
 	clear(s.values)
+	clear(s.lists)
 	s.jar.cookies = s.jar.cookies[:0]
 }
 
@@ -38,6 +50,30 @@ func (s *Session) set(name string, value []byte) {
 		s.values = map[string][]byte{}
 	}
 	s.values[name] = append(s.values[name][:0], value...)
+}
+
+// maxList bounds the values of a list.
+const maxList = 1000
+
+// setList sets a list, which may be empty, and its first value.
+func (s *Session) setList(name string, values [][]byte) error {
+	if len(values) > maxList {
+		return fmt.Errorf("the answer has %d values, more than %d", len(values), maxList)
+	}
+	if s.lists == nil {
+		s.lists = map[string][][]byte{}
+	}
+	var list [][]byte
+	for _, v := range values {
+		if err := check(v); err != nil {
+			return err
+		}
+		list = append(list, slices.Clone(v))
+	}
+	if s.lists[name] = list; len(list) > 0 {
+		s.set(name, list[0])
+	}
+	return nil
 }
 
 // Field takes what s remembers of a header line of an answer: cookies, and the captures whose
@@ -74,6 +110,10 @@ func (s *Session) Field(captures []Capture, path string, secure bool, name, valu
 func (s *Session) Body(captures []Capture, body []byte, why error) error {
 	for i := range captures {
 		c := &captures[i]
+		if c.source.kind == inStatus {
+			s.set(c.Name, strconv.AppendInt(nil, int64(s.Status), 10))
+			continue
+		}
 		if !c.InBody() {
 			if s.Value(c.Name) == nil {
 				return fmt.Errorf("%w %s from %s: %w", ErrCapture, c.Name, &c.source, errMissing)
@@ -81,6 +121,11 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 			continue
 		}
 		values, err := c.source.FromBody(body)
+		if c.pick == all && (errors.Is(err, errMissing) || err == nil) {
+			if err = s.setList(c.Name, values); err == nil {
+				continue
+			}
+		}
 		value := c.of(values, s.Draw)
 		switch {
 		case err == nil:

@@ -25,18 +25,19 @@ const (
 	inJSON   kind = "json"
 	inText   kind = "regexp"
 	inBody   kind = "body"
+	inStatus kind = "status"
 )
 
 // sources is how a source is written.
-const sources = "json PATH such as data.token, header NAME, cookie NAME, regexp EXPRESSION or body"
+const sources = "json PATH such as data.token, header NAME, cookie NAME, regexp EXPRESSION, body or status"
 
-// ParseSource reads json PATH, header NAME, cookie NAME, regexp EXPRESSION or body. Behind NAME, regexp EXPRESSION
+// ParseSource reads json PATH, header NAME, cookie NAME, regexp EXPRESSION, body or status. Behind NAME, regexp EXPRESSION
 // takes a part of the value.
 func ParseSource(text string) (s Source, err error) {
 	word, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
 	arg = strings.TrimSpace(arg)
-	if word == string(inBody) && arg == "" {
-		return Source{kind: inBody}, nil
+	if k := kind(word); (k == inBody || k == inStatus) && arg == "" {
+		return Source{kind: k}, nil
 	}
 	if word != "" && arg == "" {
 		return s, fmt.Errorf("%.30q has nothing behind it; write %s", word, sources)

@@ -17,6 +17,7 @@ const Key = "steps"
 type Figures struct {
 	Name                string
 	OK, Failed, Skipped uint64
+	Passed              uint64 // rounds that passed over the step, since its condition did not hold
 	Response, Service   *hist.Histogram
 	Checks              []Check
 }
@@ -82,6 +83,9 @@ func Rows(list []Figures) (rows []any) {
 		}
 		if checks != nil {
 			row["checks"] = checks
+		}
+		if f.Passed > 0 {
+			row["passed_over"] = float64(f.Passed)
 		}
 		rows = append(rows, row)
 	}
@@ -154,6 +158,9 @@ func Of(r *takt.Report, name string) *takt.Report {
 // add adds a row, and reports whether it has all that is needed.
 func (f *Figures) add(row map[string]any) bool {
 	if !count(row, "ok", &f.OK) || !count(row, "failed", &f.Failed) || !count(row, "skipped", &f.Skipped) || !f.addChecks(row) {
+		return false
+	}
+	if _, is := row["passed_over"]; is && !count(row, "passed_over", &f.Passed) {
 		return false
 	}
 	for _, l := range f.latencies() {

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/dist"
@@ -15,22 +14,24 @@ import (
 type Steps struct {
 	Think []dist.Time // before each step; that of the first has no effect
 	Seed  uint64      // of think times
-	// Data is for op.Data of a step. round is the number of its round, see Part; last says that no
+	// Data is for op.Data of a step. round is the number of its round; last says that no
 	// other step of the round follows.
 	Data func(round uint64, step int, last bool) any
-	// Part and Parts say which rounds are this process's: their numbers, from 0, are Part modulo Parts; 0: as 1.
-	Part, Parts uint64
-	Limit       uint64 // rounds with this number or above do not begin; 0: no limit
-	// Over says that a round has failed before its last step; nil: not called.
-	Over func(round uint64)
+	Numbers
 }
 
-// number is the number of a round before which this process has begun so many. The rounds of all processes
-// have each number once, without a gap.
-func (s *Steps) number(begun uint64) uint64 { return begun*max(1, s.Parts) + s.Part }
+// Numbers are the numbers of a process's rounds, from 0: those that are Part modulo Parts. The rounds of all processes have
+// each number once, without a gap.
+type Numbers struct {
+	Part, Parts uint64 // Parts 0: as 1
+	Limit       uint64 // rounds with this number or above do not begin; 0: no limit
+}
+
+// number is the number of a round before which this process has begun so many.
+func (n Numbers) number(begun uint64) uint64 { return begun*max(1, n.Parts) + n.Part }
 
 // stops reports whether a round with this number does not begin.
-func (s *Steps) stops(number uint64) bool { return s.Limit > 0 && number >= s.Limit }
+func (n Numbers) stops(number uint64) bool { return n.Limit > 0 && number >= n.Limit }
 
 // think is the time before a step of a round: the same for all processes and runs with one seed.
 func (s *Steps) think(round uint64, step int) time.Duration {
@@ -170,127 +171,3 @@ func (r *Rounds) EndedEarly() bool { return r.limited }
 
 // Err implements engine.Feed.
 func (r *Rounds) Err() error { return nil }
-
-// Circles is a source for a schedule without instants: users begin a round when their previous one
-// is over, and a step its think time after the answer to the step before.
-type Circles struct {
-	base  takt.Source
-	steps Steps
-	users int
-
-	mu      sync.Mutex
-	wake    func()
-	begun   uint64 // number of rounds that have begun
-	active  int    // users within a round, or pausing after one
-	pending byReady
-	starved bool
-	ended   bool
-}
-
-// pending is a step that waits for its think time, or the pause of a user after a round.
-type pending struct {
-	round uint64
-	step  int // negative: a pause
-	at    time.Time
-}
-
-// NewCircles wraps the schedule base.
-func NewCircles(base takt.Source, steps Steps, users int) *Circles {
-	return &Circles{base: base, steps: steps, users: users, wake: func() {}}
-}
-
-// Begin says how to wake the engine.
-func (c *Circles) Begin(wake func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wake = wake
-}
-
-// Next implements takt.Source.
-func (c *Circles) Next(op *takt.Op) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.starved = false
-	now, step, number := time.Now(), 0, uint64(0)
-	for len(c.pending) > 0 && c.pending[0].step < 0 && !c.pending[0].at.After(now) {
-		heap.Pop(&c.pending)
-		c.active--
-	}
-	switch {
-	case c.ended:
-		return false
-	case len(c.pending) > 0 && !c.pending[0].at.After(now):
-		step, number = c.pending[0].step, c.pending[0].round
-	case c.active == c.users:
-		c.starved = true
-		return false
-	default:
-		if number = c.steps.number(c.begun); c.steps.stops(number) {
-			c.starved = c.active > 0
-			return false
-		}
-	}
-	if c.ended = !c.base.Next(op); c.ended {
-		return false
-	}
-	if step > 0 {
-		heap.Pop(&c.pending)
-	} else {
-		c.active++
-		c.begun++
-	}
-	op.Data = c.steps.Data(number, step, step == len(c.steps.Think)-1)
-	return true
-}
-
-// Ended says that a step has ended. failed: so has its round, and its user begins the next one
-// after the pause.
-func (c *Circles) Ended(number uint64, step int, failed bool, at time.Time, pause time.Duration) {
-	c.mu.Lock()
-	switch {
-	case !failed && step+1 < len(c.steps.Think):
-		heap.Push(&c.pending, pending{number, step + 1, at.Add(c.steps.think(number, step+1))})
-	case failed && c.steps.Over != nil:
-		c.steps.Over(number)
-	}
-	switch {
-	case !failed && step+1 < len(c.steps.Think):
-	case pause > 0:
-		heap.Push(&c.pending, pending{step: -1, at: at.Add(pause)})
-	default:
-		c.active--
-	}
-	wake := c.wake
-	c.mu.Unlock()
-	wake()
-}
-
-// End implements takt.Source.
-func (c *Circles) End() time.Duration { return c.base.End() }
-
-// Starved implements engine.Feed.
-func (c *Circles) Starved() bool { return c.starved }
-
-// EndedEarly implements engine.Feed.
-func (c *Circles) EndedEarly() bool { return false }
-
-// Err implements engine.Feed.
-func (c *Circles) Err() error { return nil }
-
-// byReady is a heap by the end of the wait.
-type byReady []pending
-
-func (h byReady) Len() int           { return len(h) }
-func (h byReady) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h byReady) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *byReady) Push(x any) { *h = append(*h, x.(pending)) }
-
-// Pop implements heap.Interface.
-func (h *byReady) Pop() any {
-	last := len(*h) - 1
-	p := (*h)[last]
-	*h = (*h)[:last]
-	return p
-}

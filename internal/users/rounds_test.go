@@ -74,8 +74,9 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 }
 
 // A user begins its next round when the last has ended, and not before.
-func TestCircles(t *testing.T) {
-	src := NewCircles(&asap{}, steps(0, 0), 2)
+func TestCoursesOfUsers(t *testing.T) {
+	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64) any { return fmt.Sprint("round ", number) })
+	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -83,15 +84,45 @@ func TestCircles(t *testing.T) {
 		}
 		return fmt.Sprint(op.Data)
 	}
-	now := time.Now()
 	got := []string{next(), next(), next()}
-	src.Ended(0, 0, false, now, 0)
+	src.Follow("0/1", 0)
 	got = append(got, next(), next())
-	src.Ended(1, 0, true, now, 0)
+	src.Over(0, 0)
 	got = append(got, next())
-	src.Ended(0, 1, false, now, time.Hour)
+	src.Over(0, time.Hour)
 	got = append(got, next())
-	want := []string{"0/0 false", "1/0 false", "none true", "0/1 true", "none true", "2/0 false", "none true"}
+	src.Follow("1/1", time.Hour)
+	got = append(got, next())
+	want := []string{"round 0", "round 1", "none true", "0/1", "none true", "round 2", "none true", "none true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// With a schedule, its instants begin rounds, and what follows in them comes when it is due, also if that is before what was
+// read already. The end is known when the last round is over.
+func TestCoursesOfSchedule(t *testing.T) {
+	base, err := schedule.Constant(10, 300*time.Millisecond).Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := NewCourses(base, Numbers{}, 0, func(number uint64) any { return fmt.Sprint("round ", number) })
+	var op takt.Op
+	next := func() string {
+		if !src.Next(&op) {
+			return fmt.Sprint("none ", src.Starved(), " ", src.End())
+		}
+		return fmt.Sprint(op.Seq, " ", op.Data, " ", op.Due)
+	}
+	got := []string{next(), next()} // the second is due in 100 ms
+	src.Follow("0/1", 50*time.Millisecond)
+	src.Sooner(&op)
+	got = append(got, fmt.Sprint(op.Data, " ", op.Due), next(), next(), next())
+	for range 3 {
+		src.Over(0, 0)
+	}
+	got = append(got, next())
+	want := []string{"0 round 0 0s", "1 round 1 100ms", "0/1 50ms", "2 round 1 100ms", "3 round 2 200ms", "none true -1ns", "none false 300ms"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -125,9 +156,8 @@ func TestNumbersOfRounds(t *testing.T) {
 			t.Errorf("%d parts: %q", parts, numbers)
 		}
 	}
-	s := steps(0)
-	s.Limit = 2
-	src := NewCircles(&asap{}, s, 5)
+	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64) any { return 0 })
+	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	n := 0
 	for src.Next(&op) {
@@ -136,8 +166,8 @@ func TestNumbersOfRounds(t *testing.T) {
 	if n != 2 || !src.Starved() {
 		t.Errorf("%d rounds of 2, others may follow: %v", n, src.Starved())
 	}
-	src.Ended(0, 0, false, time.Now(), 0)
-	src.Ended(1, 0, false, time.Now(), 0)
+	src.Over(0, 0)
+	src.Over(0, 0)
 	if src.Next(&op) || src.Starved() {
 		t.Error("it does not end")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/steps"
@@ -33,20 +34,31 @@ const failPause = 100 * time.Millisecond
 
 // scenario has steps that a user performs in order: a round.
 type scenario struct {
-	o      *Options
-	name   string
-	sum    string
-	steps  []*step
-	closed *users.Circles // of the run, without a rate; nil: a schedule says when rounds begin
-	users  int            // number of users, without a rate
-	limit  uint64         // number of rounds for which files have lines; 0: no limit
-	leases []*payload.Lease
-	draws  bool         // a capture takes any of several values
-	crowd  *users.Crowd // of the run
+	o       *Options
+	name    string
+	sum     string
+	steps   []*step // of all journeys
+	tracks  []*track
+	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
+	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
+	users   int            // number of users, without a rate
+	limit   uint64         // number of rounds for which files have lines; 0: no limit
+	leases  []*payload.Lease
+	draws   bool         // a capture takes any of several values
+	crowd   *users.Crowd // of the run
 
 	mu      sync.Mutex
 	begun   time.Time
 	figures []stepFigures
+	rounds  struct{ begun, completed, failed uint64 }
+}
+
+// track is one journey: steps of the scenario, one behind the other.
+type track struct {
+	name   string
+	weight float64
+	from   int // its first step
+	rules  []journey.Step
 }
 
 // stepFigures are what a run saw of a step.
@@ -59,6 +71,8 @@ type stepFigures struct {
 type visit struct {
 	number  uint64
 	key     []byte
+	track   *track
+	user    journey.User
 	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun, or is over
 	session session.Session
 	failed  bool
@@ -72,6 +86,9 @@ type turn struct {
 	visit *visit
 	step  int
 	last  bool // of its round
+	place journey.Place
+	first bool // of its round
+	done  bool // the answer is what the step polls for
 
 	held []steps.Outcome // of each check of the step
 }
@@ -138,22 +155,29 @@ func (o *Options) buildScenario() (faults value.Faults) {
 	return faults
 }
 
-// fill fills in placeholders for a round.
+// fill fills in placeholders for a round. A value that it does not have is empty.
 func (s *scenario) fill(v *visit, tmpl *payload.Template) string {
-	b, _ := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] }) // an earlier step has captured each value
-	return string(b)
+	text, _ := s.fillAll(v, tmpl)
+	return text
+}
+
+// fillAll is fill, with the name of the first value that the round does not have; "": it has all.
+func (s *scenario) fillAll(v *visit, tmpl *payload.Template) (text, missing string) {
+	b, missing := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] })
+	return string(b), missing
 }
 
 // render fills in the placeholders of a step.
 func (s *scenario) render(t *turn) error {
 	v, at := t.visit, s.steps[t.step]
-	fill := func(tmpl *payload.Template) string { return s.fill(v, tmpl) }
-	q := at.text.Request
-	var err error
-	if _, q.Target, err = targetOn(at.text.url, q.Host, fill(at.target)); err != nil {
-		return err
+	var lacks string
+	fill := func(tmpl *payload.Template) string {
+		text, missing := s.fillAll(v, tmpl)
+		lacks = cmp.Or(lacks, missing)
+		return text
 	}
-	v.target = q.Target
+	q := at.text.Request
+	target := fill(at.target)
 	q.Header = slices.Clone(q.Header)
 	for i, h := range at.header {
 		q.Header[i].Value = fill(h)
@@ -161,6 +185,14 @@ func (s *scenario) render(t *turn) error {
 	if len(q.Body) > 0 {
 		q.Body = []byte(fill(at.body))
 	}
+	if lacks != "" {
+		return fmt.Errorf("the round has no value {{%s}}: the step that captures it was passed over, or failed", lacks)
+	}
+	var err error
+	if _, q.Target, err = targetOn(at.text.url, q.Host, target); err != nil {
+		return err
+	}
+	v.target = q.Target
 	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
@@ -168,30 +200,42 @@ func (s *scenario) render(t *turn) error {
 	return err
 }
 
+// visit is a new round.
+func (s *scenario) visit(number uint64) *visit {
+	v := &visit{number: number, key: strconv.AppendUint(nil, number, 10)}
+	draws := rand.New(rand.NewPCG(s.o.seed, number))
+	if v.track = s.tracks[0]; len(s.tracks) > 1 {
+		v.track = s.trackAt(draws.Float64())
+	}
+	if s.draws {
+		v.session.Draw = draws.IntN
+	}
+	v.user = journey.User{Self: v, List: v.session.List, Rand: draws}
+	return v
+}
+
+// trackAt is the journey at a share of the sum of all weights.
+func (s *scenario) trackAt(share float64) *track {
+	sum := 0.0
+	for _, t := range s.tracks {
+		sum += t.weight
+	}
+	at := share * sum
+	for _, t := range s.tracks {
+		if at -= t.weight; at < 0 {
+			return t
+		}
+	}
+	return s.tracks[len(s.tracks)-1]
+}
+
 // source makes operations of the rounds.
 func (s *scenario) source(base takt.Source) takt.Source {
-	visits := map[uint64]*visit{} // only the source uses it
-	order := users.Steps{Data: func(round uint64, step int, last bool) any {
-		v := visits[round]
-		if v == nil {
-			v = &visit{number: round, key: strconv.AppendUint(nil, round, 10)}
-			if s.draws {
-				v.session.Draw = rand.New(rand.NewPCG(s.o.seed, round)).IntN
-			}
-			visits[round] = v
-		}
-		if last {
-			delete(visits, round)
-		}
-		return &turn{visit: v, step: step, last: last}
-	}, Over: func(round uint64) { delete(visits, round) }, Part: s.o.part, Parts: s.o.parts, Limit: s.limit, Seed: s.o.seed}
+	numbers := users.Numbers{Part: s.o.part, Parts: s.o.parts, Limit: s.limit}
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	for _, at := range s.steps {
-		order.Think = append(order.Think, at.think)
-	}
-	s.figures = nil
+	s.figures, s.courses, s.rounds = nil, nil, struct{ begun, completed, failed uint64 }{}
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -199,11 +243,36 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		}
 		s.figures = append(s.figures, f)
 	}
-	if s.users == 0 {
-		return users.NewRounds(base, order)
+	if s.reacts || s.users > 0 {
+		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64) any {
+			v := s.visit(number)
+			t := s.turn(v, journey.Begin(v.track.rules, v.user))
+			t.first = true
+			return t
+		})
+		return s.courses
 	}
-	s.closed = users.NewCircles(base, order, s.users)
-	return s.closed
+	visits := map[uint64]*visit{} // only the source uses it
+	order := users.Steps{Data: func(round uint64, step int, last bool) any {
+		v := visits[round]
+		if v == nil {
+			v = s.visit(round)
+			visits[round] = v
+		}
+		if last {
+			delete(visits, round)
+		}
+		return &turn{visit: v, step: step, last: last, place: journey.Place{Step: step}}
+	}, Numbers: numbers, Seed: s.o.seed}
+	for _, at := range s.steps {
+		order.Think = append(order.Think, at.think)
+	}
+	return users.NewRounds(base, order)
+}
+
+// turn is the step of a round at a place.
+func (s *scenario) turn(v *visit, n journey.Next) *turn {
+	return &turn{visit: v, step: v.track.from + n.Step, place: n.Place}
 }
 
 // Later is driver.Load.Later: a round that has begun is finished.
@@ -212,7 +281,7 @@ func (o *Options) Later() (d time.Duration) {
 	if !ok || s.users > 0 {
 		return 0
 	}
-	for _, at := range s.steps[1:] {
+	for _, at := range s.steps {
 		d += at.think.Most()
 	}
 	return d
@@ -233,15 +302,12 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 	var err error
 	var d *takt.Driver
 	d, s.crowd, err = s.o.Users(users.Options{
-		Seats: seats + s.users, // a round may begin before the connection of the last one is closed
-		Key:   func(op *takt.Op) []byte { return op.Data.(*turn).visit.key },
-		Enter: func(op *takt.Op) bool { return s.lend(op.Data.(*turn).visit) },
-		Begin: func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
-		End:   func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
-		Leaves: func(op *takt.Op) bool {
-			t := op.Data.(*turn)
-			return t.last || s.closed != nil && t.visit.failed
-		},
+		Seats:  seats + s.users, // a round may begin before the connection of the last one is closed
+		Key:    func(op *takt.Op) []byte { return op.Data.(*turn).visit.key },
+		Enter:  func(op *takt.Op) bool { return s.lend(op.Data.(*turn).visit) },
+		Begin:  func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
+		End:    func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
+		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last },
 	})
 	if err != nil {
 		return nil, err
@@ -252,8 +318,8 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		started := c.Started
 		c.Started = func(at time.Time) {
 			s.begun = at
-			if s.closed != nil {
-				s.closed.Begin(sink.Wake)
+			if s.courses != nil {
+				s.courses.Begin(at, sink.Wake)
 			}
 			started(at)
 		}
@@ -314,6 +380,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 		}
 		return false
 	}
+	t.repeat()
 	if err := s.render(t); err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", s.steps[t.step].name, err)
 	}
@@ -327,9 +394,15 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	response, service := at.Sub(s.begun)-op.Due, at.Sub(t.visit.sent)
 	s.checkTimes(t, r, response, service)
 	failed := r.Class != ""
-	t.visit.failed = t.visit.failed || failed
+	next := journey.Next{Failed: failed}
+	if s.courses != nil {
+		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
+		t.last = next.Over
+	}
+	t.visit.failed = t.visit.failed || next.Failed
 	if op.Due >= warmup {
 		s.mu.Lock()
+		s.countRound(t, next)
 		f := &s.figures[t.step]
 		if failed {
 			f.Failed++
@@ -343,16 +416,58 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		}
 		s.mu.Unlock()
 	}
-	if t.last || failed {
+	if t.last || t.visit.failed {
 		s.leave(t.visit)
 	}
-	if s.closed != nil {
+	if s.courses != nil {
+		s.follow(t, next, op.Due, at.Sub(s.begun), r)
+	}
+}
+
+// countRound counts a round that is over, and the steps that it passed over. The caller holds the lock.
+func (s *scenario) countRound(t *turn, n journey.Next) {
+	for _, i := range n.Passed {
+		s.figures[t.visit.track.from+i].Passed++
+	}
+	if t.first {
+		s.rounds.begun++
+	}
+	switch {
+	case !t.last:
+	case t.visit.failed:
+		s.rounds.failed++
+	default:
+		s.rounds.completed++
+	}
+}
+
+// follow does what follows a step, which was due and whose answer came at these instants.
+func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *takt.Result) {
+	if n.Over {
 		pause := time.Duration(0)
-		if failed && r.Status == 0 && r.BytesReceived == 0 {
+		if n.Failed && r.Status == 0 && r.BytesReceived == 0 {
 			pause = failPause
 		}
-		s.closed.Ended(t.visit.number, t.step, failed, at, pause)
+		s.courses.Over(at, pause)
+		return
 	}
+	if s.users > 0 || n.After {
+		due = at
+	}
+	s.courses.Follow(s.turn(t.visit, n), due+n.Wait)
+}
+
+// repeat sets the value of the repetition that begins.
+func (t *turn) repeat() {
+	r := t.visit.track.rules[t.place.Step].Repeat
+	if r.Name == "" {
+		return
+	}
+	v := strconv.AppendInt(nil, int64(r.From+t.place.Time()), 10)
+	if r.List != "" {
+		v = t.visit.session.List(r.List)[t.place.Time()]
+	}
+	t.visit.session.Set(r.Name, v)
 }
 
 // checkTimes asks the checks of the times of an answer that did not fail otherwise.
@@ -398,6 +513,7 @@ func (s *scenario) finish(r *takt.Report) {
 		list = append(list, f.Figures)
 	}
 	r.Extra[steps.Key] = steps.Rows(list)
+	s.noteRounds(r)
 	s.noteThinking(r)
 	s.noteBarred(r)
 	if skipped+early == 0 {
@@ -423,6 +539,19 @@ func (s *scenario) noteBarred(r *takt.Report) {
 		takt.Number("waited", n), strings.Join(names, ", "), takt.Advice("give the file more lines, or lower --rate"))
 }
 
+// noteRounds says how many rounds there were, where they and not their steps have a rate.
+func (s *scenario) noteRounds(r *takt.Report) {
+	if !s.reacts {
+		return
+	}
+	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
+	if r.Rate.Intended != nil {
+		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
+		r.Rate.Intended = nil
+	}
+	r.Extra["rounds"] = rounds
+}
+
 // longThinking is the share of a run for which rounds may go on after the last one has begun, before the
 // report says what that does to the rates.
 const longThinking = 0.1
@@ -434,7 +563,7 @@ func (s *scenario) noteThinking(r *takt.Report) {
 	for _, at := range s.steps {
 		think += at.think.Mean()
 	}
-	if s.closed != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
+	if s.courses != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
 		return
 	}
 	r.Warn(warn.ThinkTimes, "a round lasts %v with its think times, so the run ends that much later than its schedule, with fewer and fewer steps: its rates are means over all that time, and lower than those of the schedule; %s", takt.Time("round", think), takt.Advice("make the run longer"))
@@ -473,7 +602,7 @@ func (c *scenarioCodec) step() *step { return c.s.steps[c.turn.step] }
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
 	c.status = status
-	if slices.ContainsFunc(c.step().checks, func(one *check) bool { return one.status != nil }) {
+	if u := c.step().until; u != nil && u.status != nil || slices.ContainsFunc(c.step().checks, func(one *check) bool { return one.status != nil }) {
 		return ""
 	}
 	return c.s.o.FailOn.Class(status)
@@ -481,10 +610,10 @@ func (c *scenarioCodec) fails(status int) string {
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
-	for i, one := range at.checks {
+	for i, one := range at.asks() {
 		if part, ok := one.Header(strings.ToLower(string(name)), value); ok {
 			if c.seen == nil {
-				c.seen = make([][][]byte, len(at.checks))
+				c.seen = make([][][]byte, len(at.checks)+1)
 			}
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
@@ -497,7 +626,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
 	return c.matches != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
-		slices.ContainsFunc(c.step().checks, (*check).reads)
+		slices.ContainsFunc(c.step().checks, (*check).reads) || c.step().until != nil && c.step().until.reads()
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
@@ -506,13 +635,34 @@ func (c *scenarioCodec) check(body http1.Content) error {
 			return err
 		}
 	}
+	if done, err := c.awaited(body); !done {
+		return err
+	}
 	if err := c.ask(body); err != nil {
 		return err
 	}
 	if c.fault != nil {
 		return c.fault
 	}
+	c.turn.visit.session.Status = c.status
 	return c.turn.visit.session.Body(c.step().captures, body.Bytes, body.Why)
+}
+
+// awaited reports whether the answer is what the step polls for; err: it is not, and no other is asked for.
+func (c *scenarioCodec) awaited(body http1.Content) (done bool, err error) {
+	at, t := c.step(), c.turn
+	if at.until == nil {
+		return true, nil
+	}
+	var values [][]byte
+	if c.seen != nil {
+		values = c.seen[len(at.checks)]
+	}
+	err = at.until.fails(c.status, body, values, c.s.fill(t.visit, at.until.want))
+	if t.done = err == nil; !t.done && !t.place.IsLastPoll(&t.visit.track.rules[t.place.Step]) {
+		err = nil
+	}
+	return t.done, err
 }
 
 // ask asks all checks of the step but those of times, and returns what is wrong by the first one that does not hold.

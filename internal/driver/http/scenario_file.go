@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/value"
@@ -35,6 +36,15 @@ type step struct {
 	checks   []*check
 	form     form      // body; nil: it is no form
 	think    dist.Time // before the step
+	rules
+}
+
+// asks are all checks of s, and what it polls for as the last one.
+func (s *step) asks() []*check {
+	if s.until == nil {
+		return s.checks
+	}
+	return append(slices.Clone(s.checks), s.until)
 }
 
 // scenarioReader reads a scenario: targets in vegeta's http format, with the lines @capture, @think,
@@ -47,12 +57,14 @@ type scenarioReader struct {
 	line  int
 	again bool // the current line has not been used
 	known []string
+	lists []string       // of known, those that are captured lists
 	names map[string]int // lines of the @name lines
 }
 
 // lines are the line numbers of a step's parts, for errors.
 type lines struct {
 	start, body, name, think int
+	until                    int
 	checks                   []int
 	header                   map[string]int // by name; 0: a header of the flags
 }
@@ -105,9 +117,37 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
+	if err := s.buildTracks(); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, err)
+	}
 	s.limit, s.leases = r.env.Limit(), r.env.Leases()
 	s.draws = slices.ContainsFunc(s.steps, func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
+}
+
+// buildTracks makes the journeys of the steps.
+func (s *scenario) buildTracks() error {
+	for i, at := range s.steps {
+		if i > 0 && at.journey != "" && s.steps[0].journey == "" {
+			return fmt.Errorf("step %d begins the journey %s, but the first step begins none; write @journey NAME WEIGHT there, too", i+1, at.journey)
+		}
+		if at.journey != "" && slices.ContainsFunc(s.tracks, func(t *track) bool { return t.name == at.journey }) {
+			return fmt.Errorf("two journeys have the name %s; give each a name of its own", at.journey)
+		}
+		if i == 0 || at.journey != "" {
+			s.tracks = append(s.tracks, &track{name: at.journey, weight: at.weight, from: i})
+		}
+		t := s.tracks[len(s.tracks)-1]
+		t.rules = append(t.rules, at.rules.of(at.think, s.holds))
+		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
+	}
+	return nil
+}
+
+// holds asks a condition of a step for a round.
+func (s *scenario) holds(c *condition, v *visit) bool {
+	is := v.session.Value(c.name)
+	return is != nil && c.Holds([][]byte{is}, s.fill(v, c.want)) == nil
 }
 
 // next is the next line without blanks around it, comments left out; false at the end.
@@ -164,6 +204,9 @@ func (r *scenarioReader) step(number int) (*step, error) {
 			return nil, r.at(r.line, err)
 		}
 	}
+	if err := s.rules.check(); err != nil {
+		return nil, r.at(where.start, err)
+	}
 	if where.think > 0 && number == 1 {
 		return nil, r.at(where.think, errors.New("@think before the first step has no effect, nobody waits before it; put it at the step before which users wait, or leave it out"))
 	}
@@ -187,10 +230,16 @@ func startOfStep(line string) (method, at string, ok bool) {
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
-const directives = "@name, @think, @capture, @check, @form, @file, @body"
+const directives = "@name, @think, @capture, @check, @form, @file, @body, @optional, @when, @unless, @repeat, @until, @poll, @retry, @journey"
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
+	if err := s.set(word, rest, line); err != errNoRule {
+		if word == "@until" {
+			where.until = line
+		}
+		return body, err
+	}
 	switch word {
 	case "@capture":
 		c, err := session.ParseCapture(rest)
@@ -273,6 +322,9 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
+	if s.repeat.Name != "" {
+		r.know(s.repeat.Name)
+	}
 	var faults []error
 	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
@@ -305,15 +357,35 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	for i, c := range s.checks {
 		c.want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
 	}
+	if s.until != nil {
+		s.until.want = parse(where.until, "until", s.until.Value)
+	}
+	for i, c := range s.conditions {
+		c.want = parse(c.line, fmt.Sprintf("condition %d", i+1), c.Value)
+		if !r.captured(c.name) {
+			faults = append(faults, r.at(c.line, fmt.Errorf("%s is captured by no earlier step; write @capture %[1]s SOURCE there", c.name)))
+		}
+	}
+	if list := s.repeat.List; list != "" && !slices.Contains(r.lists, list) {
+		faults = append(faults, r.at(where.start, fmt.Errorf("no earlier step captures the list %s; write @capture %[1]s all SOURCE there", list)))
+	}
 	for _, c := range s.captures {
-		if !r.captured(c.Name) {
-			r.known, r.env.Values = append(r.known, c.Name), append(r.env.Values, c.Name)
+		r.know(c.Name)
+		if c.IsList() {
+			r.lists = append(r.lists, c.Name)
 		}
 	}
 	if err := s.checkFixed(); err != nil && len(faults) == 0 {
 		return r.at(where.start, err)
 	}
 	return errors.Join(faults...)
+}
+
+// know adds a value that later steps may use.
+func (r *scenarioReader) know(name string) {
+	if !r.captured(name) {
+		r.known, r.env.Values = append(r.known, name), append(r.env.Values, name)
+	}
 }
 
 func (r *scenarioReader) captured(name string) bool {

@@ -1,0 +1,176 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const rulesText = `POST /login
+@name log in
+@capture user json user
+@capture role json role
+@capture ids all json items.#.id
+@retry 3 503 1ms
+
+GET /banner
+@optional
+@capture banner header X-Banner
+
+GET /admin
+@when role == admin
+X-User: {{user}}
+
+GET /plain
+@unless role == admin
+X-User: {{user}}
+
+GET /item/{{id}}
+@repeat id in ids
+X-User: {{user}}
+
+GET /page?n={{n}}
+@repeat n in 2..4
+X-User: {{user}}
+
+GET /job
+@name job
+X-User: {{user}}
+@until json state == done
+@poll 1ms 10
+@capture result json result
+
+GET /end?{{result}}
+X-User: {{user}}
+`
+
+// rulesServer answers as the scenario needs it: it refuses the first login of each connection, has no banner, and a job is done
+// at the third look.
+type rulesServer struct {
+	mu     sync.Mutex
+	known  map[string]bool // connections
+	logins int
+	looks  map[string]int
+	seen   map[string][]string // paths by user
+}
+
+func (s *rulesServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := q.Header.Get("X-User")
+	switch q.URL.Path {
+	case "/login":
+		if !s.known[q.RemoteAddr] {
+			s.known[q.RemoteAddr] = true
+			w.WriteHeader(503)
+			return
+		}
+		delete(s.known, q.RemoteAddr) // another user may have it later
+		s.logins++
+		role, items := "guest", ""
+		if s.logins%2 == 1 {
+			role, items = "admin", `{"id":7},{"id":8}`
+		}
+		fmt.Fprintf(w, `{"user":"u%d","role":%q,"items":[%s]}`, s.logins, role, items)
+		return
+	case "/banner":
+		w.WriteHeader(404)
+		return
+	case "/job":
+		if s.looks[user]++; s.looks[user] < 3 {
+			fmt.Fprint(w, `{"state":"busy"}`)
+			return
+		}
+		fmt.Fprint(w, `{"state":"done","result":"r"}`)
+	}
+	s.seen[user] = append(s.seen[user], q.URL.String())
+}
+
+// A user performs the steps that the answers of its round ask for, in order, with a schedule and without. Rounds, and not
+// steps, have the rate.
+func TestRules(t *testing.T) {
+	for _, flags := range []string{"--rate 200/s -n 40", "-c 5 -n 400"} {
+		server := &rulesServer{known: map[string]bool{}, looks: map[string]int{}, seen: map[string][]string{}}
+		r := scenarioRun(t, flags, rulesText, server.ServeHTTP)
+		rounds := r.Extra["rounds"].(map[string]any)
+		scheduled := strings.HasPrefix(flags, "--rate")
+		if scheduled && (rounds["begun"] != 40.0 || rounds["completed"] != 40.0 || rounds["intended_per_s"].(float64) > 200.001 || r.Rate.Intended != nil) || rounds["failed"] != 0.0 {
+			t.Errorf("%s: %v, %+v", flags, rounds, r.Errors)
+		}
+		complete := 0
+		for user, paths := range server.seen {
+			want := []string{"/plain", "/page?n=2", "/page?n=3", "/page?n=4", "/job", "/end?r"}
+			if strings.Contains(strings.Join(paths, " "), "/admin") {
+				want = []string{"/admin", "/item/7", "/item/8", "/page?n=2", "/page?n=3", "/page?n=4", "/job", "/end?r"}
+			}
+			if slices.Equal(paths, want) {
+				complete++
+			} else if scheduled || len(paths) > len(want) || !slices.Equal(paths, want[:len(paths)]) {
+				t.Errorf("%s: %s went to %q", flags, user, paths)
+			}
+		}
+		if float64(complete) != rounds["completed"] || complete < 5 {
+			t.Errorf("%s: %d rounds of %v are complete", flags, complete, rounds)
+		}
+		if !scheduled {
+			continue
+		}
+		// 40 logins and as many refused, 40 banners, 20 admins with 2 items each, 20 others, 3 pages, 3 looks, 1 end
+		if c := r.Counts; c.Scheduled != 80+40+20+40+20+120+120+40 || c.OK != c.Scheduled-80 || c.Dropped != 0 {
+			t.Errorf("%+v", c)
+		}
+		var passed []any
+		for _, row := range r.Extra["steps"].([]any) {
+			passed = append(passed, row.(map[string]any)["passed_over"])
+		}
+		if got := fmt.Sprint(passed); got != "[<nil> <nil> 20 20 20 <nil> <nil> <nil>]" {
+			t.Errorf("passed over: %s", got)
+		}
+	}
+}
+
+// A round fails where a step fails that is not optional: the rest of it never becomes due.
+func TestRulesFail(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET /a\n@retry 2 503 1ms\n\nGET /b\n":                             "0+30+0 0+0+0: 5xx",
+		"GET /a\n@retry 2 429 1ms\n\nGET /b\n":                             "0+10+0 0+0+0: 5xx",
+		"GET /a\n@optional\n\nGET /b\n@check status 503\n":                 "0+10+0 10+0+0: 5xx",
+		"GET /b\n@fine\n@until status 200\n@poll 1ms 3\n\nGET /c\n":        "20+10+0 0+0+0: check",
+		"GET /b\n@fine\n@repeat 3\n\nGET /c\n@fine\n@unless code == 503\n": "30+0+0 0+0+0: ",
+		"GET /a\n@optional\n@capture x json x\n\nGET /{{x}}\n@fine\n":      "0+10+0 0+10+0: 5xx request",
+	} {
+		text = strings.ReplaceAll(text, "@fine", "@check status 503\n@capture code status")
+		if strings.Contains(text, "@until") {
+			text = strings.ReplaceAll(text, "@check status 503\n", "")
+		}
+		r := scenarioRun(t, "--rate 1000/s -n 10", text, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+		var classes []string
+		for _, e := range r.Errors {
+			classes = append(classes, e.Class)
+		}
+		slices.Sort(classes)
+		if got := stepCounts(r) + ": " + strings.Join(classes, " "); got != want || r.Counts.Dropped != 0 {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Journeys have their shares of the rounds, the same in each run with one seed.
+func TestJourneys(t *testing.T) {
+	const text = "GET /a\n@journey look 3\n\nGET /b\n\nGET /c\n@journey buy 1\n\nGET /d\n"
+	var counts []string
+	for range 2 {
+		r := scenarioRun(t, "--rate 2000/s -n 400 --seed 7", text, func(http.ResponseWriter, *http.Request) {})
+		if c := r.Counts; c.Scheduled != 800 || c.OK != 800 {
+			t.Errorf("%+v", c)
+		}
+		counts = append(counts, stepCounts(r))
+	}
+	var a, b, c, d int
+	if _, err := fmt.Sscanf(counts[0], "%d+0+0 %d+0+0 %d+0+0 %d+0+0", &a, &b, &c, &d); err != nil || a != b || c != d || a+c != 400 || a < 270 || a > 330 || counts[0] != counts[1] {
+		t.Errorf("%q", counts)
+	}
+}

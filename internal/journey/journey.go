@@ -1,0 +1,153 @@
+// Package journey says which step of a scenario a user performs next: what is optional, repeated, polled, tried again, or
+// passed over.
+package journey
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/dist"
+)
+
+// Step are the rules of one step.
+type Step struct {
+	Think    dist.Time   // before it
+	When     []Condition // all hold, or the step is passed over
+	Optional bool        // its failure does not end the round
+	Repeat   Repeat
+	Poll     *Poll  // nil: it is not polled
+	Retry    *Retry // nil: it is not tried again
+}
+
+// Condition is a condition on the values of a user.
+type Condition struct {
+	Holds func(u User) bool
+	Not   bool
+}
+
+// Repeat says how often a step is performed. The zero Repeat is once.
+type Repeat struct {
+	Name     string // of the value of each time; "": it has none
+	List     string // captured list with the values; "": they are numbers
+	From, To int    // first and last of the numbers
+}
+
+// values are those of a repetition; list is a captured list.
+func (r Repeat) values(list func(name string) [][]byte) int {
+	switch {
+	case r.List != "":
+		return len(list(r.List))
+	case r.To >= r.From && r.To > 0:
+		return r.To - r.From + 1
+	}
+	return 1
+}
+
+// Poll asks again until a check holds.
+type Poll struct {
+	Every dist.Time // after each answer
+	Most  int       // times that it asks
+}
+
+// Retry tries a failed step again, as clients do.
+type Retry struct {
+	Times   int
+	On      func(class string, status int) bool
+	Backoff dist.Time // before the first of them; it doubles each time
+}
+
+// longestBackoff bounds the pause before a retry, which doubles each time.
+const longestBackoff = time.Minute
+
+// Place is where a user is in a journey. The zero Place is before the first step.
+type Place struct {
+	Step   int
+	times  int // repetitions of the step that are over
+	polls  int // answers of the step that were not the one that is waited for
+	failed int // tries of the step that failed
+}
+
+// Time is the number of the repetition of the step, from 0.
+func (p Place) Time() int { return p.times }
+
+// IsLastPoll reports whether the step asks for the last time.
+func (p Place) IsLastPoll(s *Step) bool { return s.Poll != nil && p.polls+1 >= s.Poll.Most }
+
+// Result is what came of a step.
+type Result struct {
+	Class  string // of the failure; "": it is ok
+	Status int
+	Done   bool // the check of Poll holds
+}
+
+// Next is what a user does next.
+type Next struct {
+	Place
+	Over   bool          // the round is over
+	Failed bool          // since a step failed
+	Wait   time.Duration // before the step
+	After  bool          // Wait begins with the answer, since the answer is the reason for the step; else when the step before was due
+	Passed []int         // steps that were passed over
+}
+
+// User is what conditions and repetitions ask.
+type User struct {
+	Self any                        // for Condition.Holds
+	List func(name string) [][]byte // a captured list
+	Rand *rand.Rand                 // of think times and pauses
+}
+
+// Begin is the first step of a round.
+func Begin(steps []Step, u User) Next {
+	n := Next{Place: Place{Step: -1}}
+	n.forward(steps, u)
+	n.Wait = 0 // nobody waits before the first one
+	return n
+}
+
+// After is what follows the step at p with this result.
+func After(steps []Step, p Place, r Result, u User) Next {
+	s := &steps[p.Step]
+	n := Next{Place: p}
+	switch {
+	case r.Class != "" && s.Retry != nil && p.failed < s.Retry.Times && s.Retry.On(r.Class, r.Status):
+		n.Wait, n.After = min(longestBackoff, s.Retry.Backoff.Draw(u.Rand)<<min(p.failed, 20)), true
+		n.failed++
+		return n
+	case r.Class != "" && !s.Optional:
+		n.Over, n.Failed = true, true
+		return n
+	case r.Class == "" && s.Poll != nil && !r.Done && p.polls+1 < s.Poll.Most:
+		n.Wait, n.After = s.Poll.Every.Draw(u.Rand), true
+		n.polls, n.failed = n.polls+1, 0
+		return n
+	}
+	n.polls, n.failed = 0, 0
+	if n.times++; n.times < s.Repeat.values(u.List) {
+		n.Wait = s.Think.Draw(u.Rand)
+		return n
+	}
+	n.forward(steps, u)
+	return n
+}
+
+// forward goes to the next step that is performed.
+func (n *Next) forward(steps []Step, u User) {
+	for n.Place = (Place{Step: n.Step + 1}); n.Step < len(steps); n.Step++ {
+		s := &steps[n.Step]
+		if !slices.ContainsFunc(s.When, func(c Condition) bool { return c.Holds(u) == c.Not }) && s.Repeat.values(u.List) > 0 {
+			n.Wait = s.Think.Draw(u.Rand)
+			return
+		}
+		n.Passed = append(n.Passed, n.Step)
+	}
+	n.Over = true
+}
+
+// Fixed reports whether each round has all steps, each once, whatever the answers are.
+func Fixed(steps []Step) bool {
+	return !slices.ContainsFunc(steps, func(s Step) bool {
+		return s.When != nil || s.Optional || s.Repeat != (Repeat{}) || s.Poll != nil || s.Retry != nil
+	})
+}
