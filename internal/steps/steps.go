@@ -10,8 +10,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Key is the name of the steps in Report.Extra.
-const Key = "steps"
+// The names of the steps, and of the rounds where they have the rate, in Report.Extra.
+const (
+	Key    = "steps"
+	Rounds = "rounds"
+)
 
 // Figures are what a run saw of one step.
 type Figures struct {
@@ -153,6 +156,23 @@ func Of(r *takt.Report, name string) *takt.Report {
 		return of
 	}
 	return nil
+}
+
+// MergeRounds are the rounds of the whole, from the Extra of each shard. ok is false if a shard has none.
+func MergeRounds(extras []map[string]any) (whole map[string]any, ok bool) {
+	whole = map[string]any{}
+	for _, extra := range extras {
+		one, is := extra[Rounds].(map[string]any)
+		if !is {
+			return nil, false
+		}
+		for name, v := range one {
+			n, _ := v.(float64)
+			sum, _ := whole[name].(float64)
+			whole[name] = sum + n
+		}
+	}
+	return whole, len(extras) > 0
 }
 
 // add adds a row, and reports whether it has all that is needed.

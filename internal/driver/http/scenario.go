@@ -549,7 +549,7 @@ func (s *scenario) noteRounds(r *takt.Report) {
 		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
 		r.Rate.Intended = nil
 	}
-	r.Extra["rounds"] = rounds
+	r.Extra[steps.Rounds] = rounds
 }
 
 // longThinking is the share of a run for which rounds may go on after the last one has begun, before the

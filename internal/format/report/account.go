@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -96,6 +97,9 @@ func accounting(c takt.Counts) string {
 
 func rates(r *takt.Report) string {
 	achieved := page.Rate(r.Rate.Achieved) + " achieved"
+	if rounds := roundsOf(r); rounds != "" {
+		return rounds + "; of their steps " + achieved + inTime(r)
+	}
 	switch {
 	case r.Rate.Intended != nil:
 		asked := page.Rate(Intended(r)) + " intended"
@@ -113,6 +117,23 @@ func rates(r *takt.Report) string {
 	default:
 		return achieved
 	}
+}
+
+// roundsOf is how many rounds of a scenario there were, where they and not their steps have a rate; "": there are none.
+func roundsOf(r *takt.Report) string {
+	rounds, ok := r.Extra[steps.Rounds].(map[string]any)
+	if !ok {
+		return ""
+	}
+	s := page.Count(uint64(plainNumber(rounds["begun"]))) + " rounds"
+	if rate, is := rounds["intended_per_s"]; is {
+		asked := plainNumber(rate) // of those that were due
+		if whole := r.Schedule.RatePerS; whole > 0 && !takt.IsShard(r.Schedule.Shard) {
+			asked = whole
+		}
+		s += " at " + page.Rate(asked) + " intended"
+	}
+	return s + ", " + page.Count(uint64(plainNumber(rounds["completed"]))) + " completed, " + page.Count(uint64(plainNumber(rounds["failed"]))) + " failed"
 }
 
 // Intended is the rate that was asked for, in operations per second. Random arrivals, whole rounds of

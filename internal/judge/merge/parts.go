@@ -178,6 +178,9 @@ func wholeExtra(list []shard) map[string]any {
 	if rows, ok := steps.Merge(extras); ok {
 		extra[steps.Key] = rows
 	}
+	if rounds, ok := steps.MergeRounds(extras); ok {
+		extra[steps.Rounds] = rounds
+	}
 	oneHost := !slices.ContainsFunc(list, func(s shard) bool { return s.Generator.HostClass != list[0].Generator.HostClass })
 	var parts []any
 	for _, s := range list {
