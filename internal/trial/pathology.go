@@ -83,7 +83,7 @@ const (
 // last requests would be right by luck.
 func (o *Options) freezing() time.Duration {
 	every := o.scaled(freezeEvery)
-	n := max(2, int(o.Duration/every))
+	n := max(1, int(o.Duration/every))
 	return time.Duration(n)*every + o.scaled(2*time.Second)
 }
 

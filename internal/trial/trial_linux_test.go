@@ -212,7 +212,7 @@ func TestOptions(t *testing.T) {
 	if faults := o.Validate(); faults != nil {
 		t.Error(faults)
 	}
-	if o.freezing() != 12*time.Second {
+	if o.freezing() != 7*time.Second {
 		t.Errorf("freezes for %v", o.freezing())
 	}
 	o.Duration = 20 * time.Second

@@ -50,7 +50,24 @@ func honestyLine(a honest.Answer) string {
 // honestyRest are the figures that are neither right nor mislead.
 func honestyRest(a honest.Answer) string {
 	count := a.Count()
-	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
+	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear; %s", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear], honestyRuns(a))
+}
+
+// honestyRuns says how many runs the figures are from.
+func honestyRuns(a honest.Answer) string {
+	least, most := 0, 0
+	for i := range a.Generators {
+		few, many := a.Generators[i].Runs()
+		if least == 0 || few > 0 && few < least {
+			least = few
+		}
+		most = max(most, many)
+	}
+	runs := page.Plural(most, "run")
+	if least < most {
+		runs = fmt.Sprintf("%d to %s", least, runs)
+	}
+	return runs + " of each trial"
 }
 
 // HonestyName is a generator with its version.
@@ -66,7 +83,7 @@ func HonestyPicture(a honest.Answer) plot.Honesty {
 		for _, n := range connectionsOf(g) {
 			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
 			for _, name := range h.Columns {
-				row.Trials = append(row.Trials, trialOf(g, n, name))
+				row.Trials = append(row.Trials, g.Trial(name, n))
 			}
 			h.Rows = append(h.Rows, row)
 		}
@@ -93,15 +110,6 @@ func connectionsOf(g *honest.Generator) (list []int) {
 		}
 	}
 	return list
-}
-
-func trialOf(g *honest.Generator, connections int, pathology string) *honest.Trial {
-	for i := range g.Trials {
-		if t := &g.Trials[i]; t.Connections == connections && t.Pathology == pathology {
-			return t
-		}
-	}
-	return nil
 }
 
 // honestyPart are the trials of a generator: a table for each load, and the figures that mislead.
