@@ -63,7 +63,7 @@ takt can read ` + strings.Join(page.Wrap(strings.Join(generators.Known(), ", ")+
 func (k *command) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, func(fs *pflag.FlagSet) {
 		fs.Var(value.Plain((*schedule.RateValue)(&k.options.Rate)), "rate", "ask for `RATE`")
-		fs.Var(value.Duration(&k.options.Duration), "duration", "run for `TIME` in each trial; with freezes for 7s or more")
+		fs.Var(value.Duration(&k.options.Duration), "duration", "run for `TIME` in each trial; with freezes for 6s or more")
 		fs.Var(value.List(&k.conns), "connections", "allow the generator `N` connections, in trials of their own for each number; repeatable (default 50 and 5)")
 	}, "rate", "duration", "connections")
 	value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {

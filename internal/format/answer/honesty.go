@@ -50,7 +50,7 @@ func honestyLine(a honest.Answer) string {
 // honestyRest are the figures that are neither right nor mislead.
 func honestyRest(a honest.Answer) string {
 	count := a.Count()
-	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear; %s", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear], honestyRuns(a))
+	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
 }
 
 // honestyRuns says how many runs the figures are from.
@@ -63,11 +63,10 @@ func honestyRuns(a honest.Answer) string {
 		}
 		most = max(most, many)
 	}
-	runs := page.Plural(most, "run")
 	if least < most {
-		runs = fmt.Sprintf("%d to %s", least, runs)
+		return fmt.Sprintf("%d to %s", least, page.Plural(most, "run"))
 	}
-	return runs + " of each trial"
+	return page.Plural(most, "run")
 }
 
 // HonestyName is a generator with its version.
@@ -323,7 +322,7 @@ func honestySentence(c *honest.Cell) string {
 // honestyKey explains the cells.
 func honestyKey(a honest.Answer) []string {
 	return []string{
-		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), page.Plural(a.Repeats, "run")),
+		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), honestyRuns(a)),
 		"ok: right; a figure: by how much it is wrong; said: wrong, and the generator says that its run is invalid, how late it sent, or what it did not send; silent: it says nothing; –: not printed; ?: the machine was busy; no: left out",
 		"sent, spaced: what came, and how late (p99); count, errors, rate: said to the target's record; p50 to max: said to what users of the schedule felt; words: it says that it was late",
 	}
