@@ -16,7 +16,7 @@ import (
 // summary has neither percentiles nor, within seconds, all samples.
 func jtl() *Reader {
 	return &Reader{
-		Name: "jmeter", Ask: []string{"--version"}, Asked: regexp.MustCompile(`\b(\d+\.\d+(?:\.\d+)?)\s*$`),
+		Name: "jmeter", Ask: []string{"--version"}, Asked: regexp.MustCompile(`(?m)^.*\\ (\d+\.\d+(?:\.\d+)?)\s*$`),
 		marks: []*regexp.Regexp{regexp.MustCompile(`\AtimeStamp,elapsed,label,`)},
 		own:   readJTL,
 	}
