@@ -61,19 +61,19 @@ func TestClaims(t *testing.T) {
 		r.Variables = map[string]any{"until": "p99±5%"}
 		u.Keep(r)
 	}
-	const rare, late = "- what happens less often than once in ", "+ takt sent 99 % of the operations within 400µs of their due time 0\n"
+	const rare, late = "- what happens less often than once in ", "+ takt sent 99 % of the operations within 401µs of their due time 0\n"
 	for name, c := range map[string]struct {
 		r    *takt.Report
 		want string
 	}{
-		"long":       {run(1000), "+ the p99 of the response time is 5ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + rare + "10s, such as a rare freeze 0"},
-		"short":      {run(200), "+ the p90 of the response time is 5ms 0.95\n+ fewer than 1.49 % of the operations fail; none did 0.95\n- how exact the p99 of the response time is (that takes about 370 operations, -z 4s at this rate) 0\n- whether the target keeps up with 100/s (that takes at least 3s) 0\n" + rare + "2s, such as a rare freeze 0"},
-		"overloaded": {overloaded, "+ the target is overloaded: it completes 71/s of the 100/s that are due 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + "- the response time (that of an overloaded target grows with the length of the run) 0\n" + rare + "10s, such as a rare freeze 0"},
-		"quota":      {quota, "+ the p99 of the response time is 5ms 0.95\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + late + "- whether the brokers keep up with 100/s (their quota made takt wait) 0\n" + rare + "10s, such as a rare freeze 0"},
-		"closed":     {closed, "+ the p99 of the response time is 5ms 0.95\n+ fewer than 0.299 % of the operations fail; none did 0.95\n- the response time at a rate (a closed loop sends less while the target is slow) 0\n" + rare + "10s, such as a rare freeze 0"},
+		"long":       {run(1000), "+ the p99 of the response time is between 5ms and 5.01ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.3 % of the operations fail; none did 0.95\n" + late + rare + "10s, such as a rare freeze 0"},
+		"short":      {run(200), "+ the p90 of the response time is between 5ms and 5.01ms 0.95\n+ fewer than 1.49 % of the operations fail; none did 0.95\n- how exact the p99 of the response time is (that takes about 370 operations, -z 4s at this rate) 0\n- whether the target keeps up with 100/s (that takes at least 3s) 0\n" + rare + "2s, such as a rare freeze 0"},
+		"overloaded": {overloaded, "+ the target is overloaded: it completes 71/s of the 100/s that are due 0\n+ fewer than 0.3 % of the operations fail; none did 0.95\n" + late + "- the response time (that of an overloaded target grows with the length of the run) 0\n" + rare + "10s, such as a rare freeze 0"},
+		"quota":      {quota, "+ the p99 of the response time is between 5ms and 5.01ms 0.95\n+ fewer than 0.3 % of the operations fail; none did 0.95\n" + late + "- whether the brokers keep up with 100/s (their quota made takt wait) 0\n" + rare + "10s, such as a rare freeze 0"},
+		"closed":     {closed, "+ the p99 of the response time is between 5ms and 5.01ms 0.95\n+ fewer than 0.3 % of the operations fail; none did 0.95\n- the response time at a rate (a closed loop sends less while the target is slow) 0\n" + rare + "10s, such as a rare freeze 0"},
 		"behind":     {behind, "+ fewer than 0.994 % of the operations fail; none did 0.95\n" + late + "- the response time of a longer run (the target was behind the schedule at its end) 0\n- whether the target keeps up with 100/s (it completed 70/s while the schedule lasted; a longer run shows it) 0\n" + rare + "3s, such as a rare freeze 0"},
-		"reached":    {reached, "+ the p99 of the response time is 5ms 0.95\n+ p99±5%, the goal of --until, is reached: the newest look found ±4.2 % 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n" + rare + "10s, such as a rare freeze 0"},
-		"missed":     {missed, "+ the p99 of the response time is 5ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.299 % of the operations fail; none did 0.95\n- p99±5%, the goal of --until (the newest look found no interval) 0\n" + rare + "10s, such as a rare freeze 0"},
+		"reached":    {reached, "+ the p99 of the response time is between 5ms and 5.01ms 0.95\n+ p99±5%, the goal of --until, is reached: the newest look found ±4.2 % 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.3 % of the operations fail; none did 0.95\n" + rare + "10s, such as a rare freeze 0"},
+		"missed":     {missed, "+ the p99 of the response time is between 5ms and 5.01ms 0.95\n+ the target kept up with 100/s 0\n+ fewer than 0.3 % of the operations fail; none did 0.95\n- p99±5%, the goal of --until (the newest look found no interval) 0\n" + rare + "10s, such as a rare freeze 0"},
 		"invalid":    {invalid, "- how the target behaves (takt itself, or its host, shaped the figures) 0"},
 		"failed":     {failed, "- how long the target takes (not one operation succeeded) 0"},
 		"old":        {old, ""},
