@@ -81,9 +81,11 @@ func (w Way) Round(v float64, n int) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
 	}
-	text := strconv.FormatFloat(v, 'e', n-1, 64)
-	r, _ := strconv.ParseFloat(text, 64) // cannot fail: it is a number
-	_, exponent, _ := strings.Cut(text, "e")
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', n-1, 64), 64) // cannot fail: it is a number
+	if w == Nearest {
+		return r
+	}
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
 	e, _ := strconv.Atoi(exponent)
 	if moved := w.move(v, r, math.Pow10(e-n+1)); moved != r {
 		return Round(moved, n) // the sum of two decimals has digits of its own

@@ -77,7 +77,7 @@ func (v Value) String() string {
 	case latency:
 		return figure.Micros(v.v)
 	case bound:
-		return "≤ " + figure.Up.Micros(v.v)
+		return "≤ " + figure.Micros(v.v)
 	case between:
 		return "(" + figure.Down.Micros(v.v) + "–" + figure.Up.Micros(v.whole) + ")"
 	case share:
@@ -98,7 +98,7 @@ func (v Value) in(u page.Unit) string {
 	case v.kind == between:
 		return "(" + strings.TrimSpace(u.Limit(v.v, figure.Down)) + "–" + strings.TrimSpace(u.Limit(v.whole, figure.Up)) + ")"
 	case v.kind == bound:
-		return "≤ " + page.Right(u.Limit(v.v, figure.Up), boundWidth)
+		return "≤ " + page.Right(u.Aligned(v.v), boundWidth)
 	}
 	return v.String()
 }

@@ -2,10 +2,12 @@ package claims_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/claims"
 	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -84,6 +86,42 @@ func TestClaims(t *testing.T) {
 		}
 		if n := len(claims.Of(c.r)); n > claims.Most {
 			t.Errorf("%s: %d claims", name, n)
+		}
+	}
+}
+
+// A claim and an assertion of one run name the same number of operations for a percentile, also where the assertion
+// asks for another level.
+func TestOneNeed(t *testing.T) {
+	for _, text := range []string{"p99<250ms", "p99<250ms@99%", "p99>1ms", "p99<1ms"} {
+		list, faults := assert.ParseAssertions(text)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		r := run(200)
+		claims.Judge(r, list)
+		p := r.Assertions[0].Proof
+		if p.Proven { // a breach may be proven by 200
+			continue
+		}
+		want := fmt.Sprintf("whether the target meets %s (that takes about %d operations, ", list[0].Condition(), p.Needs)
+		if !slices.ContainsFunc(r.Claims, func(c takt.Claim) bool { return strings.HasPrefix(c.Text, want) }) || !strings.Contains(r.Assertions[0].Reason, fmt.Sprintf("needs about %d operations", p.Needs)) {
+			t.Errorf("%s: %v, want %q", r.Assertions[0], r.Claims, want)
+		}
+	}
+}
+
+// A broker that refuses to be faster than its quota is not overloaded, and not behind.
+func TestClaimsAboveQuota(t *testing.T) {
+	behind, over := run(300), run(1000)
+	for i := range 3 {
+		behind.Intervals = append(behind.Intervals, takt.Interval{T: float64(i + 1), Scheduled: 100, OK: 50, ResponseP50: float64(2+5*i) * 1e5})
+	}
+	over.Overload = &takt.Overload{DuePerS: 100, CompletedPerS: 50}
+	for name, r := range map[string]*takt.Report{"behind": behind, "overloaded": over} {
+		r.Warn(warn.Quota, "above the quota")
+		if got := told(r); !strings.Contains(got, "- whether the brokers keep up with 100/s (their quota made takt wait)") || !strings.Contains(got, "above the quota of the brokers") || strings.Contains(got, "target is overloaded") || strings.Contains(got, "the target was behind") {
+			t.Errorf("%s:\n%s", name, got)
 		}
 	}
 }
