@@ -31,7 +31,7 @@ func (f *Flags) Read(typed bool) (list []Assertion, faults []error) {
 		}
 	}
 	if f.Prove {
-		RequireProof(list)
+		requireProof(list)
 	}
 	if f.Prove && typed && len(faults) == 0 && !slices.ContainsFunc(list, Assertion.Provable) {
 		faults = append(faults, value.Faultf("--prove: no assertion is about a percentile or a share, so there is nothing to prove; add one, such as --assert 'p99<250ms'"))

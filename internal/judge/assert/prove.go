@@ -19,8 +19,8 @@ func (a Assertion) Provable() bool {
 	return percentile || a.share()
 }
 
-// RequireProof requires of all that can be proven that the run proves it.
-func RequireProof(list []Assertion) {
+// requireProof requires of all that can be proven that the run proves it.
+func requireProof(list []Assertion) {
 	for i, a := range list {
 		if a.Level == 0 && a.Provable() {
 			list[i].Level = proof.Level
