@@ -39,7 +39,7 @@ docker: ## build the image takt: FROM scratch, the static binary, run as a user 
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
 
-judge: build ## takt judge for takt and every other load generator that can be had; a page, a picture and a table in bin/judge (80 minutes, on a quiet machine)
+judge: build ## takt judge for takt and every other load generator that can be had; a page, a picture and a table in bin/judge (45 minutes, on a quiet machine)
 	@scripts/judge
 
 soak: ## long runs and fuzzing, by hand (about 3 hours; FUZZTIME=60s for 45 minutes)

@@ -116,6 +116,5 @@ func (p *Plan) complete(ctx context.Context, r *takt.Report) {
 		r.Warn(warn.OneCore, "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: %s", takt.Advice("set Tune, or GOMAXPROCS=2"))
 	}
 	r.Overload = overload.Find(r)
-	assert.Judge(r, p.Assertions)
-	r.Claims = claims.Of(r)
+	claims.Judge(r, p.Assertions)
 }

@@ -79,12 +79,12 @@ const (
 	leastQuota  = 0.01 // cores: the kernel's least quota is 1 ms of 100 ms
 )
 
-// freezing is the length of a run with freezes: the last of them is over 2 s before the end, since a generator that cuts its
+// freezing is the length of a run with freezes: the last of them is over 1 s before the end, since a generator that cuts its
 // last requests would be right by luck.
 func (o *Options) freezing() time.Duration {
 	every := o.scaled(freezeEvery)
-	n := max(2, int(o.Duration/every))
-	return time.Duration(n)*every + o.scaled(2*time.Second)
+	n := max(1, int(o.Duration/every))
+	return time.Duration(n)*every + o.scaled(time.Second)
 }
 
 // stop stops the generator's process group.

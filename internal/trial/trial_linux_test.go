@@ -212,11 +212,11 @@ func TestOptions(t *testing.T) {
 	if faults := o.Validate(); faults != nil {
 		t.Error(faults)
 	}
-	if o.freezing() != 12*time.Second {
+	if o.freezing() != 6*time.Second {
 		t.Errorf("freezes for %v", o.freezing())
 	}
 	o.Duration = 20 * time.Second
-	if o.freezing() != 22*time.Second {
+	if o.freezing() != 21*time.Second {
 		t.Errorf("freezes for %v", o.freezing())
 	}
 	o = Options{Rate: 0, Duration: time.Millisecond, Connections: []int{0}, Repeats: 0, Only: []string{"x"}}

@@ -165,6 +165,7 @@ func (m *mainProgram) command(args []string) int {
 		return exitOK
 	}
 	if err == nil {
+		s.proof = fs.Changed("prove") // environment counts as a change, too
 		err = errors.Join(m.environment(fs), s.engine.Shard.Resolve(m.getenv, new(engine.RunGroup)), s.validate())
 	}
 	if err != nil {

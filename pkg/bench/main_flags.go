@@ -25,10 +25,10 @@ import (
 type mainSettings struct {
 	engine   engine.Options
 	outputs  []string
-	asserts  []string
+	asserts  assert.Flags
+	proof    bool // --prove is on the command line
 	labels   []string
 	strict   bool
-	prove    bool
 	progress string
 }
 
@@ -43,8 +43,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 	s.engine.AddFlags(fs)
 	fs.Lookup("drain").Usage = "wait up to `TIME` for open operations after the end of the schedule" // a program has no --timeout
 	value.Declare(fs, value.GroupAssertions, func(fs *pflag.FlagSet) {
-		fs.Var(value.List(&s.asserts), "assert", "exit code 3 unless `CONDITION` is true, such as p99<250ms,errors<0.1%; repeatable")
-		fs.BoolVar(&s.prove, "prove", false, "exit code 5 unless the run proves what --assert says of percentiles and shares, with 95 % confidence; for one of them p99<250ms@95%")
+		s.asserts.Add(fs)
 		fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
 	}, "assert")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
@@ -147,14 +146,8 @@ func (s *mainSettings) validate() error {
 // plan is the plan that the flags describe, without its driver.
 func (m *mainProgram) plan(s *mainSettings) (*inprocess.Plan, error) {
 	p := inprocess.Plan{Options: s.engine, Labels: map[string]string{}, Tune: true}
-	faults := []error{s.engine.StartAt.Passed()}
-	for _, text := range s.asserts {
-		list, bad := assert.ParseAssertions(text)
-		if s.prove {
-			assert.RequireProof(list)
-		}
-		p.Assertions, faults = append(p.Assertions, list...), append(faults, bad...)
-	}
+	list, faults := s.asserts.Read(s.proof)
+	p.Assertions, faults = list, append(faults, s.engine.StartAt.Passed())
 	outputs := s.outputs
 	if !slices.ContainsFunc(outputs, toStdout) {
 		outputs = append([]string{"text=-"}, outputs...)

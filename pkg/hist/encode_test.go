@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -230,4 +231,19 @@ func BenchmarkEncode(b *testing.B) {
 			e.Encode(h)
 		}
 	})
+}
+
+// The buckets in use are those of the library, whose list has empty ones, too.
+func TestBucketsAreThoseOfTheLibrary(t *testing.T) {
+	for name, h := range some() {
+		var want []Bucket
+		for _, bar := range h.h.Distribution() {
+			if bar.Count > 0 {
+				want = append(want, Bucket{time.Duration(bar.From), time.Duration(bar.To), uint64(bar.Count)})
+			}
+		}
+		if got := h.Buckets(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
 }

@@ -116,13 +116,13 @@ func (h *Histogram) Mean() time.Duration { return time.Duration(h.h.Mean()) }
 
 // Above is the number of values in buckets wholly above d.
 func (h *Histogram) Above(d time.Duration) uint64 {
-	var n int64
-	for _, bar := range h.h.Distribution() {
-		if bar.From > int64(d) {
-			n += bar.Count
+	var n uint64
+	h.each(func(b Bucket) {
+		if b.From > d {
+			n += b.Count
 		}
-	}
-	return uint64(n)
+	})
+	return n
 }
 
 // Bucket is a part of the distribution: Count values in [From, To].
@@ -134,12 +134,31 @@ type Bucket struct {
 // Buckets lists the buckets in use, lowest first.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
-	for _, bar := range h.h.Distribution() {
-		if bar.Count > 0 {
-			out = append(out, Bucket{time.Duration(bar.From), time.Duration(bar.To), uint64(bar.Count)})
+	h.each(func(b Bucket) { out = append(out, b) })
+	return out
+}
+
+// each calls do with each bucket in use, lowest first. The library's Distribution makes a list of all buckets, which
+// takes 20 times as long.
+func (h *Histogram) each(do func(Bucket)) {
+	if !isOurs(h.h) {
+		for _, bar := range h.h.Distribution() {
+			if bar.Count > 0 {
+				do(Bucket{time.Duration(bar.From), time.Duration(bar.To), uint64(bar.Count)})
+			}
+		}
+		return
+	}
+	left := h.h.TotalCount()
+	for i, n := range h.h.Export().Counts {
+		if n == 0 {
+			continue
+		}
+		do(Bucket{valueAt(i), valueAt(i+1) - 1, uint64(n)})
+		if left -= n; left <= 0 {
+			return
 		}
 	}
-	return out
 }
 
 // Encode is Encoder.Encode for one histogram.

@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -15,9 +14,8 @@ import (
 
 // Requirements are what the user requires of a report: --assert and --strict.
 type Requirements struct {
-	texts  []string
+	asked  assert.Flags
 	Strict bool
-	prove  bool
 
 	Assertions []assert.Assertion
 }
@@ -28,35 +26,20 @@ func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
 }
 
 func (d *Requirements) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
-	fs.BoolVar(&d.prove, "prove", false, "exit code 5 unless the run proves what --assert says of percentiles and shares, with 95 % confidence; for one of them p99<250ms@95%")
+	d.asked.Add(fs)
 	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert, or if the broker counted other messages than the run")
 }
 
 // Validate reads the assertions.
 func (d *Requirements) Validate(env Env) (faults []error) {
-	d.Assertions = nil
-	for _, text := range d.texts {
-		all, bad := assert.ParseAssertions(text)
-		if d.prove {
-			assert.RequireProof(all)
-		}
-		d.Assertions = append(d.Assertions, all...)
-		for _, err := range bad {
-			faults = append(faults, value.Bad("assert", text, err))
-		}
-	}
-	if d.prove && len(faults) == 0 && env.Typed("prove") && !slices.ContainsFunc(d.Assertions, assert.Assertion.Provable) {
-		faults = append(faults, value.Bad("prove", "true", errors.New("--prove: no assertion is about a percentile or a share, so there is nothing to prove; add one, such as --assert 'p99<250ms'")))
-	}
+	d.Assertions, faults = d.asked.Read(env.Typed("prove"))
 	return faults
 }
 
 // Judge writes the results into the report, and what it supports. Call it before the outputs are written, which
 // contain the results.
 func (d *Requirements) Judge(r *takt.Report) {
-	assert.Judge(r, d.Assertions)
-	r.Claims = claims.Of(r)
+	claims.Judge(r, d.Assertions)
 }
 
 // Show prints a line for each assertion of a judged report.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -45,9 +46,9 @@ func TestProveNothing(t *testing.T) {
 		{"", FromFlag, 1}, {"max<1s", FromFlag, 1}, {"rate>=99%", FromFlag, 1}, {"p99<1s", FromFlag, 0}, {"max<1s,errors<1%", FromFlag, 0},
 		{"", FromFile, 0}, {"max<1s", FromEnvironment, 0},
 	} {
-		d := Requirements{prove: true}
+		d := Requirements{asked: assert.Flags{Prove: true}}
 		if c.assert != "" {
-			d.texts = []string{c.assert}
+			d.asked.Texts = []string{c.assert}
 		}
 		env := Env{Settings: &Settings{Given: []Setting{{Name: "prove", Value: "true", Origin: Origin{Kind: c.origin}}}}}
 		if faults := d.Validate(env); len(faults) != c.faults {

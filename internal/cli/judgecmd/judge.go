@@ -63,7 +63,7 @@ takt can read ` + strings.Join(page.Wrap(strings.Join(generators.Known(), ", ")+
 func (k *command) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, func(fs *pflag.FlagSet) {
 		fs.Var(value.Plain((*schedule.RateValue)(&k.options.Rate)), "rate", "ask for `RATE`")
-		fs.Var(value.Duration(&k.options.Duration), "duration", "run for `TIME` in each trial; with freezes for twice 5s and 2s more, at least")
+		fs.Var(value.Duration(&k.options.Duration), "duration", "run for `TIME` in each trial; with freezes for 6s or more")
 		fs.Var(value.List(&k.conns), "connections", "allow the generator `N` connections, in trials of their own for each number; repeatable (default 50 and 5)")
 	}, "rate", "duration", "connections")
 	value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {
@@ -75,7 +75,7 @@ func (k *command) addFlags(fs *pflag.FlagSet) {
 		fs.Var(value.Text(&k.name), "name", "call the generator `NAME` in the answer")
 	}, "read")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-		fs.Var(value.Naming(value.List(&k.from), func(text string) []value.Name { return []value.Name{{Kind: value.Reads, Text: text}} }), "from", "show the answer in this `FILE` of -o json again, instead of a judgement; repeatable: several become one table")
+		fs.Var(value.Naming(value.List(&k.from), func(text string) []value.Name { return []value.Name{{Kind: value.Reads, Text: text}} }), "from", "show the answer in this `FILE` of -o json again, instead of a judgement; repeatable: several become one table, in which a generator has the runs of all")
 	})
 	k.outputs.AddFlags(fs, format.Honesties())
 }
@@ -195,7 +195,7 @@ func (k *command) earlier() (all honest.Answer, err error) {
 			all = a
 			continue
 		}
-		all.Generators = append(all.Generators, a.Generators...)
+		all.Join(a)
 	}
 	return all, nil
 }

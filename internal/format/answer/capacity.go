@@ -4,7 +4,6 @@ package answer
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
@@ -107,7 +106,7 @@ func at(perS *float64) string {
 // figureWords is the limit: a figure with its interval, or only the ends of an interval that
 // is too wide.
 func figureWords(c capacity.Answer) string {
-	low, high := page.Outwards(*c.Interval.Low, math.Floor), page.Outwards(*c.Interval.High, math.Ceil)
+	low, high := page.Ends(*c.Interval.Low, *c.Interval.High)
 	confidence := page.Short(c.Confidence * 100)
 	if c.Ranged() {
 		return fmt.Sprintf("between %s and %s (%s %% interval)", page.Rate(low), page.Rate(high), confidence)
@@ -156,7 +155,7 @@ func peakWords(u *capacity.USL) string {
 	if i.Low == nil || i.High == nil {
 		return "at " + page.Rate(page.Round3(*u.Peak)) // from an older report
 	}
-	low, high := page.Outwards(*i.Low, math.Floor), page.Outwards(*i.High, math.Ceil)
+	low, high := page.Ends(*i.Low, *i.High)
 	if capacity.BroadRange(i) {
 		return fmt.Sprintf("between %s and %s (95 %% interval)", page.Rate(low), page.Rate(high))
 	}

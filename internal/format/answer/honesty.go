@@ -53,6 +53,22 @@ func honestyRest(a honest.Answer) string {
 	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
 }
 
+// honestyRuns says how many runs the figures are from.
+func honestyRuns(a honest.Answer) string {
+	least, most := 0, 0
+	for i := range a.Generators {
+		few, many := a.Generators[i].Runs()
+		if least == 0 || few > 0 && few < least {
+			least = few
+		}
+		most = max(most, many)
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %s", least, page.Plural(most, "run"))
+	}
+	return page.Plural(most, "run")
+}
+
 // HonestyName is a generator with its version.
 func HonestyName(g *honest.Generator) string {
 	return page.Clean(strings.TrimSpace(g.Name + " " + g.Version))
@@ -66,7 +82,7 @@ func HonestyPicture(a honest.Answer) plot.Honesty {
 		for _, n := range connectionsOf(g) {
 			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
 			for _, name := range h.Columns {
-				row.Trials = append(row.Trials, trialOf(g, n, name))
+				row.Trials = append(row.Trials, g.Trial(name, n))
 			}
 			h.Rows = append(h.Rows, row)
 		}
@@ -93,15 +109,6 @@ func connectionsOf(g *honest.Generator) (list []int) {
 		}
 	}
 	return list
-}
-
-func trialOf(g *honest.Generator, connections int, pathology string) *honest.Trial {
-	for i := range g.Trials {
-		if t := &g.Trials[i]; t.Connections == connections && t.Pathology == pathology {
-			return t
-		}
-	}
-	return nil
 }
 
 // honestyPart are the trials of a generator: a table for each load, and the figures that mislead.
@@ -315,7 +322,7 @@ func honestySentence(c *honest.Cell) string {
 // honestyKey explains the cells.
 func honestyKey(a honest.Answer) []string {
 	return []string{
-		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), page.Plural(a.Repeats, "run")),
+		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), honestyRuns(a)),
 		"ok: right; a figure: by how much it is wrong; said: wrong, and the generator says that its run is invalid, how late it sent, or what it did not send; silent: it says nothing; –: not printed; ?: the machine was busy; no: left out",
 		"sent, spaced: what came, and how late (p99); count, errors, rate: said to the target's record; p50 to max: said to what users of the schedule felt; words: it says that it was late",
 	}

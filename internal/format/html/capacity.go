@@ -58,7 +58,8 @@ func capacityCards(c capacity.Answer) (list []part.Card) {
 }
 
 func rateRange(i capacity.Range) string {
-	return page.Rate(page.Round3(*i.Low)) + " – " + page.Rate(page.Round3(*i.High))
+	low, high := page.Ends(*i.Low, *i.High)
+	return page.Rate(low) + " – " + page.Rate(high)
 }
 
 func percentOf(share float64) string { return page.Short(share*100) + " %" }

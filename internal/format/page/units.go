@@ -33,10 +33,13 @@ func UnitFor(p50, slowest float64) Unit {
 // Aligned writes a latency with four significant digits, since the histogram has three, and
 // at most three decimals. Omitted decimals become spaces: the decimal points of a
 // right-aligned column stay below each other.
-func (u Unit) Aligned(us float64) string {
+func (u Unit) Aligned(us float64) string { return u.Limit(us, figure.Nearest) }
+
+// Limit is Aligned, rounded in a direction.
+func (u Unit) Limit(us float64, way figure.Way) string {
 	v := us / u.us
 	n := decimals(v)
-	s := strconv.FormatFloat(v, 'f', n, 64)
+	s := way.Fixed(v, n)
 	if n == 0 {
 		s += " "
 	}
@@ -133,17 +136,13 @@ func Seconds(s float64) time.Duration {
 	return time.Duration(math.Round(s * float64(time.Second)))
 }
 
-// Outwards rounds an end of an interval to three digits without narrowing the interval.
-func Outwards(v float64, round func(float64) float64) float64 {
-	if v <= 0 {
-		return 0
-	}
-	digits := math.Pow10(2 - int(math.Floor(math.Log10(v))))
-	return round(v*digits) / digits
-}
-
 // Round3 rounds to three digits: a figure with an interval does not permit more.
-func Round3(v float64) float64 { return Outwards(v, math.Round) }
+func Round3(v float64) float64 { return figure.Round(v, 3) }
+
+// Ends rounds the ends of an interval to three digits without narrowing the interval.
+func Ends(low, high float64) (down, up float64) {
+	return figure.Down.Round(low, 3), figure.Up.Round(high, 3)
+}
 
 // Amount writes a figure with its unit; bytes have decimal units.
 func Amount(u stored.Unit, v float64) string {

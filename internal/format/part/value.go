@@ -79,7 +79,7 @@ func (v Value) String() string {
 	case bound:
 		return "≤ " + figure.Micros(v.v)
 	case between:
-		return "(" + figure.Micros(v.v) + "–" + figure.Micros(v.whole) + ")"
+		return "(" + figure.Down.Micros(v.v) + "–" + figure.Up.Micros(v.whole) + ")"
 	case share:
 		return page.Percent(v.v, v.whole)
 	}
@@ -96,7 +96,7 @@ func (v Value) in(u page.Unit) string {
 	case v.kind == latency:
 		return u.Aligned(v.v)
 	case v.kind == between:
-		return "(" + strings.TrimSpace(u.Aligned(v.v)) + "–" + strings.TrimSpace(u.Aligned(v.whole)) + ")"
+		return "(" + strings.TrimSpace(u.Limit(v.v, figure.Down)) + "–" + strings.TrimSpace(u.Limit(v.whole, figure.Up)) + ")"
 	case v.kind == bound:
 		return "≤ " + page.Right(u.Aligned(v.v), boundWidth)
 	}

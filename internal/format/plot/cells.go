@@ -115,7 +115,8 @@ func Draw(p *page.Page, c capacity.Answer) {
 	if c.Ranged() {
 		v.upright(*c.Interval.Low)
 		v.upright(*c.Interval.High)
-		legend += fmt.Sprintf("; │ %s to %s", page.Rate(page.Round3(*c.Interval.Low)), page.Rate(page.Round3(*c.Interval.High)))
+		low, high := page.Ends(*c.Interval.Low, *c.Interval.High)
+		legend += fmt.Sprintf("; │ %s to %s", page.Rate(low), page.Rate(high))
 	} else if c.Sustainable > 0 {
 		v.upright(c.Sustainable)
 		legend += "; │ " + page.Rate(page.Round3(c.Sustainable))

@@ -133,6 +133,12 @@ func (a Assertion) Unleveled() error {
 	return fmt.Errorf("condition %q: only --assert has a confidence level; leave out what follows the @", a.Text)
 }
 
+// Condition is the condition without the confidence level.
+func (a Assertion) Condition() string {
+	text, _, _ := strings.Cut(a.Text, "@")
+	return text
+}
+
 func operator(s string) string {
 	for _, op := range []string{"<=", ">=", "==", "<", ">"} { // longer ones first
 		if strings.HasPrefix(s, op) {

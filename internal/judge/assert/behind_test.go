@@ -32,7 +32,7 @@ func TestBehind(t *testing.T) {
 				r := &takt.Report{Verdict: takt.Valid, DurationS: float64(n), Rate: takt.Rate{Intended: &due}, Intervals: list, Latency: map[string]takt.Latency{takt.LatencyResponse: {Count: 1}}}
 				if overload.Of(r) != nil {
 					found++
-				} else if overload.Behind(r) {
+				} else if overload.AtEnd(r) == overload.Growth {
 					behind++
 				}
 			}
@@ -69,6 +69,47 @@ func TestAssertionsOfBehind(t *testing.T) {
 		}
 		if assert.Judge(r, list); r.Assertions[0].String() != want {
 			t.Errorf("%s, want %s", r.Assertions[0], want)
+		}
+	}
+}
+
+// A target that does in the drain what one pause or one burst left is not behind. An overload is, also one that
+// answers everything in the drain, and so is a target that died.
+func TestOnePauseIsNotBehind(t *testing.T) {
+	const seeds, rate = 100, 1000.0
+	for _, n := range []int{3, 5, 20} {
+		for _, kind := range targets() {
+			killed := strings.HasPrefix(kind.name, "killed, silent")
+			var growth, pause int
+			for seed := range seeds {
+				r := &takt.Report{
+					Verdict: takt.Valid, DurationS: float64(n), Intervals: kind.run(rand.New(rand.NewPCG(uint64(seed), 9)), n, rate),
+					Latency: map[string]takt.Latency{takt.LatencyResponse: {Count: 1}},
+				}
+				due, before := 0.0, uint64(0)
+				for _, iv := range r.Intervals {
+					due += float64(iv.Scheduled)
+					before += iv.OK
+				}
+				perS := due / float64(n)
+				r.Rate.Intended, r.Counts.OK = &perS, uint64(due)
+				if killed {
+					r.Counts.OK = before
+				}
+				switch overload.AtEnd(r) {
+				case overload.Growth:
+					growth++
+				case overload.Pause:
+					pause++
+				}
+			}
+			t.Logf("%2d s, %-33s behind %3d, one pause %3d of %d", n, kind.name, growth, pause, seeds)
+			switch once := strings.HasPrefix(kind.name, "a freeze") || strings.HasPrefix(kind.name, "3 times"); {
+			case kind.over && kind.name != "1.02" && pause > 0, killed && pause > 0:
+				t.Errorf("%d s, %s: %d of %d are one pause", n, kind.name, pause, seeds)
+			case once && growth > seeds/12:
+				t.Errorf("%d s, %s: %d of %d are behind", n, kind.name, growth, seeds)
+			}
 		}
 	}
 }

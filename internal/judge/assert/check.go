@@ -7,18 +7,21 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Judge checks the assertions and writes the results into the report.
-func Judge(r *takt.Report, list []Assertion) {
+// Judge checks the assertions and writes the results into the report. It returns the samples that it decoded.
+func Judge(r *takt.Report, list []Assertion) *proof.Samples {
 	r.Assertions = nil
+	samples := proof.SamplesOf(r)
 	for _, a := range list {
-		r.Assertions = append(r.Assertions, a.judge(r))
+		r.Assertions = append(r.Assertions, a.judge(r, samples))
 	}
+	return samples
 }
 
 // Outcome is that of all assertions of a judged report together.
@@ -50,7 +53,7 @@ const UnprovenWords = "the run meets an assertion, but does not prove it; the li
 
 // judge checks a, and makes a result void that the run cannot prove. If nothing succeeded, only a pass
 // becomes void: a failure is the target's fault.
-func (a Assertion) judge(r *takt.Report) takt.Assertion {
+func (a Assertion) judge(r *takt.Report, samples *proof.Samples) takt.Assertion {
 	c := a.Check(r)
 	onTime, known := a.onTime(r)
 	upper := c.Value != nil && a.upper() && stored.FromDue(a.Of)
@@ -71,7 +74,7 @@ func (a Assertion) judge(r *takt.Report) takt.Assertion {
 		c.Result, c.Reason = takt.Void, c.Reason+why
 		return c
 	}
-	if c.Proof = a.prove(r, &c); c.Proof == nil {
+	if c.Proof = a.prove(r, samples, &c); c.Proof == nil {
 		return c
 	}
 	if grows := c.Result == takt.Pass && a.Unproven(r) != ""; !grows { // else Check has said so
@@ -117,7 +120,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 	if a.Metric == "rate" && overload.Of(r) != nil {
 		c.Reason += " while the schedule lasted"
 	}
-	if completed, ok := stored.Completed(r); ok && a.Metric == "rate" && overload.Behind(r) {
+	if completed, ok := stored.Completed(r); ok && a.Metric == "rate" && overload.AtEnd(r) != overload.Nothing {
 		if a.Unit == takt.UnitPercent {
 			completed *= 100 / *r.Rate.Intended
 		}
@@ -135,10 +138,10 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 // Unproven says why a bound that r meets is not proven by r; "": nothing here speaks against it.
 func (a Assertion) Unproven(r *takt.Report) string {
 	if a.upper() && a.NeedsAnswer() && overload.Of(r) != nil {
-		return "the target is overloaded, so the figure grows with the length of the run"
+		return overload.Behind(r) + ", so the figure grows with the length of the run"
 	}
-	if a.upper() && a.NeedsAnswer() && overload.Behind(r) {
-		return "the target was behind the schedule at its end, so the figure may grow with the length of the run"
+	if a.upper() && a.NeedsAnswer() && overload.AtEnd(r) == overload.Growth {
+		return overload.Behind(r) + ", so the figure may grow with the length of the run"
 	}
 	return ""
 }
@@ -240,16 +243,18 @@ func achieved(r *takt.Report, u takt.Unit) (float64, string) {
 func (a Assertion) NeedsAnswer() bool { return stored.EndsWithAnswer(a.Of) }
 
 // Figure writes v for people, precisely enough to tell it from a bound.
-func Figure(u takt.Unit, v, bound float64) string {
+func Figure(u takt.Unit, v, bound float64) string { return written(figure.Nearest, u, v, bound) }
+
+func written(way figure.Way, u takt.Unit, v, bound float64) string {
 	switch u {
 	case takt.UnitMicroseconds:
-		return figure.MicrosNear(v, bound)
+		return way.MicrosNear(v, bound)
 	case takt.UnitPercent:
-		return figure.Near(v, bound) + " %"
+		return way.Near(v, bound) + " %"
 	case takt.UnitPerSecond:
-		return figure.Near(v, bound) + "/s"
+		return way.Near(v, bound) + "/s"
 	default:
-		return figure.Near(v, bound)
+		return way.Near(v, bound)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
@@ -21,8 +22,8 @@ func (a Assertion) Provable() bool {
 	return percentile || a.share()
 }
 
-// RequireProof requires of all that can be proven that the run proves it.
-func RequireProof(list []Assertion) {
+// requireProof requires of all that can be proven that the run proves it.
+func requireProof(list []Assertion) {
 	for i, a := range list {
 		if a.Level == 0 && a.Provable() {
 			list[i].Level = proof.Level
@@ -69,7 +70,7 @@ func (a Assertion) level() float64 {
 
 // prove says what r proves of a checked assertion; nil: there is nothing to prove, or the report is of an older
 // takt and nobody asked for a proof.
-func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
+func (a Assertion) prove(r *takt.Report, samples *proof.Samples, c *takt.Assertion) *takt.Proof {
 	if !a.Provable() || c.Value == nil {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
 		p.Why = why
 		return p
 	}
-	answer, scale, known := a.answer(r)
+	answer, scale, known := a.answer(r, samples)
 	switch {
 	case !known && p.Required:
 		p.Why = fmt.Sprintf("the report does not count the operations of %s by time", a.Name())
@@ -100,46 +101,27 @@ func (a Assertion) prove(r *takt.Report, c *takt.Assertion) *takt.Proof {
 		p.Why = "takt itself was late"
 		return p
 	}
-	if overload.Behind(r) || overload.Of(r) != nil {
-		p.Why = "the target was behind the schedule at its end"
+	if overload.AtEnd(r) == overload.Growth || overload.Of(r) != nil {
+		p.Why = overload.Behind(r)
 		return p
 	}
-	if needs := proof.Rounded(answer.Needs); needs > 0 {
-		p.Needs = uint64(needs)
-		if r.DurationS > 0 {
-			p.NeedsS = proof.Rounded(needs / (float64(r.Counts.Scheduled) / r.DurationS))
-		}
-	}
+	p.Needs, p.NeedsS = proof.Amount(r, answer.Needs)
 	return p
 }
 
 // answer is what the operations say about the bound, in a unit of which scale is that of the bound.
-func (a Assertion) answer(r *takt.Report) (answer proof.Answer, scale float64, known bool) {
-	main := r.Latency[takt.LatencyResponse]
-	if main.Count == 0 {
-		main = r.Latency[takt.LatencySend]
-	}
-	s, err := proof.SampleOf(main)
-	if err != nil || s == nil {
-		return answer, 0, false
-	}
-	if p, ok := a.percentile(); ok {
-		if l := r.Latency[a.Of]; l.Blocks == nil {
-			switch a.Of {
-			case takt.LatencyResponseOK, takt.LatencyService, takt.LatencyOnTime:
-			default:
-				return answer, 0, false
-			}
-			h, err := hist.Decode(l.HDR)
-			if err != nil || h.Count() == 0 {
-				return answer, 0, false
-			}
-			s = s.Like(h)
+func (a Assertion) answer(r *takt.Report, samples *proof.Samples) (answer proof.Answer, scale float64, known bool) {
+	p, percentile := a.percentile()
+	if percentile {
+		s := samples.Of(a.Of)
+		if s == nil {
+			return answer, 0, false
 		}
 		return s.Percentile(p, a.Bound, a.closed(), a.level()), 1, true
 	}
+	s := samples.Of(proof.Main(r))
 	part, all := a.counted(r.Counts)
-	if all == 0 {
+	if s == nil || all == 0 {
 		return answer, 0, false
 	}
 	bound := a.Bound / 100
@@ -156,11 +138,11 @@ func (a Assertion) answer(r *takt.Report) (answer proof.Answer, scale float64, k
 // proofWords say what is proven, or what could prove it.
 func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string {
 	if p.Proven {
-		side := "above "
+		side, way := "above ", figure.Down
 		if holds == a.upper() {
-			side = "below "
+			side, way = "below ", figure.Up
 		}
-		return "; proven: " + side + a.figure(*p.Limit) + ", " + proof.Words(p.Level)
+		return "; proven: " + side + written(way, a.Unit, *p.Limit, a.Bound) + ", " + proof.Words(p.Level)
 	}
 	words := "; not proven: "
 	if !holds {
@@ -172,11 +154,7 @@ func (a Assertion) proofWords(r *takt.Report, p *takt.Proof, holds bool) string 
 	case p.Needs == 0:
 		return words + "the figure is too close to the bound"
 	}
-	words += "needs about " + strconv.FormatUint(p.Needs, 10) + " operations"
-	if p.NeedsS > 0 {
-		words += ", " + proof.Length(r, p.NeedsS) + " at this rate"
-	}
-	return words
+	return words + "needs " + proof.AmountWords(r, p.Needs, p.NeedsS)
 }
 
 // Evidence is how many operations of a report are on the side of the bound on which a holds, of all, and the share

@@ -66,12 +66,12 @@ func TestProofs(t *testing.T) {
 		words  string
 	}{
 		{measured(20, fast, nil), "p99.9<1s", takt.Pass, "p99.9 was 5ms; not proven: needs about 3000 operations, -z 30s at this rate"},
-		{measured(300, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; proven: below 5ms, 95 % confidence"},
+		{measured(300, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; proven: below 5.01ms, 95 % confidence"},
 		{measured(298, fast, nil), "p99<250ms", takt.Pass, "p99 was 5ms; not proven: needs about 300 operations, -z 3s at this rate"},
-		{measured(298, fast, nil), "p99<250ms@90%", takt.Pass, "p99 was 5ms; proven: below 5ms, 90 % confidence"},
+		{measured(298, fast, nil), "p99<250ms@90%", takt.Pass, "p99 was 5ms; proven: below 5.01ms, 90 % confidence"},
 		{measured(298, fast, nil), "p99<250ms@95%", takt.Unproven, "p99 was 5ms; not proven: needs about 300 operations"},
 		{measured(298, fast, nil), "service.p99<250ms@95%", takt.Unproven, "service.p99 was 5ms; not proven: needs about 300 operations"},
-		{measured(300, fast, nil), "service.p99<250ms@95%", takt.Pass, "service.p99 was 5ms; proven: below 5ms, 95 % confidence"},
+		{measured(300, fast, nil), "service.p99<250ms@95%", takt.Pass, "service.p99 was 5ms; proven: below 5.01ms, 95 % confidence"},
 		{measured(300, fast, nil), "connect.p99<250ms", takt.Pass, "connect.p99 was 5ms"},
 		{measured(300, fast, nil), "connect.p99<250ms@95%", takt.Unproven, "connect.p99 was 5ms; not proven: the report does not count the operations of connect.p99 by time"},
 		{measured(300, fast, nil), "max<250ms", takt.Pass, "max was 5ms"},
@@ -124,7 +124,7 @@ func TestProofOfClusters(t *testing.T) {
 
 // A run in which takt was late proves what holds with its lateness. A longer one would be late, too.
 func TestProofOfLateRuns(t *testing.T) {
-	for n, want := range map[int]string{300: "; proven: below 5ms, 95 % confidence", 200: "; not proven: takt itself was late"} {
+	for n, want := range map[int]string{300: "; proven: below 5.01ms, 95 % confidence", 200: "; not proven: takt itself was late"} {
 		r := measured(n, fast, nil)
 		r.Verdict, r.Warnings = takt.Invalid, []takt.Warning{{Code: warn.GeneratorBottleneck}}
 		if a := judged(t, r, "p99<250ms"); a.Result != takt.Pass || !strings.HasSuffix(a.Reason, want) {

@@ -241,6 +241,26 @@ func TestRulesWithFaults(t *testing.T) {
 	}
 }
 
+// What programs print as their version. "": none, and takt looks into the program.
+func TestAskedVersions(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"bombardier", "bombardier version v1.2.6 linux/amd64\n", "1.2.6"},
+		{"bombardier", "bombardier version unspecified linux/amd64\n", ""}, // by go install
+		{"jmeter", "WARN StatusConsoleListener 2.0\n |_| |_____| |_| |_____|_| \\_\\ 5.6.3\n\nCopyright (c) 1999-2024 The Apache Software Foundation\n\n", "5.6.3"},
+		{"vegeta", "Version: \nCommit: \nRuntime: go1.26.8 linux/amd64\nDate: \n", ""},
+		{"wrk", "wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer\n", "debian/4.1.0-3+b2"},
+	} {
+		i := slices.IndexFunc(table(), func(r *Reader) bool { return r.Name == c.name && r.Ask != nil })
+		got := ""
+		if m := table()[i].Asked.FindStringSubmatch(c.text); m != nil {
+			got = m[1]
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q in %q", c.name, got, c.want, c.text)
+		}
+	}
+}
+
 func FuzzReaders(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {

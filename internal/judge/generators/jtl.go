@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 // summary has neither percentiles nor, within seconds, all samples.
 func jtl() *Reader {
 	return &Reader{
-		Name: "jmeter", Ask: []string{"--version"}, Asked: regexp.MustCompile(`\b(\d+\.\d+(?:\.\d+)?)\s*$`),
+		Name: "jmeter", Ask: []string{"-j", os.DevNull, "--version"}, Asked: regexp.MustCompile(`(?m)^.*\\ (\d+\.\d+(?:\.\d+)?)\s*$`),
 		marks: []*regexp.Regexp{regexp.MustCompile(`\AtimeStamp,elapsed,label,`)},
 		own:   readJTL,
 	}

@@ -3,6 +3,7 @@
 package honest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/judge/generators"
@@ -151,6 +152,72 @@ func (a *Answer) Count() map[State]int {
 		}
 	}
 	return n
+}
+
+// Join adds an answer with other runs. A generator that both have, with the same load, gets the runs of both, and its
+// trials are judged again.
+func (a *Answer) Join(b Answer) {
+	for _, g := range b.Generators {
+		i := slices.IndexFunc(a.Generators, func(have Generator) bool { return have.joins(&g) })
+		if i < 0 {
+			a.Generators = append(a.Generators, g)
+			continue
+		}
+		a.Generators[i].join(&g)
+	}
+	for i := range a.Generators {
+		_, most := a.Generators[i].Runs()
+		a.Repeats = max(a.Repeats, most)
+	}
+}
+
+// joins reports whether both are one generator whose trials had the same load.
+func (g *Generator) joins(other *Generator) bool {
+	return g.Name == other.Name && g.Version == other.Version && slices.Equal(g.Command, other.Command) &&
+		!slices.ContainsFunc(other.Trials, func(t Trial) bool {
+			have := g.Trial(t.Pathology, t.Connections)
+			return have != nil && have.Runs != nil && t.Runs != nil && have.Runs[0].Felt.Due != t.Runs[0].Felt.Due
+		})
+}
+
+// join adds the runs of the same generator.
+func (g *Generator) join(other *Generator) {
+	for _, t := range other.Trials {
+		have := g.Trial(t.Pathology, t.Connections)
+		switch {
+		case have == nil:
+			g.Trials = append(g.Trials, t)
+		case t.Runs == nil:
+		case have.Runs == nil:
+			*have = t
+		default:
+			have.Runs, have.Cells = append(have.Runs, t.Runs...), nil
+			Judge(have)
+		}
+	}
+}
+
+// Trial is the one with a pathology and a load; nil: there is none.
+func (g *Generator) Trial(pathology string, connections int) *Trial {
+	for i := range g.Trials {
+		if t := &g.Trials[i]; t.Pathology == pathology && t.Connections == connections {
+			return t
+		}
+	}
+	return nil
+}
+
+// Runs are the least and the most runs of its trials. A trial that was left out has none, and does not count.
+func (g *Generator) Runs() (least, most int) {
+	for i := range g.Trials {
+		if n := len(g.Trials[i].Runs); n > 0 {
+			if least == 0 || n < least {
+				least = n
+			}
+			most = max(most, n)
+		}
+	}
+	return least, most
 }
 
 // Lies is the number of cells that mislead: wrong or silent.

@@ -133,3 +133,53 @@ func TestUnread(t *testing.T) {
 		}
 	}
 }
+
+// Rounds become one table: runs of the same generator and load are judged together, those of another load are not.
+func TestJoin(t *testing.T) {
+	round := func(name string, connections int, change func(r *Run)) Answer {
+		r := steady()
+		change(&r)
+		one := Trial{Pathology: "freeze", Connections: connections, Runs: []Run{r}}
+		Judge(&one)
+		return Answer{Repeats: 1, Generators: []Generator{{Name: name, Trials: []Trial{one}}}}
+	}
+	hidden := func(r *Run) { r.Felt.P99 = 951 }
+	a := round("hey", 50, func(*Run) {})
+	for _, b := range []Answer{
+		round("hey", 50, hidden), round("hey", 50, hidden), // two of three
+		round("hey", 5, func(*Run) {}), round("wrk", 50, func(*Run) {}),
+		round("hey", 50, func(r *Run) { r.Felt.Due = 6000 }), // a longer run
+	} {
+		a.Join(b)
+	}
+	if len(a.Generators) != 3 || a.Repeats != 3 {
+		t.Fatalf("%d generators, %d repeats", len(a.Generators), a.Repeats)
+	}
+	hey := &a.Generators[0]
+	if freeze := hey.Trial("freeze", 50); len(freeze.Runs) != 3 || len(freeze.Cells) != len(hey.Trial("freeze", 5).Cells) || freeze.Cell(generators.P99).State != Wrong {
+		t.Errorf("%d runs, %v", len(freeze.Runs), freeze.Cells)
+	}
+	if least, most := hey.Runs(); least != 1 || most != 3 {
+		t.Errorf("%d to %d runs", least, most)
+	}
+}
+
+// A trial that one round left out has the runs of the other round.
+func TestJoinLeftOut(t *testing.T) {
+	quota := func(runs ...Run) Answer {
+		one := Trial{Pathology: "quota", Connections: 50, Runs: runs}
+		if runs == nil {
+			one.LeftOut = "no control groups"
+		} else {
+			Judge(&one)
+		}
+		return Answer{Generators: []Generator{{Name: "hey", Trials: []Trial{one}}}}
+	}
+	for _, pair := range [][]Answer{{quota(), quota(steady())}, {quota(steady()), quota()}} {
+		a := pair[0]
+		a.Join(pair[1])
+		if one := a.Generators[0].Trial("quota", 50); one.LeftOut != "" || len(one.Runs) != 1 || one.Cells == nil {
+			t.Errorf("%q, %d runs", one.LeftOut, len(one.Runs))
+		}
+	}
+}

@@ -134,31 +134,69 @@ func (w *Watch) Now() *takt.Overload {
 	return w.now
 }
 
-// Behind reports whether a run that shows no overload does not show either that the target keeps up: at the end of the
-// schedule more was left than a target leaves that always answers as fast as in its best second, and more than in its
-// middle. A longer run shows which it is.
-func Behind(r *takt.Report) bool {
-	const fast = 2 // response times whose operations may be left
+// Left is what the backlog at the end of the schedule says of a run that shows no overload.
+type Left int
+
+// What a backlog says.
+const (
+	Nothing Left = iota
+	Pause        // one pause, or one burst, explains it: whether the target keeps up in a longer run is not known
+	Growth       // it may grow for as long as the run is; a longer run shows it
+)
+
+const (
+	fast      = 2       // response times whose operations may be left
+	pausePart = 1.0 / 4 // of the run, at most, that is one pause
+	leastEven = 2       // intervals besides the pause, at least, in which the target keeps up
+	answered  = 0.99    // of the backlog, by which the pause is over
+)
+
+// AtEnd says what the end of a schedule without an overload shows. A backlog counts if it is more than a target leaves
+// that always answers as fast as in its best second, and more than in the middle of the run.
+func AtEnd(r *takt.Report) Left {
 	if !proves(r) || Of(r) != nil {
-		return false
+		return Nothing
 	}
-	var left, before, due, recent float64 // before: at the middle; recent: due since then
-	best := math.Inf(1)
+	var more, due []float64 // of each interval: by how much the backlog grew, and what was due
+	middle, ok, best := 0, uint64(0), math.Inf(1)
 	for _, iv := range r.Intervals {
 		if iv.Warmup || iv.T > r.WarmupS+r.DurationS+rounding {
 			continue
 		}
-		left += float64(iv.Scheduled) - float64(iv.OK+iv.Failed+iv.Dropped)
-		due, recent = due+float64(iv.Scheduled), recent+float64(iv.Scheduled)
+		more, due, ok = append(more, float64(iv.Scheduled)-float64(iv.OK+iv.Failed+iv.Dropped)), append(due, float64(iv.Scheduled)), ok+iv.OK
 		if iv.T <= r.WarmupS+r.DurationS/2 {
-			before, recent = left, 0
+			middle = len(more)
 		}
 		if iv.OK+iv.Failed > 0 {
 			best = min(best, iv.ResponseP50/1e6)
 		}
 	}
-	return left > max(leastGrowth, leastShare*due, fast*best**r.Rate.Intended) && left-before > leastShare*recent
+	left := total(more)
+	if left <= max(leastGrowth, leastShare*total(due), fast*best**r.Rate.Intended) || total(more[middle:]) <= leastShare*total(due[middle:]) {
+		return Nothing
+	}
+	if float64(r.Counts.OK) >= float64(ok)+answered*left && onePause(more, due) {
+		return Pause
+	}
+	return Growth
 }
+
+// onePause reports whether the backlog does not grow but in one stretch of the intervals. An overload is everywhere,
+// so what remains without a stretch still grows.
+func onePause(more, due []float64) bool {
+	longest := min(len(more)-leastEven, max(2, int(pausePart*float64(len(more))))) // a pause that ends within a second is in two
+	for from := range more {
+		for to := from + 1; to <= min(from+longest, len(more)); to++ {
+			rest := total(more[:from]) + total(more[to:])
+			if rest <= max(leastGrowth, leastShare*(total(due[:from])+total(due[to:]))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func total(list []float64) float64 { return sum(list, func(v float64) float64 { return v }) }
 
 // Sentence says what the overload of a report is; "" if there was none.
 func Sentence(r *takt.Report) string {
@@ -180,6 +218,17 @@ func Words(o *takt.Overload) string {
 	}
 	return fmt.Sprintf("%s/s of %s/s completed%s; responses grow by %s each second since second %d",
 		figure.Near(o.CompletedPerS, o.DuePerS), figure.Near(o.DuePerS, o.CompletedPerS), limit, figure.Micros(o.GrowthUSPerS), int(o.FromS)+1)
+}
+
+// Behind says why a figure of an overloaded run, or of one with Growth at its end, may not be that of a longer run.
+func Behind(r *takt.Report) string {
+	switch {
+	case OverQuota(r):
+		return "the run is above the quota of the brokers"
+	case Of(r) != nil:
+		return "the target is overloaded"
+	}
+	return "the target was behind the schedule at its end"
 }
 
 // OverQuota reports whether brokers made takt wait, because it was above their quota.

@@ -155,7 +155,12 @@ func (t test) allBeyond() bool { return t.all < t.least && t.part == t.all && t.
 
 // of is the answer if the run was some times as long.
 func (t test) of(times float64) (below, above bool) {
-	m := t.effect.size(times*t.all, t.miss)
+	return t.worth(times, t.effect.worth(t.miss))
+}
+
+// worth is of, if the run counts as this part of its operations.
+func (t test) worth(times, part float64) (below, above bool) {
+	m := min(times*t.all*part, times*t.all, mostSize)
 	k := t.part / t.all * m
 	below = k < m && stats.BinomialCDF(k, m, t.share) <= t.miss
 	above = k >= 1 && 1-stats.BinomialCDF(k-1, m, t.share) <= t.miss
@@ -170,8 +175,9 @@ const (
 // needs is about how many operations would prove the side on which the sample is, if their share remains; 0: so
 // many that nobody waits for them.
 func (t test) needs() float64 {
+	part := t.effect.worth(t.miss) // takes long
 	proves := func(times float64) bool {
-		below, above := t.of(times)
+		below, above := t.worth(times, part)
 		return (below || above) && times*t.all >= t.least
 	}
 	if !proves(mostTimes) {

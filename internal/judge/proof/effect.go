@@ -56,13 +56,16 @@ func (e effect) unlessChance() effect {
 
 // size is how many independent operations say as much as n, where each end of an interval may miss with the
 // probability miss: the variance is an estimate itself, so Student's t takes the place of the normal quantile.
-func (e effect) size(n, miss float64) float64 {
-	m := n / e.d
+func (e effect) size(n, miss float64) float64 { return min(n*e.worth(miss), n, mostSize) }
+
+// worth is the part of its operations that a run counts as.
+func (e effect) worth(miss float64) float64 {
+	part := 1 / e.d
 	if e.d > 1 && !math.IsInf(e.freedom, 1) {
 		t := stats.StudentQuantile(1-miss, e.freedom) / stats.NormalQuantile(1-miss)
-		m /= t * t
+		part /= t * t
 	}
-	return min(m, n, mostSize)
+	return part
 }
 
 // mostSize is the largest size. It is far beyond what histograms of three digits can show, and larger sizes take

@@ -17,7 +17,7 @@ func (u Until) Exact() string {
 	if !(u.Known > 0) {
 		return "no interval"
 	}
-	return "±" + figure.Near(figure.Round(100*u.Known, 2), 0) + " %"
+	return "±" + figure.Near(figure.Up.Round(100*u.Known, 2), 0) + " %"
 }
 
 // untilKey is the key of Until in Report.Extra. The goal is the variable of this name.
