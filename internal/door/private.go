@@ -3,7 +3,6 @@ package door
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 	"github.com/taktload/takt/internal/outfile"
 )
 
-// maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
+// maxPrivate limits what takt reads of a token or key file.
 const maxPrivate = 1 << 20
 
 // ReadPrivate reads a file of secrets, unless every user of this machine can read it,
@@ -39,11 +38,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(files.Text(f), maxPrivate+1))
-	if len(text) > maxPrivate {
-		return nil, fmt.Errorf("%s has more than 1 MiB; give the name of the right file", path)
-	}
-	return text, err
+	return files.ReadAll(files.Text(f), path, maxPrivate)
 }
 
 // checkPrivate refuses a file that every user can read, or that its group or others can

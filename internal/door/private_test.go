@@ -132,8 +132,11 @@ func TestPrivateIsShort(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", size, len(text), err)
 		}
 	}
-	if text, err := ReadPrivate("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero has more than 1 MiB") {
+	if text, err := ReadPrivate("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 1 MiB; give the name of a smaller file") {
 		t.Error(len(text), err)
+	}
+	if _, err := Certificate("/dev/zero", path); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 16 MiB; give the name of a smaller file") {
+		t.Error(err)
 	}
 }
 

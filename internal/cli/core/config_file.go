@@ -11,7 +11,7 @@ import (
 	"github.com/taktload/takt/internal/files"
 )
 
-// maxConfig is the largest config file, in bytes, so that a wrong path does not fill memory.
+// maxConfig is the largest config file, in bytes.
 const maxConfig = 1 << 20
 
 // configStdin is the path that means standard input; stdinName is its name in faults.
@@ -53,10 +53,7 @@ func readConfig(path string, stdin io.Reader) (string, error) {
 		defer f.Close()
 		r = f
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
-	if err == nil && len(b) > maxConfig {
-		err = fmt.Errorf("it is larger than %d MiB, so it is not a config file", maxConfig>>20)
-	}
+	b, err := files.ReadAll(r, path, maxConfig)
 	return string(b), err
 }
 
