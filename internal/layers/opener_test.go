@@ -50,8 +50,6 @@ var openers = map[string]string{
 	"internal/outfile/sync.go":                  "folders of takt's state",
 	"internal/outfile/unfinished.go":            "folders of takt's state and stores",
 	"internal/outfile/container_linux.go":       "marks of container engines, and the owner of a folder whose file was refused",
-	"internal/elastic":                          "the authority of a cluster, which only the environment names",
-	"internal/driver/kafka/cluster/kerberos.go": "/etc/krb5.conf, the default",
 	"internal/format/html/chromium":             "a profile for pictures; not reached by commands",
 
 	// The system.

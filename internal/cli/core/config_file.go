@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/files"
 )
 
@@ -42,19 +43,23 @@ func (l configLine) Name() string { return l.name }
 // Where is the file and the number of the line.
 func (l configLine) Where(file string) string { return fmt.Sprintf("%s:%d", file, l.number) }
 
-// readConfig reads the whole file at path, or stdin.
-func readConfig(path string, stdin io.Reader) (string, error) {
+// readConfig reads the whole file at path, or stdin. theirs is why another user decides what is in it; nil: none does.
+func readConfig(path string, stdin io.Reader) (text string, theirs, err error) {
 	r := stdin
 	if path != configStdin {
 		f, err := files.Open(path)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		defer f.Close()
-		r = f
+		info, err := f.Stat()
+		if err != nil {
+			return "", nil, err
+		}
+		theirs, r = door.Theirs(path, info), f
 	}
 	b, err := files.ReadAll(r, path, maxConfig)
-	return string(b), err
+	return string(b), theirs, err
 }
 
 // ParseConfig reads the text of a config file. Faults begin with file:line, and do not show the
