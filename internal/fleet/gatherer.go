@@ -309,6 +309,9 @@ func (g *Gatherer) drop(p *peer, reason string) {
 	p.release()
 	defer g.note()
 	if g.round != nil && g.round.launched {
+		if p.merged { // the run needs nothing more of it
+			g.mention(&g.left, g.Shards+mostRefused, fmt.Sprintf("%s is gone: %s; its report counts", p.called(), reason))
+		}
 		return // the run decides
 	}
 	delete(g.peers, p.k)

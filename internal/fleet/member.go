@@ -216,6 +216,9 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 	if first.Welcome == nil {
 		return nil, errors.New("the gatherer did not say which shard this is")
 	}
+	if err := m.check(&first, time.Now()); err != nil {
+		return nil, err
+	}
 	m.Shard, m.Shards = first.Welcome.Shard, first.Welcome.Shards
 	return m, nil
 }
@@ -229,6 +232,11 @@ func (m *Member) listen() {
 		at := time.Now()
 		if err != nil {
 			m.leave(err)
+			return
+		}
+		if err := m.check(&line, at); err != nil {
+			m.leave(err)
+			m.stream.raw.Close()
 			return
 		}
 		if line.Clock != nil {
@@ -275,7 +283,8 @@ func (m *Member) leave(err error) {
 	defer m.mu.Unlock()
 	if m.why == nil {
 		m.why = fmt.Errorf("the gatherer is gone: %w", err)
-		if givenUp := (*GivenUpError)(nil); err == errEnded || errors.As(err, &givenUp) {
+		givenUp, nonsense := (*GivenUpError)(nil), (*NonsenseError)(nil)
+		if err == errEnded || errors.As(err, &givenUp) || errors.As(err, &nonsense) {
 			m.why = err
 		}
 	}
