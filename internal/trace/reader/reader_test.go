@@ -149,6 +149,11 @@ func TestBadLines(t *testing.T) {
 	if err != io.EOF || c.Bad() != 2 || bad(c).Why != "longer than 256 KiB" || bad(c).Place() != "log:1" {
 		t.Errorf("%+v, %v", c, err)
 	}
+	head := "timeStamp,elapsed,URL,responseCode"
+	_, wide, err := readAll(t, strings.NewReader(head+strings.Repeat(",x", trace.MaxLine)+"\n1618000000123,250,/,200\n"), Options{})
+	if err != io.EOF || wide.Bad() != 1 || bad(wide).Why != "longer than 256 KiB" || bad(wide).Place() != "log:1" {
+		t.Errorf("a long head: %+v, %v", wide, err)
+	}
 	var sum Counts
 	sum.Add(c)
 	sum.Add(c)
