@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/taktload/takt/internal/files"
 )
 
 // table reads comma-separated values, or those with semicolons, tabs or bars between them. The first line that is
@@ -110,9 +108,7 @@ func (t *table) head() error {
 func (t *table) names() ([]byte, error) {
 	for {
 		line, long, err := CutLine(t.in)
-		if t.before++; t.before == 1 {
-			line = files.TextOf(line)
-		}
+		t.before++
 		if long && (err == nil || err == io.EOF) {
 			err = ErrLongLine // its names are not known
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
@@ -54,9 +53,6 @@ func (l *lines) cut() ([]byte, error) {
 		return nil, formats.ErrLongLine
 	case err == io.EOF && len(line) == 0:
 		return nil, err
-	}
-	if l.n == 1 {
-		line = files.TextOf(line)
 	}
 	if len(line) > 0 && line[0] == 0 {
 		line = withoutNULs(line)

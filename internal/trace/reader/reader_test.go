@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/formats"
 	"github.com/taktload/takt/internal/trace/tracetest"
@@ -82,6 +83,16 @@ func TestWrappings(t *testing.T) {
 			if err != io.EOF || len(uris) != 1000 || uris[999] != "/999" || c.Lines != 1000 || c.Bad() != 0 {
 				t.Errorf("%s, %s: %d records, %+v, %v", name, how, len(uris), c, err)
 			}
+		}
+	}
+}
+
+// UTF-16 is refused, also where the format is given.
+func TestUTF16(t *testing.T) {
+	const text = "\xff\xfe/\x00a\x00\n\x00"
+	for name, in := range map[string][]byte{"plain": []byte(text), "gzip": zipped(t, text), "zstd": zstandard(t, text)} {
+		if _, err := New("log", bytes.NewReader(in), Options{Format: "paths"}); !errors.Is(err, files.ErrUTF16) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
