@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Options say how a gatherer works.
@@ -183,10 +184,7 @@ func (g *Gatherer) refuse(raw net.Conn, guest *door.Guest, answer io.Writer, h H
 		_, _ = io.Copy(io.Discard, io.LimitReader(raw, maxHello))
 	}()
 	_ = no.write(answer) // it is refused, also if it does not learn why
-	select {
-	case <-read:
-	case <-time.After(retry):
-	}
+	pause.For(retry, read)
 	raw.Close()
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/permanent"
 )
 
@@ -113,9 +114,7 @@ func Dial(ctx context.Context, j Join) (*Member, error) {
 		case first && j.Waiting != nil:
 			j.Waiting(err)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
+		if !pause.For(retry, ctx.Done()) {
 			return nil, context.Cause(ctx)
 		}
 	}

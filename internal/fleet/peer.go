@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -256,9 +257,6 @@ func (p *peer) abandon() {
 // line on its way.
 func (p *peer) part(last toMember) {
 	p.post(last)
-	select {
-	case <-p.gone:
-	case <-time.After(beat):
-	}
+	pause.For(beat, p.gone)
 	p.stream.raw.Close()
 }

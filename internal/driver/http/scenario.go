@@ -57,7 +57,7 @@ type stepFigures struct {
 type visit struct {
 	number  uint64
 	key     []byte
-	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun, or is over
+	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun; empty: it is over, or no file lends lines
 	session session.Session
 	failed  bool
 	sent    time.Time
