@@ -199,7 +199,8 @@ func each(script, first string) string {
 	return strings.Replace(script, "  takt shard ", "  bash -c '"+first+"; exec takt \"$@\"' - shard ", 1)
 }
 
-// The first run measures, so nothing else runs then.
+// The first run measures, so nothing else runs then: scripts/test-real runs it alone, and the others beside other
+// suites.
 func TestRealSlurm(t *testing.T) {
 	s := startedSlurm(t)
 	t.Run("run", s.run)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/permanent"
 )
 
@@ -36,23 +37,11 @@ const (
 // suspect ends the attempt to connect, with fail, if the port uses the other way. The attempt
 // is over when ctx ends.
 func (o *Options) suspect(ctx context.Context, fail context.CancelCauseFunc) {
-	if !Pause(ctx, silenceTime) {
+	if !pause.For(silenceTime, ctx.Done()) {
 		return
 	}
-	if err := o.tryOtherWay(ctx); err != nil && Pause(ctx, graceTime) {
+	if err := o.tryOtherWay(ctx); err != nil && pause.For(graceTime, ctx.Done()) {
 		fail(err)
-	}
-}
-
-// Pause waits for d, and reports false if ctx ended meanwhile.
-func Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/warn"
@@ -143,10 +144,7 @@ func (t *Trial) load(ctx context.Context, running *Running, log *process.Log) (*
 // arrive waits until the events of the load are in the cluster. It fails if the server ends
 // meanwhile.
 func (t *Trial) arrive(ctx context.Context, running *Running, log *process.Log, before start, r *takt.Report, m *measured) error {
-	select {
-	case <-time.After(t.Cooldown):
-	case <-ctx.Done():
-	}
+	pause.For(t.Cooldown, ctx.Done())
 	if t.Documents == nil {
 		warnOnce(r, warn.NotCounted, "the documents were not counted: no cluster is known; %s", takt.Advice("give it with: elasticsearch use URL"))
 		if !before.known {

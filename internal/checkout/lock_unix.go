@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // guard is a lock of a build: shared by those who use it, exclusive for who makes or removes it.
@@ -38,10 +39,8 @@ func (g *guard) lock(ctx context.Context, try func(*os.File) error) error {
 		if err := try(g.f); !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(100*time.Millisecond, ctx.Done()) {
 			return cmp.Or(context.Cause(ctx), ctx.Err())
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // Certificate reads a certificate and its key. It refuses a key that others can read or change.
 func Certificate(certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := os.ReadFile(certFile)
+	cert, err := files.ReadOwn(certFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Peer says which user's process is at the other end of a connection.
@@ -62,14 +64,12 @@ func ServerOf(ctx context.Context, conn net.Conn) (Peer, error) {
 	if !IsLocalAddr(conn.RemoteAddr().String()) {
 		return PeerUnknown, nil
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, longestLook) {
+	for next := time.Millisecond; ; next = min(2*next, longestLook) {
 		if who := peerHere(conn); who != peerNobody {
 			return who, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(next, ctx.Done()) {
 			return PeerStranger, context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package door
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +14,7 @@ import (
 	"github.com/taktload/takt/internal/outfile"
 )
 
-// maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
+// maxPrivate limits what takt reads of a token or key file.
 const maxPrivate = 1 << 20
 
 // ReadPrivate reads a file of secrets, unless every user of this machine can read it,
@@ -34,37 +34,47 @@ func ReadPrivate(path string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = errors.Join(checkPrivate(path, info.Mode()), checkOwner(path, info), checkFolder(path, info))
+		err = errors.Join(checkPrivate(path, info.Mode()), Theirs(path, info))
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(files.Text(f), maxPrivate+1))
-	if len(text) > maxPrivate {
-		return nil, fmt.Errorf("%s has more than 1 MiB; give the name of the right file", path)
-	}
-	return text, err
+	return files.ReadAll(files.Text(f), path, maxPrivate)
 }
 
-// checkPrivate refuses a file that every user can read, or that its group or others can
-// change. It accepts pipes and, as Windows has no such modes, all files there.
+// checkPrivate refuses a file that every user can read. It accepts pipes and, as Windows has no such modes,
+// all files there.
 func checkPrivate(path string, mode fs.FileMode) error {
-	switch perm := mode.Perm(); {
-	case !mode.IsRegular() || runtime.GOOS == "windows":
-		return nil
-	case perm&0o022 != 0:
-		return fmt.Errorf("%s can be changed by others, its mode is %04o; run chmod 600 %s", path, perm, path)
-	case perm&0o004 != 0 && !isSheltered(path):
+	if perm := mode.Perm(); mode.IsRegular() && runtime.GOOS != "windows" && perm&0o026 == 0o004 && !isSheltered(path) {
 		return fmt.Errorf("%s can be read by every user of this machine, its mode is %04o; run chmod 600 %s", path, perm, path)
 	}
 	return nil
 }
 
-// checkOwner refuses a file that belongs to another user than takt's or root, because its owner can
-// change it whatever its mode is. It accepts pipes and a container's secrets, as checkPrivate does.
+// Theirs returns why another user than takt's and root decides what is in a file, and what to do about it; nil:
+// nobody else does. info is of the open file.
+func Theirs(path string, info fs.FileInfo) error {
+	path, err := outfile.FollowOwn(path)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(checkMode(path, info.Mode()), checkOwner(path, info), checkFolder(path, info))
+}
+
+// checkMode refuses a file that its group or others can change. It accepts what checkPrivate does.
+func checkMode(path string, mode fs.FileMode) error {
+	if perm := mode.Perm(); mode.IsRegular() && runtime.GOOS != "windows" && perm&0o022 != 0 {
+		return fmt.Errorf("%s can be changed by others, its mode is %04o; run chmod 600 %s", path, perm, path)
+	}
+	return nil
+}
+
+// checkOwner refuses a file or a named pipe that belongs to another user than takt's or root, because its owner can
+// change it whatever its mode is. It accepts what this process got open, as from <(pass show tokens), and a container's
+// secrets.
 func checkOwner(path string, info fs.FileInfo) error {
 	uid, known := outfile.OwnerOf(info)
-	if !known || !info.Mode().IsRegular() || uid == 0 || uid == os.Geteuid() || isSecretOfContainer(path) {
+	if open := outfile.IsOpen(path) && !info.Mode().IsRegular(); !known || open || uid == 0 || uid == os.Geteuid() || isSecretOfContainer(path) {
 		return nil
 	}
 	return fmt.Errorf("%s can be changed by the user %d, to whom it belongs; run chown %d %s", path, uid, os.Geteuid(), path)

@@ -76,6 +76,21 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// What is in a named pipe of another user is that user's.
+func TestPipeOfAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := errors.Join(syscall.Mkfifo(path, 0o600), os.Chown(path, 54321, -1)); err != nil {
+		t.Skip("only root can give a pipe to another user: ", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Theirs(path, info); err == nil || !strings.Contains(err.Error(), "can be changed by the user 54321") {
+		t.Error(err)
+	}
+}
+
 // A link leads to where the file is: its own folder says nothing. What an engine shows a
 // container as a secret is fine with the mode that the engine chooses.
 func TestSheltered(t *testing.T) {
@@ -104,7 +119,7 @@ func TestSheltered(t *testing.T) {
 	if err := checkPrivate("/run/secrets/tokens", 0o444); err != nil {
 		t.Error(err)
 	}
-	if err := checkPrivate("/run/secrets/tokens", 0o666); err == nil {
+	if err := checkMode("/run/secrets/tokens", 0o666); err == nil {
 		t.Error("a secret that others can change is taken")
 	}
 }
@@ -132,8 +147,11 @@ func TestPrivateIsShort(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", size, len(text), err)
 		}
 	}
-	if text, err := ReadPrivate("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero has more than 1 MiB") {
+	if text, err := ReadPrivate("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 1 MiB; give the name of a smaller file") {
 		t.Error(len(text), err)
+	}
+	if _, err := Certificate("/dev/zero", path); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 16 MiB; give the name of a smaller file") {
+		t.Error(err)
 	}
 }
 

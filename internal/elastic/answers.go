@@ -9,6 +9,7 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/pkg/takt"
@@ -17,9 +18,9 @@ import (
 // Limits of one answer. The client reads an answer whole, and some servers never end one: without
 // a limit such a server filled 8 GiB of memory in 30 s.
 const (
-	MaxAnswer = 256 << 20 // bytes; a report with 1200 intervals has up to 23 MB: see audit.MaxDocument
-	maxError  = 1 << 20   // bytes of an answer with an error
-	maxReason = 500       // characters of a reason that a person sees
+	MaxAnswer = audit.MaxDocument // bytes; the client uses 2.5 times as much; a report with 1200 intervals has up to 23 MB
+	maxError  = 1 << 20           // bytes of an answer with an error
+	maxReason = 500               // characters of a reason that a person sees
 )
 
 // bounded limits answers.
@@ -67,7 +68,7 @@ func (c *Cluster) Said(err error) (said error, hint string) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return fmt.Errorf("its answer has more than %d MiB", large.Limit>>20), "is the URL right?"
+		return &plainError{fmt.Sprintf("its answer has more than %d MiB", large.Limit>>20), large}, "is the URL right?"
 	case !errors.As(err, &e):
 		return c.shown(httpfault.Cause(err)), "is it running, and is the URL right?"
 	case e.Status >= 300 && e.Status < 400:

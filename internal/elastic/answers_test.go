@@ -39,6 +39,13 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// The file of an authority that never ends is refused.
+func TestAuthorityIsBounded(t *testing.T) {
+	if _, err := Connect("elasticsearch+tls://h", Options{CAFile: "/dev/zero"}); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 16 MiB") {
+		t.Error(err)
+	}
+}
+
 func TestSaid(t *testing.T) {
 	for _, o := range []Options{{User: "u", Password: "s3cret"}, {APIKey: "aWQ6czNjcmV0"}} {
 		c, err := Connect("elasticsearch://h", o)
@@ -83,7 +90,7 @@ func TestSaidOfOtherAnswers(t *testing.T) {
 	}{
 		{&client.Error{Status: 503}, "elastic: Error 503 (Service Unavailable)", ""},
 		{&client.Error{Status: 307}, "elastic: Error 307 (Temporary Redirect)", "it leads to another address"},
-		{fmt.Errorf("reading: %w", &http.MaxBytesError{Limit: MaxAnswer}), "its answer has more than 256 MiB", "is the URL right?"},
+		{fmt.Errorf("reading: %w", &http.MaxBytesError{Limit: MaxAnswer}), "its answer has more than 64 MiB", "is the URL right?"},
 		{&url.Error{Op: "Get", URL: "http://u:s3cret@h", Err: refused}, "connection refused", "is it running"},
 		{fmt.Errorf("malformed answer s3cret\n\x1b: %w", refused), "malformed answer xxxxx ·: connection refused", "is it running"},
 	} {

@@ -11,12 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 	"unsafe"
 
 	client "github.com/olivere/elastic/v7"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // Options are credentials and trust.
@@ -116,7 +117,7 @@ func newTransport(caFile string) (*http.Transport, error) {
 	if caFile == "" {
 		return t, nil
 	}
-	pem, err := os.ReadFile(caFile)
+	pem, err := files.ReadOwn(caFile)
 	if err != nil {
 		return nil, fmt.Errorf("the authority of the cluster's certificate: %w", err)
 	}

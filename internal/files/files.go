@@ -175,24 +175,33 @@ func (f *folder) isSpecial(name string) bool {
 }
 
 // ReadFile is os.ReadFile, for a file of at most 16 MiB.
-func ReadFile(name string) ([]byte, error) {
-	file, err := Open(name)
+func ReadFile(name string) ([]byte, error) { return readWhole(name, Open) }
+
+// ReadOwn is ReadFile for a file that takt's user chose, which a confined process reads anywhere.
+func ReadOwn(name string) ([]byte, error) { return readWhole(name, OpenOwn) }
+
+func readWhole(name string, open func(string) (*os.File, error)) ([]byte, error) {
+	file, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostWhole+1))
-	if err == nil && len(text) > mostWhole {
-		err = &fs.PathError{Op: "read", Path: name, Err: errLarge}
-	}
-	return text, err
+	return ReadAll(file, name, mostWhole)
 }
 
 // mostWhole is how much of a file ReadFile reads, in bytes: 16 MiB. Such files have keys, certificates and
 // passwords.
 const mostWhole = 16 << 20
 
-var errLarge = errors.New("it has more than 16 MiB; give the name of a smaller file")
+// ReadAll is io.ReadAll, for a file of that name with at most so many bytes, whole MiB: a wrong name, such as
+// /dev/zero, must not fill memory.
+func ReadAll(r io.Reader, name string, most int) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil && len(text) > most {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d MiB; give the name of a smaller file", most>>20)}
+	}
+	return text, err
+}
 
 // WriteFile is os.WriteFile.
 func WriteFile(name string, data []byte, perm fs.FileMode) error {

@@ -22,41 +22,43 @@ func TextOf(b []byte) []byte { return bytes.TrimPrefix(b, []byte(mark)) }
 type text struct {
 	r     io.Reader
 	begun bool
-	head  []byte // the first bytes, which are still to be passed on
-	err   error  // of the read of head
+	head  []byte // the rest of the first bytes, if the caller asked for fewer than a mark has
+	err   error  // of the first reads
 }
 
 // Read implements io.Reader.
 func (t *text) Read(b []byte) (n int, err error) {
 	if !t.begun {
-		t.begin()
+		t.begun = true
+		t.head, t.err = t.first(b)
 	}
-	if len(t.head) == 0 {
-		if err = t.err; err != nil {
-			return 0, err
-		}
-		return t.r.Read(b)
+	if len(t.head) > 0 {
+		n = copy(b, t.head) // into itself, unless b is shorter than a mark
+		t.head = t.head[n:]
+		return n, nil
 	}
-	n = copy(b, t.head)
-	t.head = t.head[n:]
-	return n, nil
+	if err = t.err; err != nil {
+		return 0, err
+	}
+	return t.r.Read(b)
 }
 
-// begin reads the first bytes, as many as a mark has: fewer if they cannot be one. A pipe is not waited for
-// longer than that.
-func (t *text) begin() {
-	t.begun = true
-	var b [len(mark)]byte
-	n := 0
-	for n < len(b) && t.err == nil && (n == 0 || bytes.HasPrefix([]byte(mark), b[:n]) || isUTF16(b[:n])) {
-		var more int
-		more, t.err = t.r.Read(b[n:])
-		if n += more; isUTF16(b[:n]) && n > 1 {
-			t.err = ErrUTF16
-			return
-		}
+// first reads into b as much as comes at once, and more only while it can be a mark: a pipe is not waited for longer
+// than that.
+func (t *text) first(b []byte) (head []byte, err error) {
+	if len(b) < len(mark) {
+		b = make([]byte, len(mark))
 	}
-	t.head = append(t.head, TextOf(b[:n])...)
+	n := 0
+	for err == nil && (n == 0 || n < len(mark) && bytes.HasPrefix([]byte(mark), b[:n]) || n == 1 && isUTF16(b[:n])) {
+		var more int
+		more, err = t.r.Read(b[n:])
+		n += more
+	}
+	if n > 1 && isUTF16(b[:n]) {
+		return nil, ErrUTF16
+	}
+	return TextOf(b[:n]), err
 }
 
 // isUTF16 reports whether b can be the beginning of a mark of UTF-16, which UTF-8 never has.

@@ -15,9 +15,13 @@ func TestText(t *testing.T) {
 		"\xef": "\xef", "\xef\xbb": "\xef\xbb", "\xef\xbbx": "\xef\xbbx", "\xffx": "\xffx", "\xff": "\xff", "\xfe\xfd": "\xfe\xfd",
 	} {
 		for name, r := range map[string]io.Reader{
-			"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "with its end": iotest.DataErrReader(strings.NewReader(in)),
+			"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "small reads": strings.NewReader(in), "with its end": iotest.DataErrReader(strings.NewReader(in)),
 		} {
-			if got, err := io.ReadAll(Text(r)); err != nil || string(got) != want {
+			r = Text(r)
+			if name == "small reads" {
+				r = iotest.OneByteReader(r)
+			}
+			if got, err := io.ReadAll(r); err != nil || string(got) != want {
 				t.Errorf("%q, %s: %q, %v", in, name, got, err)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -176,17 +175,6 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 		}
 		return errors.New(some(silent, "has", "have") + " not confirmed the start in time")
 	})
-}
-
-// longestRun bounds what a member says of its end: sums of times must not overflow.
-const longestRun = 100 * 365 * 24 * time.Hour
-
-// possible returns why a member cannot mean its head.
-func possible(h *live.Head) error {
-	if h.End > longestRun || h.Warmup < 0 || h.Warmup > longestRun || h.Room < 0 || h.Room > math.MaxInt32 {
-		return fmt.Errorf("it says that its run ends after %v with at most %d operations in flight, which cannot be", h.End, h.Room)
-	}
-	return nil
 }
 
 // headOf is what is known of the whole before it begins. end is that of the schedule; not above 0: only the members

@@ -46,7 +46,7 @@ type Offset struct {
 func (r reading) offset(at int64) Offset {
 	way := (at - r.Asked) - (r.Back - r.Got)
 	return Offset{
-		At: at, Ahead: time.Duration((r.Got-r.Asked)+(r.Back-at)) / 2,
+		At: at, Ahead: time.Duration((r.Got-r.Asked)/2 + (r.Back-at)/2), // the sum could overflow
 		Bound: time.Duration(max(way, 0))/2 + 1,
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Options say how a gatherer works.
@@ -183,10 +184,7 @@ func (g *Gatherer) refuse(raw net.Conn, guest *door.Guest, answer io.Writer, h H
 		_, _ = io.Copy(io.Discard, io.LimitReader(raw, maxHello))
 	}()
 	_ = no.write(answer) // it is refused, also if it does not learn why
-	select {
-	case <-read:
-	case <-time.After(retry):
-	}
+	pause.For(retry, read)
 	raw.Close()
 }
 
@@ -309,6 +307,9 @@ func (g *Gatherer) drop(p *peer, reason string) {
 	p.release()
 	defer g.note()
 	if g.round != nil && g.round.launched {
+		if p.merged { // the run needs nothing more of it
+			g.mention(&g.left, g.Shards+mostRefused, fmt.Sprintf("%s is gone: %s; its report counts", p.called(), reason))
+		}
 		return // the run decides
 	}
 	delete(g.peers, p.k)

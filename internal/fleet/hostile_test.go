@@ -165,6 +165,7 @@ func FuzzLines(f *testing.F) {
 				for _, line := range []any{toGatherer{Asks: &zero}, toGatherer{Clock: &Offset{Bound: 1}}, toGatherer{Round: 1, Ready: &Ready{Head: live.Head{End: 3e9}}}, toGatherer{Round: 1, Armed: true}} {
 					text, _ := json.Marshal(line)
 					_, _ = mine.Write(append(text, '\n'))
+					time.Sleep(time.Millisecond) // until the start is known
 				}
 				time.Sleep(3 * time.Second)
 				_, _ = io.WriteString(mine, lines+"\n")

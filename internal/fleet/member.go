@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/permanent"
 )
 
@@ -113,9 +114,7 @@ func Dial(ctx context.Context, j Join) (*Member, error) {
 		case first && j.Waiting != nil:
 			j.Waiting(err)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
+		if !pause.For(retry, ctx.Done()) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -216,6 +215,9 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 	if first.Welcome == nil {
 		return nil, errors.New("the gatherer did not say which shard this is")
 	}
+	if err := m.check(&first, time.Now()); err != nil {
+		return nil, err
+	}
 	m.Shard, m.Shards = first.Welcome.Shard, first.Welcome.Shards
 	return m, nil
 }
@@ -229,6 +231,11 @@ func (m *Member) listen() {
 		at := time.Now()
 		if err != nil {
 			m.leave(err)
+			return
+		}
+		if err := m.check(&line, at); err != nil {
+			m.leave(err)
+			m.stream.raw.Close()
 			return
 		}
 		if line.Clock != nil {
@@ -275,7 +282,8 @@ func (m *Member) leave(err error) {
 	defer m.mu.Unlock()
 	if m.why == nil {
 		m.why = fmt.Errorf("the gatherer is gone: %w", err)
-		if givenUp := (*GivenUpError)(nil); err == errEnded || errors.As(err, &givenUp) {
+		givenUp, nonsense := (*GivenUpError)(nil), (*NonsenseError)(nil)
+		if err == errEnded || errors.As(err, &givenUp) || errors.As(err, &nonsense) {
 			m.why = err
 		}
 	}

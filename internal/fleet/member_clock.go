@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"time"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 const (
@@ -30,12 +32,10 @@ func (m *Member) measure() {
 	defer m.measuring.Unlock()
 	best := m.burst()
 	for n := 1; n < clockBursts && best.Bound > mostBound && best.Bound != worst; n++ {
-		select {
-		case <-time.After(beat):
-			best = m.burst()
-		case <-m.gone:
+		if !pause.For(beat, m.gone) {
 			return
 		}
+		best = m.burst()
 	}
 	if best.Bound == worst {
 		return

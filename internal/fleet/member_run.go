@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -171,7 +172,7 @@ func (r *Run) await(ctx context.Context, origin int64) (time.Time, error) {
 	}
 	window := lastLook + time.Duration(m.Shards)*lookEach
 	look := window/2 + rand.N(window/2)
-	if !rest(ctx, time.Until(at)-look) {
+	if !pause.For(time.Until(at)-look, ctx.Done()) {
 		return time.Now(), nil
 	}
 	looked := make(chan struct{})
@@ -184,16 +185,6 @@ func (r *Run) await(ctx context.Context, origin int64) (time.Time, error) {
 	}
 	at = m.instant(origin)
 	return at, late(at)
-}
-
-// rest waits for d, and reports whether ctx lasted as long.
-func rest(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func late(at time.Time) error {

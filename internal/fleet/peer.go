@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -156,8 +157,6 @@ const mostBound = tooLate / 2
 // clock adds an estimate. Once the start is known, a rough one changes nothing: the network may be busy.
 func (p *peer) clock(o Offset, launched bool) error {
 	switch {
-	case o.Bound <= 0:
-		return fmt.Errorf("it says that its clock is known within %v, which cannot be", o.Bound)
 	case o.Bound > mostBound && launched:
 		return nil
 	case o.Bound > mostBound:
@@ -258,9 +257,6 @@ func (p *peer) abandon() {
 // line on its way.
 func (p *peer) part(last toMember) {
 	p.post(last)
-	select {
-	case <-p.gone:
-	case <-time.After(beat):
-	}
+	pause.For(beat, p.gone)
 	p.stream.raw.Close()
 }

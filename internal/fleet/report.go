@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,6 +37,9 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 	}
 	r := g.round
 	if line.Clock != nil {
+		if err := line.Clock.check(); err != nil {
+			return err
+		}
 		if err := p.clock(*line.Clock, r != nil && r.launched); err != nil {
 			return err
 		}
@@ -49,18 +51,15 @@ func (g *Gatherer) take(p *peer, line *toGatherer) error {
 		}
 		return nil
 	}
+	if err := p.check(r, line); err != nil {
+		return err
+	}
 	switch {
 	case line.Ready != nil:
-		if err := possible(&line.Ready.Head); err != nil {
-			return err
-		}
 		p.ready = line.Ready
 	case line.Armed:
 		p.armed = true
 	case line.Second != nil:
-		if r.begun.IsZero() || p.ended() { // launch has not said yet when it begins
-			return errors.New("it sent a second of a run that it does not make")
-		}
 		if err := p.believe(r, line.Second); err != nil {
 			return err
 		}
@@ -113,7 +112,10 @@ func (g *Gatherer) give(p *peer, number int) {
 // locked meanwhile. A report from elsewhere may be a lie, so it is checked first, as those of takt store
 // import are: no other member pays for it.
 func (g *Gatherer) merge(p *peer, line *toGatherer) error {
-	r := g.expects(p, line)
+	r, err := g.expects(p, line)
+	if err != nil {
+		return err
+	}
 	if r == nil {
 		p.post(toMember{Round: line.Round, Taken: true}) // the run was called off
 		return nil
@@ -145,15 +147,19 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) error {
 }
 
 // expects returns the run to which the report belongs; nil: the run is over, or was called off.
-func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
+func (g *Gatherer) expects(p *peer, line *toGatherer) (*round, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r := g.round; r != nil && line.Round == r.number && p.over != nil && p.holds && !p.sent && p.lost == "" {
-		p.sent = true
-		return r
+	r := g.round
+	if r == nil || line.Round != r.number || p.lost != "" {
+		p.release()
+		return nil, nil
 	}
-	p.release()
-	return nil
+	if err := p.check(r, line); err != nil {
+		return nil, err
+	}
+	p.sent = true
+	return r, nil
 }
 
 // believe compares a report with what the gatherer asked for, so that no report depends on another.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -336,10 +337,7 @@ func (p *Producer) search() {
 // look looks for the leaders until no batch is without one.
 func (p *Producer) look() {
 	for done := false; !done; {
-		select {
-		case <-p.ctx.Done():
-		case <-time.After(lookEvery - time.Since(p.looked)):
-		}
+		pause.For(lookEvery-time.Since(p.looked), p.ctx.Done())
 		ctx, cancel := context.WithDeadline(p.ctx, p.patience())
 		err := errors.Join(p.find(ctx), p.renew(ctx))
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -72,10 +73,7 @@ func (f *feed) end(*takt.Report) {
 	default:
 	}
 	close(f.messages)
-	select {
-	case <-f.done:
-	case <-time.After(feedEnd):
-	}
+	pause.For(feedEnd, f.done)
 }
 
 // Refuse tells the other process what the process of a run is refused. A broken w loses it.

@@ -43,8 +43,8 @@ func (l later) Unwrap() error { return l.error }
 // Later marks the error of a receiver that asks for a pause.
 func Later(err error, after time.Duration) error { return later{err, after} }
 
-// pause is the time until a batch is sent again after the n-th failure; ok is false if it must not be.
-func pause(err error, n int) (d time.Duration, ok bool) {
+// restAfter is the time until a batch is sent again after the n-th failure; ok is false if it must not be.
+func restAfter(err error, n int) (d time.Duration, ok bool) {
 	if permanent.Is(err) {
 		return 0, false
 	}

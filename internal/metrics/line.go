@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -130,7 +131,7 @@ func (l *line) send(b *Batch) {
 		if l.ctx.Err() == nil || n == 1 { // else the fault is that the run waits no longer
 			l.note(err)
 		}
-		rest, again := pause(err, n)
+		rest, again := restAfter(err, n)
 		if !again || l.full() || !l.rest(rest) {
 			return
 		}
@@ -163,17 +164,10 @@ func (l *line) full() bool {
 // rest waits before the next attempt, and reports whether there is one. At the end of the run there is
 // no time for long rests.
 func (l *line) rest(d time.Duration) bool {
-	select {
-	case <-time.After(d):
+	if pause.For(d, l.over) {
 		return true
-	case <-l.over:
 	}
-	select {
-	case <-time.After(min(d, lastRest)):
-		return true
-	case <-l.ctx.Done():
-		return false
-	}
+	return pause.For(min(d, lastRest), l.ctx.Done())
 }
 
 // note keeps a fault, and tells the first one.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
@@ -101,10 +102,7 @@ func (p *Pump) End(r *takt.Report, hurry <-chan struct{}, wait func(to []string)
 	p.closed = true
 	if p.report = r; !p.begun.IsZero() {
 		close(p.ended)
-		select {
-		case <-p.done:
-		case <-time.After(LastWait): // the machine has no time for a thread of the lowest priority
-		}
+		pause.For(LastWait, p.done) // the machine has no time for a thread of the lowest priority
 	}
 	for _, l := range p.lines {
 		l.finish()

@@ -25,7 +25,7 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 // folderOf is how the files beside a path that Follow returned are found. Nothing that other users do to the
 // folders of the path after Follow leads elsewhere.
 func folderOf(path string) (folders, error) {
-	if files.IsConfined(path) || ofKernel(path) { // a confined process finds every file below its own folder
+	if files.IsConfined(path) || IsOpen(path) { // a confined process finds every file below its own folder
 		return named(), nil
 	}
 	return pin(path)
@@ -33,7 +33,7 @@ func folderOf(path string) (folders, error) {
 
 // openPlain opens a path that Follow returned. A link that somebody made there since then is an error.
 func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
-	if !ofKernel(path) {
+	if !IsOpen(path) {
 		flag |= noFollow
 	}
 	return files.OpenFile(path, flag, mode)

@@ -84,7 +84,7 @@ func follow(path string, lstat, stat lookUp, readlink func(string) (string, erro
 		switch {
 		case links > 0 && files.Refusal(err) != nil:
 			return "", &fs.PathError{Op: "open", Path: path, Err: files.ErrLink}
-		case err != nil || ofKernel(next):
+		case err != nil || IsOpen(next):
 			at, rest = filepath.Join(next, after), ""
 			continue
 		case info.IsDir():

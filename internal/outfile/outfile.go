@@ -72,16 +72,16 @@ func (d folders) target(path string) (to string, old os.FileInfo, ok bool) {
 		return path, nil, true
 	}
 	to, err := d.real(path)
-	if err != nil || ofKernel(path) || ofKernel(to) {
+	if err != nil || IsOpen(path) || IsOpen(to) {
 		return "", nil, false
 	}
 	old, err = d.lstat(to)
 	return to, old, err == nil && old.Mode().IsRegular() && !linked(old) && d.writable(to)
 }
 
-// ofKernel reports whether path stands for something that is open, as /dev/stdout and
+// IsOpen reports whether path stands for something that is open, as /dev/stdout and
 // /proc/self/fd/1 do.
-func ofKernel(path string) bool {
+func IsOpen(path string) bool {
 	abs, err := filepath.Abs(path)
 	return err != nil || slices.ContainsFunc([]string{"/dev/std", "/dev/fd/", "/proc/"}, func(s string) bool { return strings.HasPrefix(abs, s) })
 }

@@ -2,7 +2,11 @@
 // run's start.
 package pace
 
-import "time"
+import (
+	"time"
+
+	"github.com/taktload/takt/internal/pause"
+)
 
 // Waiter tells the time since a start and waits. Only the goroutine that made a Waiter may
 // call Until; any goroutine may call Now.
@@ -32,12 +36,7 @@ func (w timer) Until(due time.Duration, stop <-chan struct{}) {
 	if left <= 0 {
 		return
 	}
-	t := time.NewTimer(left)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-stop:
-	}
+	pause.For(left, stop)
 }
 
 func (w timer) Live() bool { return false }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 	"time"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Child is a process started by takt, the leader of its own process group. If takt dies, the
@@ -70,10 +72,8 @@ func (c *Child) Pause(d time.Duration) error {
 	if err := pauseGroup(c.Pid(), true); err != nil {
 		return err
 	}
-	select {
-	case <-c.done:
+	if !pause.For(d, c.done) {
 		return nil
-	case <-time.After(d):
 	}
 	return pauseGroup(c.Pid(), false)
 }
@@ -86,12 +86,7 @@ func (c *Child) End(grace time.Duration) (killed bool) {
 	default:
 	}
 	signalGroup(c.cmd.Process.Pid, false)
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-	case <-timer.C:
-		killed = true
+	if killed = pause.For(grace, c.done); killed {
 		signalGroup(c.cmd.Process.Pid, true)
 		<-c.done
 	}

@@ -79,7 +79,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	c := a.session(r)
 	if status, err := door.FromPage(r, a.server.tokenList() != nil); err != nil {
-		c.turnAway(w, fmt.Sprint(webPage, status), problemOf(status, err))
+		p := problemOf(status, err)
+		c.noteOneOf(fmt.Sprint(webPage, status), errors.New(p.Cause))
+		p.write(w)
 		return
 	}
 	to, id, p := a.find(r)
@@ -88,7 +90,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, p = readBody(w, r)
 	}
 	if p != nil {
-		c.turnAway(w, door.AddressOf(c.conn.RemoteAddr()), p)
+		c.noteStranger(door.AddressOf(c.conn.RemoteAddr()), errors.New(p.Cause))
+		p.write(w)
 		return
 	}
 	if !to.open {
@@ -102,13 +105,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to.serve(c, w, &request{Request: r, body: body, id: id})
 }
 
-// turnAway answers a request of which nobody knows whose it is.
-func (c *session) turnAway(w http.ResponseWriter, address string, p *problem) {
-	c.noteStranger(address, errors.New(p.Cause))
-	p.write(w)
-}
-
-// webPage and the status are the address, for the limit of the audit log, of all requests that door.FromPage
+// webPage and the status are the key, for the limit of the audit log, of all requests that door.FromPage
 // refuses: those of another origin leave room for those of another name.
 const webPage = "web page "
 

@@ -640,6 +640,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"POST", "/v1/lines", "{}", `"event":"command","outcome":"refused: not understood"`},
 		{"POST", "/v1/jobs", lineOf("status"), `"command":"status","outcome":"refused: no command of the line is a job`},
 		{"POST", "/v1/lines", lineOf("http http://127.0.0.1:1"), `"command":"http","outcome":"refused: a command of the line is a job`},
+		{"POST", "/v1/jobs", lineOf("http --nosuch=" + secret + " http://127.0.0.1:1"), `"command":"http","outcome":"refused: unknown flag"`},
 		{"GET", "/v1/jobs/999/events", "", `"command":"attach 999","outcome":"failed"`},
 		{"DELETE", "/v1/jobs/999", "", `"command":"cancel 999","outcome":"failed"`},
 	} {
@@ -651,5 +652,40 @@ func TestRefusedRequests(t *testing.T) {
 		if err != nil || !strings.Contains(string(text[len(before):]), c.want) {
 			t.Errorf("%s %s: no %s in %s", c.method, c.path, c.want, text[len(before):])
 		}
+	}
+}
+
+// After many refusals of a client each new reason still has its lines, and they are bounded.
+func TestRefusedForManyReasons(t *testing.T) {
+	home := t.TempDir()
+	log := filepath.Join(home, "audit")
+	w, _ := serveWeb(t, home, held(nil), "--token-file", tokenFile(t), "--audit-log", log)
+	stranger := w.as("")
+	for range 5 {
+		stranger.raw("GET", "/v1/etc/passwd", "", nil)
+	}
+	for _, c := range []struct {
+		status       int
+		method, body string
+		header       map[string]string
+		want         string
+	}{
+		{405, "PUT", "", nil, "this path does not accept the method"},
+		{415, "POST", "{}", map[string]string{"Content-Type": "text/plain"}, "the body is not JSON"},
+		{413, "POST", strings.Repeat("x", 128<<10+1), nil, "the body has more than 128 KiB"},
+		{400, "GET", "{}", nil, "this request accepts no body"},
+		{401, "GET", "", nil, "the request has no token"},
+	} {
+		if a := stranger.raw(c.method, "/v1/jobs", c.body, c.header); a.status != c.status {
+			t.Errorf("%s: %d, want %d", c.want, a.status, c.status)
+		}
+		text, err := os.ReadFile(log)
+		if err != nil || !strings.Contains(string(text), `"outcome":"refused: `+c.want) {
+			t.Errorf("no %s in %s, %v", c.want, text, err)
+		}
+	}
+	text, err := os.ReadFile(log)
+	if n := strings.Count(string(text), "there is nothing at this path"); n != 3 || err != nil || !strings.Contains(string(text), "refused: 2 more, for reasons of lines above") {
+		t.Errorf("%d lines of one reason in %s, %v", n, text, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/value"
 )
 
 // audit appends to the file of who did what. When the file was renamed or removed, as
@@ -184,11 +185,14 @@ func (c *session) allow(a action) error {
 }
 
 // refuse logs a line that does not run. A line that takt did not understand may contain a
-// secret, so the log gets only the names of its commands, and why takt cannot read it as words.
+// secret, so the log gets only the names of its commands, that a flag is unknown, and why takt cannot read it as words.
 func (c *session) refuse(names []string, err error) {
 	otherwise := "refused: not understood"
-	if why := unreadable(""); errors.As(err, &why) {
+	switch why := unreadable(""); {
+	case errors.As(err, &why):
 		otherwise += ": " + why.Error()
+	case errors.Is(err, value.ErrUnknownFlag):
+		otherwise = "refused: " + value.ErrUnknownFlag.Error()
 	}
 	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcomeOf(err, otherwise)) // may fail: the line does not run
 }

@@ -110,11 +110,17 @@ func (c *session) authenticate(address string) (name string, err error) {
 	return c.admit(strings.TrimSpace(text), address)
 }
 
-// noteStranger logs a session that does not begin: maxTries lines a minute and address, because
+// noteStranger logs a session that does not begin: maxTries lines a minute, address and reason, because
 // strangers must not fill the disk. The next line, and the last one of the server, say how many are
 // left out.
 func (c *session) noteStranger(address string, err error) {
-	if !c.server.strangers.Take(address, time.Now()) {
+	c.noteOneOf(address+" "+err.Error(), err)
+}
+
+// noteOneOf is noteStranger for a reason that quotes the request. Then key says which refusals are alike, of which
+// there must be few kinds for an address.
+func (c *session) noteOneOf(key string, err error) {
+	if !c.server.strangers.Take(key, time.Now()) {
 		c.server.audit.leaveOut()
 		return
 	}

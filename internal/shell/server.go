@@ -16,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/sandbox"
 )
 
@@ -241,10 +242,7 @@ func (s *Server) await(all *sync.WaitGroup) {
 		all.Wait()
 		close(ended)
 	}()
-	select {
-	case <-ended:
-	case <-time.After(s.patience):
-	}
+	pause.For(s.patience, ended)
 }
 
 // accept serves connections until the listener is closed. When the process has no file
@@ -259,10 +257,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, all *sync.WaitGroup
 			}
 			return context.Cause(ctx)
 		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED):
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			pause.For(100*time.Millisecond, ctx.Done())
 			continue
 		case err != nil:
 			return err

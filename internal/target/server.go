@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Server is a bound target. Serve it once; it ends with Serve.
@@ -107,7 +108,7 @@ func (s *Server) accept(ctx context.Context, running *sync.WaitGroup) error {
 			return nil
 		case passing(err):
 			s.desk.acceptFailed()
-			pause(ctx, 10*time.Millisecond) // file descriptors come back when connections end
+			pause.For(10*time.Millisecond, ctx.Done()) // file descriptors come back when connections end
 		default:
 			return errors.Join(fmt.Errorf("cannot accept connections: %w", err), s.listener.Close())
 		}
@@ -117,13 +118,6 @@ func (s *Server) accept(ctx context.Context, running *sync.WaitGroup) error {
 // passing tells errors that may be over soon.
 func passing(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // welcome serves a connection in a goroutine of its own.

@@ -21,6 +21,7 @@ import (
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/honest"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/target"
@@ -189,7 +190,7 @@ func (s *session) trial(ctx context.Context, p Pathology, connections int) (hone
 			t.Command = words
 		}
 		t.Runs = append(t.Runs, run)
-		pause(ctx, rest)
+		pause.For(rest, ctx.Done())
 	}
 	return t, nil
 }
@@ -198,13 +199,6 @@ func (s *session) trial(ctx context.Context, p Pathology, connections int) (hone
 type leftOut struct{ why string }
 
 func (l *leftOut) Error() string { return l.why }
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
 
 // run is one run of a trial, and the words of its command.
 func (s *session) run(ctx context.Context, p Pathology, connections int) (run honest.Run, words []string, err error) {

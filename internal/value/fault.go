@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// ErrUnknownFlag is in the fault of a flag that a command does not have. The rest of such a fault quotes the line.
+var ErrUnknownFlag = errors.New("unknown flag")
+
 // Fault is a fault in the values of flags. It names the flags, so that a command can add where
 // each value is from: the command line, the environment or a config file.
 type Fault struct {

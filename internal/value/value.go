@@ -28,6 +28,7 @@ const (
 	Writes              // a file or folder that takt writes
 	Loads               // a machine that takt connects to: a URL, a host or HOST:PORT
 	Private             // what only the owner of a server may name; Text says what else to do
+	Starts              // a command that takt runs, or a folder in which it runs a program
 )
 
 // Name is a part of a flag's text.
@@ -192,6 +193,17 @@ func OwnedPath(p *string, advice string) Flag {
 		}
 		return append(file(Reads)(text), Name{Private, advice})
 	}}
+}
+
+// Starting is v where the text makes takt start programs.
+func Starting(v Flag) Flag {
+	return Naming(v, func(text string) []Name {
+		names := v.Names(text)
+		if text != "" {
+			names = append(names, Name{Starts, text})
+		}
+		return names
+	})
 }
 
 // OwnedList is Owned for a flag that may be given several times.

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 // tick is how often a check looks at what it waits for.
@@ -30,9 +32,7 @@ func newPulse() *pulse {
 func (p *pulse) beat() {
 	for {
 		began := time.Now()
-		select {
-		case <-time.After(tick):
-		case <-p.over:
+		if !pause.For(tick, p.over) {
 			return
 		}
 		p.ticks.Add(1)
@@ -52,10 +52,8 @@ func (p *pulse) stop() (worst time.Duration) {
 // pass waits, and reports false if over was closed first.
 func pass(d time.Duration, over <-chan struct{}) bool {
 	for range d / tick {
-		select {
-		case <-over:
+		if !pause.For(tick, over) {
 			return false
-		case <-time.After(tick):
 		}
 	}
 	return true

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 // relay is a server before a good one, over TCP. It is good until the first operation, so that the
@@ -88,16 +90,7 @@ func (r *relay) restart() {
 }
 
 // sleep waits, and reports whether the relay still runs.
-func (r *relay) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.ctx.Done():
-		return false
-	}
-}
+func (r *relay) sleep(d time.Duration) bool { return pause.For(d, r.ctx.Done()) }
 
 // hangUp ends all connections.
 func (r *relay) hangUp() {

@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
@@ -128,7 +129,7 @@ func (k *climb) run(ctx context.Context, c *capacityCommand, id string, command 
 			return steps, runs, ended, nil
 		}
 		if len(steps) > 0 {
-			core.Rest(ctx, k.pause)
+			pause.For(k.pause, ctx.Done())
 		}
 		var step capacity.Step
 		r, err := k.run1(ctx, c, id, len(steps), rate, command)

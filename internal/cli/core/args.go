@@ -264,7 +264,7 @@ func (p *FlagParser) short(arg string) {
 	case arg[1] == '=' || !isLetter(arg[1]):
 		p.set(f, "-"+arg[:1], strings.TrimPrefix(arg[1:], "="))
 	default:
-		p.fault("unknown flag -%s; a long flag is written --%s, a short one and its value are separate words: -%s %s", name, name, arg[:1], arg[1:])
+		p.fault("%w -%s; a long flag is written --%s, a short one and its value are separate words: -%s %s", value.ErrUnknownFlag, name, name, arg[:1], arg[1:])
 	}
 }
 
@@ -272,7 +272,7 @@ func (p *FlagParser) bundle(arg string) {
 	for i := range arg {
 		f := p.flags.ShorthandLookup(arg[i : i+1])
 		if f == nil || f.NoOptDefVal == "" {
-			p.fault("unknown flag -%s; a long flag is written --%s", arg, arg)
+			p.fault("%w -%s; a long flag is written --%s", value.ErrUnknownFlag, arg, arg)
 			return
 		}
 		p.set(f, "-"+arg[i:i+1], f.NoOptDefVal)
@@ -334,7 +334,7 @@ func (p *FlagParser) twice(f *pflag.Flag, shown, value string) {
 func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
 	if advice, ok := p.otherTools[otherToolsMark+name]; ok {
-		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
+		p.fault("%w %s%s; %s", value.ErrUnknownFlag, dashes, name, strings.TrimPrefix(advice, valueMark))
 		if !given && strings.HasPrefix(advice, valueMark) && p.valueFollows() && !IsURL(p.Rest[0]) {
 			p.next()
 		}
@@ -342,13 +342,13 @@ func (p *FlagParser) unknown(dashes, arg string) {
 	}
 	f := p.nearest(name)
 	if f == nil {
-		p.fault("unknown flag %s%s; the flags are listed by --help-all", dashes, name)
+		p.fault("%w %s%s; the flags are listed by --help-all", value.ErrUnknownFlag, dashes, name)
 		if !given && p.looksLikeValue() {
 			p.next()
 		}
 		return
 	}
-	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
+	p.fault("%w %s%s; did you mean --%s?", value.ErrUnknownFlag, dashes, name, f.Name)
 	if !given && f.NoOptDefVal == "" && p.valueFollows() {
 		p.next()
 	}

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/files"
 )
 
-// maxConfig is the largest config file, in bytes, so that a wrong path does not fill memory.
+// maxConfig is the largest config file, in bytes.
 const maxConfig = 1 << 20
 
 // configStdin is the path that means standard input; stdinName is its name in faults.
@@ -42,22 +43,23 @@ func (l configLine) Name() string { return l.name }
 // Where is the file and the number of the line.
 func (l configLine) Where(file string) string { return fmt.Sprintf("%s:%d", file, l.number) }
 
-// readConfig reads the whole file at path, or stdin.
-func readConfig(path string, stdin io.Reader) (string, error) {
+// readConfig reads the whole file at path, or stdin. theirs is why another user decides what is in it; nil: none does.
+func readConfig(path string, stdin io.Reader) (text string, theirs, err error) {
 	r := stdin
 	if path != configStdin {
 		f, err := files.Open(path)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		defer f.Close()
-		r = f
+		info, err := f.Stat()
+		if err != nil {
+			return "", nil, err
+		}
+		theirs, r = door.Theirs(path, info), f
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
-	if err == nil && len(b) > maxConfig {
-		err = fmt.Errorf("it is larger than %d MiB, so it is not a config file", maxConfig>>20)
-	}
-	return string(b), err
+	b, err := files.ReadAll(r, path, maxConfig)
+	return string(b), theirs, err
 }
 
 // ParseConfig reads the text of a config file. Faults begin with file:line, and do not show the

@@ -76,11 +76,11 @@ func TestParseConfigFaults(t *testing.T) {
 }
 
 func TestReadConfigIsBounded(t *testing.T) {
-	text, err := readConfig(configStdin, strings.NewReader(strings.Repeat("#", maxConfig)))
+	text, _, err := readConfig(configStdin, strings.NewReader(strings.Repeat("#", maxConfig)))
 	if err != nil || len(text) != maxConfig {
 		t.Errorf("%d bytes: %v", len(text), err)
 	}
-	if _, err = readConfig(configStdin, strings.NewReader(strings.Repeat("#", maxConfig+1))); err == nil {
+	if _, _, err = readConfig(configStdin, strings.NewReader(strings.Repeat("#", maxConfig+1))); err == nil {
 		t.Error("a larger file is read")
 	}
 }

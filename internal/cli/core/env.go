@@ -239,14 +239,6 @@ func OfBudget(used, budget time.Duration) string {
 	return fmt.Sprintf("%v of %v used", used.Round(time.Second), budget)
 }
 
-// Rest waits for d, or until ctx ends.
-func Rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 // Counted is a sentence about n runs: one is its end for 1 run, many for several.
 func Counted(n int, one, many string) string {
 	if n == 1 {

@@ -145,7 +145,7 @@ func (k CommandFlags) Collect(cmd *cobra.Command) CommandFlags {
 func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	known := CommandFlags{}.Collect(cmd.Root())
 	env.warnNearMisses(known)
-	file := p.config(env, known, CommandName(cmd))
+	file, theirs := p.config(env, known, CommandName(cmd))
 	p.flags.VisitAll(func(f *pflag.Flag) {
 		if !IsSetting(f) || p.IsGiven(f.Name) {
 			return
@@ -156,6 +156,11 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 			return
 		}
 		for _, s := range file[f.Name] {
+			if theirs != nil && value.Named(f.Value, s.Value, value.Starts) != nil {
+				p.Refused = append(p.Refused, f.Name)
+				p.fault("%s: %s starts programs, and %w, or give --%s on the command line", s.Origin.at, f.Name, theirs, f.Name)
+				continue
+			}
 			if !p.flags.Lookup(ConfigFlag).Changed { // the environment names the file
 				env.trust(f, s.Value)
 			}
@@ -171,11 +176,12 @@ func (e Env) trust(f *pflag.Flag, text string) {
 		return
 	}
 	for _, n := range v.Names(text) {
-		if n.Kind == value.Loads {
+		switch n.Kind {
+		case value.Loads:
 			reach.Trust(n.Text)
-			continue
+		case value.Reads, value.Writes:
+			files.Trust(n.Text)
 		}
-		files.Trust(n.Text)
 	}
 }
 

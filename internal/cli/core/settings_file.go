@@ -15,8 +15,8 @@ import (
 )
 
 // config reads the file that --config or TAKT_CONFIG names, and returns its settings for the
-// command, by flag.
-func (p *FlagParser) config(env Env, known CommandFlags, command string) map[string][]Setting {
+// command, by flag, and why another user decides what they are; nil: none does.
+func (p *FlagParser) config(env Env, known CommandFlags, command string) (mine map[string][]Setting, theirs error) {
 	path, from := env.Getenv(value.Variable(ConfigFlag)), value.Variable(ConfigFlag)
 	f := p.flags.Lookup(ConfigFlag)
 	if f.Changed {
@@ -25,21 +25,21 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) map[str
 		env.trust(f, path)
 	}
 	if path == "" {
-		return nil
+		return nil, nil
 	}
-	text, err := readConfig(path, env.Stdin)
+	text, theirs, err := readConfig(path, env.Stdin)
 	if errors.Is(err, fs.ErrNotExist) && p.IsGiven("allowMissingConfig") {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
 		p.fault("cannot read the settings: %w; check %s", err, from)
-		return nil
+		return nil, nil
 	}
 	if f.Changed {
 		env.Settings.Config = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		if env.Session && !slices.Contains(env.Configs, env.Settings.Config) { // a job before this one may have written it
 			p.fault("the settings in %s have changed since the server checked them; give the command again", path)
-			return nil
+			return nil, nil
 		}
 	}
 	if path == configStdin {
@@ -47,12 +47,12 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) map[str
 	}
 	lines, faults := ParseConfig(path, text)
 	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
-	mine := c.sort(lines)
+	mine = c.sort(lines)
 	if p.IsGiven("allowUnknownFlags") {
 		c.faults = faults // only syntax faults count
 	}
 	p.Faults = append(p.Faults, c.faults...)
-	return mine
+	return mine, theirs
 }
 
 // configFile is a config file as one command reads it.

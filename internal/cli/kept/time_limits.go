@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // Grace is how long Patient waits after its context ends: a function that obeys the context
@@ -45,7 +45,7 @@ func saving(ctx context.Context, abort <-chan struct{}) (context.Context, contex
 	go func() {
 		select {
 		case <-abort:
-			core.Rest(ctx, abortTime)
+			pause.For(abortTime, ctx.Done())
 			stop(errAborted)
 		case <-ctx.Done():
 		}

@@ -44,7 +44,7 @@ func mixed(t float64, fast, slow uint64) takt.Interval {
 }
 
 // pause is a second in which nothing was due and nothing open.
-func pause(t float64) takt.Interval { return takt.Interval{T: t} }
+func silent(t float64) takt.Interval { return takt.Interval{T: t} }
 
 // Which seconds are judged, and what is said of the first that strikes.
 func TestGuard(t *testing.T) {
@@ -78,14 +78,14 @@ func TestGuard(t *testing.T) {
 		"a part of a second":        {"ok<100", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), sec(1.9, 99, 0)}, ""},
 		"a part, end not known":     {"ok<100", 0, -1, false, nil, []takt.Interval{sec(1, 100, 0), sec(1.9, 99, 0)}, ""},
 		"end not known":             {"ok<100", 0, -1, false, nil, []takt.Interval{sec(1, 100, 0), sec(2, 99, 0)}, "ok<100 was true in second 2 (ok was 99)"},
-		"a pause":                   {"ok==0", 0, 9 * s, false, nil, []takt.Interval{pause(1), pause(2)}, ""},
+		"a pause":                   {"ok==0", 0, 9 * s, false, nil, []takt.Interval{silent(1), silent(2)}, ""},
 		"a pause, and one early":    {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), {T: 2, InFlightMax: 1}, {T: 3, InFlightMax: 1}}, ""},
 		"answered before it is due": {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 101, 0), {T: 2, Scheduled: 1}}, ""},
 		"an answer is missing":      {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 99, 0), {T: 2, InFlightMax: 1}}, "ok==0 was true in second 2 (ok was 0)"},
 		"takt itself was late":      {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, true)}, ""},
 		"and the target was slow":   {"p99>50ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, true)}, "p99>50ms was true in second 1 (p99 was 900ms)"},
 		"only the target was slow":  {"p99>500ms", 0, 9 * s, false, nil, []takt.Interval{slow(1, false)}, "p99>500ms was true in second 1 (p99 was 900ms)"},
-		"a consumer hears nothing":  {"ok==0", 0, -1, true, nil, []takt.Interval{pause(1)}, "ok==0 was true in second 1 (ok was 0)"},
+		"a consumer hears nothing":  {"ok==0", 0, -1, true, nil, []takt.Interval{silent(1)}, "ok==0 was true in second 1 (ok was 0)"},
 		"the generator stood still": {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 9, 0)}, ""},
 		"and goes on":               {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 0, 0)}, "ok==0 was true in second 5 (ok was 0)"},
 	} {

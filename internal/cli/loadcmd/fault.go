@@ -22,7 +22,7 @@ import (
 )
 
 func (l *load) addFaultFlag(fs *pflag.FlagSet) {
-	fs.Var(value.OwnedList(&l.faultTexts, "--fault runs a command on the server's host, which only its owner may do; run takt there"), "fault",
+	fs.Var(value.Starting(value.OwnedList(&l.faultTexts, "--fault runs a command on the server's host, which only its owner may do; run takt there")), "fault",
 		"run a `COMMAND@TIME` of the shell that long after the start, such as 'kill -9 123@10s', or from a time to a time, COMMAND@10s..20s; repeatable; the report shows when")
 }
 

@@ -43,7 +43,7 @@ func (t *labelFlags) addFlags(fs *pflag.FlagSet) {
 
 func (t *labelFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(value.Repeated(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
-	fs.Var(value.OwnedPath(&t.git, "git opens its folder itself; give --label revision=NAME"), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
+	fs.Var(value.Starting(value.OwnedPath(&t.git, "git opens its folder itself; give --label revision=NAME")), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 
 // validate checks the label revision_date, by which verify and collate sort revisions.

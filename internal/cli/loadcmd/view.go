@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/screen"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -63,10 +64,7 @@ func (v *view) add(snap live.Snapshot) {
 // end restores the terminal and writes the messages that waited.
 func (v *view) end(*takt.Report) {
 	close(v.over)
-	select {
-	case <-v.done:
-	case <-time.After(viewEnd):
-	}
+	pause.For(viewEnd, v.done)
 	v.screen.Close()
 	v.messages.release() // a terminal that hangs has left that to us
 }

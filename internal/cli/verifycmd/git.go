@@ -40,10 +40,10 @@ const (
 
 func (c *commits) addFlags(fs *pflag.FlagSet) {
 	const advice = "a session starts no programs on the server"
-	fs.Var(value.Owned(&c.commits, advice), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
-	fs.Var(value.Owned(&c.build, advice), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
+	fs.Var(value.Starting(value.Owned(&c.commits, advice)), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
+	fs.Var(value.Starting(value.Owned(&c.build, advice)), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
 	fs.Var(value.Duration(&c.slow), "build-timeout", "end a build that has not ended after `TIME` (default 30m)")
-	fs.Var(value.Owned(&c.run, advice), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
+	fs.Var(value.Starting(value.Owned(&c.run, advice)), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
 	fs.Var(value.Offering(value.Owned(&c.ready, advice), "tcp", "log:", "http://127.0.0.1:{{.Port}}/"), "ready", "a server is ready when `URL|tcp|tcp:HOST:PORT|log:REGEXP` answers, accepts connections, or is in its output (default tcp: the port accepts connections)")
 	fs.IntVar(&c.status, "ready-status", 0, "`STATUS` that the URL of --ready must answer with (default: 200 to 399)")
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")

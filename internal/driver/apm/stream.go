@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -147,30 +148,18 @@ func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, an
 	for begun, k := time.Now(), 0; ; k++ {
 		next := begun.Add(time.Duration(k) * w.pause) // computed, not accumulated
 		if k > 0 && (!next.Before(end) || !time.Now().Before(end)) {
-			if !wait(end, answered) { // otherwise a closed loop would fill the last pause with one-body requests
+			if !pause.For(time.Until(end), answered) { // otherwise a closed loop would fill the last pause with one-body requests
 				return sent
 			}
 			break
 		}
-		if !wait(next, answered) || !put(body(k).stream.chunk) {
+		if !pause.For(time.Until(next), answered) || !put(body(k).stream.chunk) {
 			return sent
 		}
 		w.codec.s.flushed(body(k).content)
 	}
 	put([]byte(endOfChunks))
 	return sent
-}
-
-// wait waits until at, and reports false if stop closes first.
-func wait(at time.Time, stop <-chan struct{}) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-stop:
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // Close implements takt.Worker.

@@ -73,7 +73,7 @@ type visit struct {
 	key     []byte
 	track   *track
 	user    journey.User
-	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun, or is over
+	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun; empty: it is over, or no file lends lines
 	session session.Session
 	failed  bool
 	sent    time.Time

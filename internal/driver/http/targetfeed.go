@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -112,12 +113,7 @@ func (f *targetFeed) run() {
 
 // pause waits a moment for the queue to get shorter, and reports whether to go on.
 func (f *targetFeed) pause() bool {
-	select {
-	case <-time.After(time.Millisecond):
-		return true
-	case <-f.quit:
-		return false
-	}
+	return pause.For(time.Millisecond, f.quit)
 }
 
 func (f *targetFeed) next() (*fixed, error) {

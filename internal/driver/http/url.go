@@ -75,6 +75,9 @@ func requestURL(base *url.URL, s string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
+	if u.Scheme != "" { // without a host: mailto:a, http:a or http:/a
+		return nil, urlFault(s, u, nil)
+	}
 	if base == nil {
 		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", s)
 	}
@@ -141,7 +144,14 @@ func urlFault(s string, u *url.URL, err error) error {
 	var parsing *url.Error
 	switch {
 	case !strings.Contains(s, "://"):
-		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", shown, strings.TrimPrefix(shown, "//"))
+		scheme, rest, _ := strings.Cut(shown, ":")
+		if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+			if err == nil && u.Scheme != "" && shown == s {
+				return fmt.Errorf("url %q has the scheme %s and no host; write it as in http://127.0.0.1:8080/", s, u.Scheme)
+			}
+			scheme, rest = "http", shown
+		}
+		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean %s://%s?", shown, scheme, strings.TrimLeft(rest, "/"))
 	case err != nil && shown != s: // the cause may show a part of the password
 		return fmt.Errorf("url %q cannot be read; in a user or password write / ? # %% @ as %%2F %%3F %%23 %%25 %%40", shown)
 	case errors.As(err, &parsing):

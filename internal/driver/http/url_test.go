@@ -31,6 +31,15 @@ func TestRequestURL(t *testing.T) {
 			t.Errorf("%s: %v", text, u)
 		}
 	}
+	for text, want := range map[string]string{
+		"mailto:a": "has the scheme mailto and no host", "http:a": "did you mean http://a?", "HTTPS:/a": "did you mean https://a?", "mailto:a?u=http://x": "has no host",
+	} {
+		for _, on := range []*url.URL{base, nil} {
+			if u, err := requestURL(on, text); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s on %v: %v, %v; want %s", text, on, u, err, want)
+			}
+		}
+	}
 	for _, text := range []string{"/a", "//other/a", "?a"} {
 		if u, err := requestURL(nil, text); err == nil {
 			t.Errorf("%s without a base: %v", text, u)

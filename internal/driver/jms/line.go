@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/outage"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/permanent"
 )
 
@@ -180,7 +181,7 @@ func (l *line) restore(lost error) error {
 		wait = min(2*wait, lastWait)
 	}
 	if l.brief > 0 {
-		amqp.Pause(ctx, wait-rand.N(wait/2))
+		pause.For(wait-rand.N(wait/2), ctx.Done())
 	}
 	for hopeless := 0; ; {
 		err := l.again(ctx)
@@ -194,7 +195,7 @@ func (l *line) restore(lost error) error {
 			return err
 		}
 		l.member = (l.member + 1) % len(l.broker.members())
-		if !amqp.Pause(ctx, wait-rand.N(wait/2)) {
+		if !pause.For(wait-rand.N(wait/2), ctx.Done()) {
 			return fmt.Errorf("the connection was lost (%w), and no broker answered for %v (%w); raise --reconnect to wait longer", lost, r.o.Reconnect, err)
 		}
 		wait = min(2*wait, lastWait)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/driver/jms/manage"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -142,7 +143,7 @@ func (w *waiting) last(r *manage.Reading) bool {
 	return w.beats >= freshBeats
 }
 
-func (w *waiting) pause(ctx context.Context) bool { return amqp.Pause(ctx, w.every) }
+func (w *waiting) pause(ctx context.Context) bool { return pause.For(w.every, ctx.Done()) }
 
 // readSettled reads counters that contain what happened before the call. A queue that does not exist
 // yet has none.

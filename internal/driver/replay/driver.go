@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/formats"
 	"github.com/taktload/takt/internal/warn"
@@ -158,12 +159,11 @@ func (budget) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	if isReading(rec.Method) {
 		d = time.Second / 10
 	}
-	select {
-	case <-time.After(d):
-		r.Status = cmp.Or(rec.Expected, 200)
-	case <-ctx.Done():
+	if !pause.For(d, ctx.Done()) {
 		r.Class, r.Err = "cancelled", context.Cause(ctx)
+		return
 	}
+	r.Status = cmp.Or(rec.Expected, 200)
 }
 
 // Close implements takt.Worker.

@@ -212,7 +212,10 @@ func (s *source) Err() error {
 
 // EndedEarly implements engine.Feed.
 func (s *source) EndedEarly() bool {
-	return s.feed.EndedEarly() || s.end >= 0 && !s.full() && s.feed.End() >= 0 && s.feed.End() < s.end
+	if s.full() {
+		return s.feed.EndedEarly()
+	}
+	return play.EndedBefore(s.feed, s.end)
 }
 
 // atOnce is a schedule that makes every operation due at once; move corrects the instant.

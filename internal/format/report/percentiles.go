@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/overload"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -17,19 +18,11 @@ type statistic struct {
 }
 
 // statistics are those of the percentile table.
-func statistics() []statistic {
-	return []statistic{
-		{"min", func(l takt.Latency) float64 { return l.Min }},
-		{"mean", func(l takt.Latency) float64 { return l.Mean }},
-		{"p50", func(l takt.Latency) float64 { return l.P50 }},
-		{"p75", func(l takt.Latency) float64 { return l.P75 }},
-		{"p90", func(l takt.Latency) float64 { return l.P90 }},
-		{"p95", func(l takt.Latency) float64 { return l.P95 }},
-		{"p99", func(l takt.Latency) float64 { return l.P99 }},
-		{"p99.9", func(l takt.Latency) float64 { return l.P99_9 }},
-		{"p99.99", func(l takt.Latency) float64 { return l.P99_99 }},
-		{"max", func(l takt.Latency) float64 { return l.Max }},
+func statistics() (list []statistic) {
+	for _, name := range stored.Statistics() {
+		list = append(list, statistic{name, func(l takt.Latency) float64 { return stored.Statistic(l, name) }})
 	}
+	return list
 }
 
 // Primary is the name of a report's main latency: the response time, or the send time without

@@ -70,10 +70,15 @@ func LatencyOf(r *takt.Report, name, statistic string) (us float64, missing stri
 	case l.Count == 0:
 		return 0, "no " + strings.ReplaceAll(name, "_", " ") + " time was measured"
 	}
+	return Statistic(l, statistic), ""
+}
+
+// Statistic is one of Statistics of a latency, in µs.
+func Statistic(l takt.Latency, name string) float64 {
 	return map[string]float64{
 		"min": l.Min, "mean": l.Mean, "p50": l.P50, "p75": l.P75, "p90": l.P90,
 		"p95": l.P95, "p99": l.P99, "p99.9": l.P99_9, "p99.99": l.P99_99, "max": l.Max,
-	}[statistic], ""
+	}[name]
 }
 
 // EndsWithAnswer reports whether the latency of that name ends with an answer.

@@ -104,7 +104,7 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 	for most := loadCount; len(reports) < len(ids); {
 		some := ids[len(reports):min(len(reports)+most, len(ids))]
 		found, err := s.documents(ctx, some)
-		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) && len(some) > 1 {
+		if tooLarge(err) && len(some) > 1 {
 			most = len(some) / 2
 			continue
 		}
@@ -123,6 +123,12 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 		}
 	}
 	return reports, nil
+}
+
+// tooLarge reports whether an answer for fewer runs may be short enough.
+func tooLarge(err error) bool {
+	large := (*http.MaxBytesError)(nil)
+	return errors.As(err, &large)
 }
 
 // documents asks for the documents of the runs. Its error is the client's.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,7 @@ func TestNoAnswerInTime(t *testing.T) {
 func TestAnswerIsTooLarge(t *testing.T) {
 	s := serve(t, 200, "{}")
 	err := s.fault(t.Context(), &http.MaxBytesError{Limit: elastic.MaxAnswer})
-	if wrong(t, "an endless answer", s, err, fault.ErrUnreachable); !strings.Contains(err.Error(), "more than 256 MiB") {
+	if wrong(t, "an endless answer", s, err, fault.ErrUnreachable); !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Error(err)
 	}
 }
@@ -213,6 +214,71 @@ func TestLoadAsksForFewer(t *testing.T) {
 	if _, err := load(50_000); !errors.Is(err, fault.ErrUnreachable) || !slices.Equal(asked, []int{10, 5, 2, 1}) {
 		t.Errorf("one report that is too large: %v after %d", err, asked)
 	}
+}
+
+// Runs whose answer is too large come in several answers, in their order; one that never ends is an error.
+func TestRunsAskForFewer(t *testing.T) {
+	const most = 4 // runs of the largest answer
+	var sizes []int
+	all := make([]string, 12)
+	for i := range all {
+		d, err := packed(fmt.Sprintf("r%02d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = fmt.Sprintf(`{"_id":"r%02d","_source":{"run":%q},"sort":["%02d"],"x":%q}`, i, d, i, strings.Repeat("x", 100_000))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Size  int      `json:"size"`
+			After []string `json:"search_after"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		sizes = append(sizes, q.Size)
+		from := 0
+		if len(q.After) > 0 {
+			from, _ = strconv.Atoi(q.After[0])
+			from++
+		}
+		fmt.Fprintf(w, `{"hits":{"hits":[%s]}}`, strings.Join(all[from:min(from+q.Size, len(all))], ","))
+	}))
+	defer server.Close()
+	list := func(limit int64) (ids []string, err error) {
+		sizes = nil
+		s, err := Open(server.URL, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		s.cluster.Limit(limit)
+		for run, err := range s.Runs(t.Context(), stored.Query{Limit: 12}) {
+			if err != nil {
+				return ids, err
+			}
+			ids = append(ids, run.ID)
+		}
+		return ids, nil
+	}
+	ids, err := list((most + 1) * 110_000)
+	if want := "r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11"; err != nil || strings.Join(ids, " ") != want || !slices.Equal(sizes, []int{12, 6, 3, 3, 3, 3}) {
+		t.Errorf("%v, %v; asked for %d", ids, err, sizes)
+	}
+	if ids, err := list(50_000); !errors.Is(err, fault.ErrUnreachable) || len(ids) > 0 || !slices.Equal(sizes, []int{12, 6, 3, 1}) {
+		t.Errorf("one run that is too large: %v, %v after %d", ids, err, sizes)
+	}
+}
+
+// packed is a run as a document lists it.
+func packed(id string) (string, error) {
+	all, err := document.Pack(&takt.Report{SchemaVersion: takt.SchemaVersion, ID: id})
+	if err != nil {
+		return "", err
+	}
+	d, err := newDoc(&all[0])
+	if err != nil {
+		return "", err
+	}
+	return d.Run, nil
 }
 
 // A redirect is not followed: it could lead the credentials elsewhere.

@@ -35,6 +35,10 @@ func (s *Store) each(ctx context.Context, q stored.Query, f func(stored.Run) boo
 	var after []any
 	for n := 0; ; {
 		hits, err := s.page(ctx, q, after, size)
+		if tooLarge(err) && size > 1 {
+			size /= 2
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/taktload/takt/internal/outfile"
@@ -48,14 +47,18 @@ func open(ctx context.Context, path string, o opening, pragmas []string) (*Store
 	if path, err = outfile.FollowOwn(where); err != nil {
 		return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "give another file with --store"}
 	}
-	if err := touch(path, o.create); err != nil {
+	shared, err := touch(path, o.create)
+	if err != nil {
 		return nil, err
 	}
-	free, err := guard(path)
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "remove that file, or give a store in a folder of yours with --store"}
+	if shared {
+		return connect(ctx, path, pragmas, immutable, false)
 	}
-	defer free()
+	for _, end := range besides {
+		if _, err := outfile.FollowOwn(path + end); err != nil {
+			return nil, &fault.Error{Kind: fault.ErrUnreachable, Store: where, Cause: err, Hint: "remove that file, or give a store in a folder of yours with --store"}
+		}
+	}
 	s, err := connect(ctx, path, pragmas, "rw", o.upgrade)
 	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) && !errors.Is(err, fault.ErrFull) {
 		return s, err
@@ -76,66 +79,36 @@ func readOnlyModes(path string) []string {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return []string{"ro"}
 	}
-	return []string{"ro", "ro&immutable=1"}
+	return []string{"ro", immutable}
 }
 
-// besides are the ends of the names of the files that SQLite keeps beside a store.
-var besides = [...]string{journal, "-wal", "-shm"}
+// immutable is the mode in which SQLite reads a store and nothing beside it.
+const immutable = "ro&immutable=1"
 
-const journal = "-journal"
-
-// guard refuses a store beside which another user has put one of SQLite's files: SQLite would take what is in it
-// for a part of the store. In a folder where everybody may write it makes these files itself, before anybody else
-// can; the sticky bit keeps them, and SQLite takes them for empty. free removes the journal, which a store in WAL
-// mode does not need, and which nobody can use while the store is open.
-func guard(path string) (free func(), err error) {
-	free = func() {}
-	shared := outfile.IsShared(path) && mayWrite(path)
-	for _, end := range besides {
-		if shared && makeEmpty(path+end) && end == journal {
-			free = func() { _ = os.Remove(path + journal) } // SQLite may have done so
-		}
-		if _, err := outfile.FollowOwn(path + end); err != nil {
-			free()
-			return nil, err
-		}
-	}
-	return free, nil
-}
-
-// mayWrite reports whether the store can be changed: who only reads it leaves nothing beside it.
-func mayWrite(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	return err == nil && f.Close() == nil
-}
-
-// makeEmpty makes a file that SQLite takes for empty, and reports whether it did: a journal whose first byte is
-// 0 is over, and SQLite keeps it. Who cannot make files cannot let SQLite make any.
-func makeEmpty(path string) bool {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // follows no link
-	if err != nil {
-		return false
-	}
-	if strings.HasSuffix(path, journal) {
-		_, err = f.Write([]byte{0})
-	}
-	return errors.Join(err, f.Close()) == nil
-}
+// besides are the ends of the names of the files that SQLite keeps beside a store. SQLite takes what is in them
+// for a part of the store.
+var besides = [...]string{"-journal", "-wal", "-shm"}
 
 // touch makes the file if it is not there and create says so. SQLite gives the files
-// beside it the same mode. To be allowed to read it is enough.
-func touch(path string, create bool) (err error) {
-	flags := os.O_RDWR
+// beside it the same mode. To be allowed to read it is enough. In a folder where everybody may write, as /tmp,
+// another user could put SQLite's files beside the store at any moment, so touch refuses a store that may be
+// written there; shared is one that may only be read.
+func touch(path string, create bool) (shared bool, err error) {
 	if err := notAFile(path); err != nil {
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give a file with --store"}
+		return false, &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give a file with --store"}
 	}
-	if create {
+	flags := os.O_RDWR
+	shared = outfile.IsShared(path)
+	if create && !shared {
 		flags |= os.O_CREATE
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	var f *os.File
 	if err == nil {
 		f, err = os.OpenFile(path, flags, 0o600)
+	}
+	if err == nil && shared {
+		err = f.Close()
 	}
 	denied := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 	if denied {
@@ -144,17 +117,21 @@ func touch(path string, create bool) (err error) {
 		}
 	}
 	switch {
+	case shared && !denied && (create || !errors.Is(err, fs.ErrNotExist)):
+		return false, &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: errShared, Hint: "use a folder of your own, for example: mkdir -m 700 " + filepath.Join(filepath.Dir(path), "mine")}
 	case err == nil:
-		return f.Close()
+		return shared, f.Close()
 	case noRoom(err):
-		return &fault.Error{Kind: fault.ErrFull, Store: path, Cause: err, Hint: fullHint}
+		return false, &fault.Error{Kind: fault.ErrFull, Store: path, Cause: err, Hint: fullHint}
 	case denied:
-		return &fault.Error{Kind: fault.ErrReadOnly, Store: path, Cause: err, Hint: "give another file with --store"}
+		return false, &fault.Error{Kind: fault.ErrReadOnly, Store: path, Cause: err, Hint: "give another file with --store"}
 	case !create && errors.Is(err, fs.ErrNotExist):
-		return &fault.Error{Kind: fault.ErrAbsent, Store: path, Hint: "takt makes it with the first run"}
+		return false, &fault.Error{Kind: fault.ErrAbsent, Store: path, Hint: "takt makes it with the first run"}
 	}
-	return &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give another file with --store"}
+	return false, &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give another file with --store"}
 }
+
+var errShared = errors.New("it is in a folder where everybody may write, so another user could put files beside it")
 
 func connect(ctx context.Context, path string, pragmas []string, mode string, upgrade bool) (*Store, error) {
 	query := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}

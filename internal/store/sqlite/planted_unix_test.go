@@ -23,95 +23,79 @@ func shared(t *testing.T) string {
 	return filepath.Join(dir, "runs.db")
 }
 
-// What another user puts beside a store in a shared folder does not become a part of the store, whether
-// the store was there or not.
+// A store in a folder where everybody may write is refused, because another user could put SQLite's files beside
+// it, whether the store and such a file are there or not. Nothing is made or changed.
+func TestShared(t *testing.T) {
+	for name, c := range map[string]struct {
+		exists, look bool
+		mode         fs.FileMode
+	}{
+		"a new store":          {false, false, fs.ModeSticky | 0o777},
+		"a store":              {true, false, fs.ModeSticky | 0o777},
+		"a store, to look at":  {true, true, fs.ModeSticky | 0o777},
+		"without a sticky bit": {true, false, 0o777},
+		"only others":          {false, false, 0o702},
+	} {
+		path := shared(t)
+		if c.exists {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Chmod(filepath.Dir(path), c.mode), os.WriteFile(path+"-wal", []byte("planted"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		open := Open
+		if c.look {
+			open = Look
+		}
+		s, err := open(t.Context(), path)
+		if err == nil {
+			s.Close()
+		}
+		if !errors.Is(err, fault.ErrUnreachable) || !strings.Contains(err.Error(), path+" (it is in a folder where everybody may write, so another user could put files beside it); use a folder of your own, for example: mkdir -m 700 ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, err := os.ReadFile(path + "-wal"); err != nil || string(b) != "planted" {
+			t.Errorf("%s: the other file has %q, %v", name, b, err)
+		}
+		if _, err := os.Stat(path); c.exists != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Look(t.Context(), shared(t)); !errors.Is(err, fault.ErrAbsent) {
+		t.Errorf("no store: %v", err)
+	}
+}
+
+// A folder of one's own in a shared one, as takt makes it, is fine.
+func TestOwnFolderInShared(t *testing.T) {
+	path := filepath.Join(filepath.Dir(shared(t)), "takt", "runs.db")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// In a folder that others cannot write, a link beside the store may still lead to what its maker does not own.
 func TestPlanted(t *testing.T) {
 	const stranger = 65534
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a file to another user")
 	}
 	for _, end := range besides {
-		for _, exists := range []bool{false, true} {
-			path := shared(t)
-			if exists {
-				s, err := Open(t.Context(), path)
-				if err != nil {
-					t.Fatal(err)
-				}
+		path, mine := filepath.Join(t.TempDir(), "runs.db"), filepath.Join(t.TempDir(), "mine")
+		if err := errors.Join(os.WriteFile(mine, nil, 0o600), os.Symlink(mine, path+end), os.Lchown(path+end, stranger, -1)); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(t.Context(), path); !errors.Is(err, fault.ErrUnreachable) || !strings.Contains(err.Error(), path+end+" is a link that user 65534 made to what that user does not own") {
+			t.Errorf("%s: %v", end, err)
+			if err == nil {
 				s.Close()
 			}
-			if err := errors.Join(os.WriteFile(path+end, []byte("planted"), 0o666), os.Chown(path+end, stranger, -1)); err != nil {
-				t.Fatal(err)
-			}
-			for name, open := range map[string]func() (*Store, error){
-				"Open": func() (*Store, error) { return Open(t.Context(), path) },
-				"Look": func() (*Store, error) { return Look(t.Context(), path) },
-			} {
-				if name == "Look" && !exists {
-					continue
-				}
-				s, err := open()
-				if err == nil {
-					s.Close()
-				}
-				if !errors.Is(err, fault.ErrUnreachable) || !strings.Contains(err.Error(), path+end+" is a file of user 65534 in a folder where everybody may write") {
-					t.Errorf("%s beside %s: %v", name, end, err)
-				}
-			}
-			if b, err := os.ReadFile(path + end); err != nil || string(b) != "planted" {
-				t.Errorf("%s has %q, %v", end, b, err)
-			}
-		}
-	}
-}
-
-// Nobody can put a file there while the store is opened: it is there, and mine. None of them stays.
-func TestGuard(t *testing.T) {
-	path := shared(t)
-	if err := touch(path, true); err != nil {
-		t.Fatal(err)
-	}
-	free, err := guard(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, end := range besides {
-		if info, err := os.Lstat(path + end); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v, %v", end, info, err)
-		}
-	}
-	for range 2 { // a new store, then one that exists
-		s, err := Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if left := s.Close(); left != nil {
-			t.Error(left)
-		}
-	}
-	free()
-	if all, err := os.ReadDir(filepath.Dir(path)); err != nil || len(all) != 1 {
-		t.Errorf("%v, %v", all, err)
-	}
-}
-
-// In a folder of one's own, and beside a store that one only reads, takt makes no files that SQLite does not need.
-func TestNoGuard(t *testing.T) {
-	for _, c := range []struct {
-		path string
-		mode fs.FileMode
-	}{{filepath.Join(t.TempDir(), "runs.db"), 0o600}, {shared(t), 0o400}} {
-		if c.mode == 0o400 && os.Geteuid() == 0 {
-			continue // root may write everything
-		}
-		if err := os.WriteFile(c.path, nil, c.mode); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := guard(c.path); err != nil {
-			t.Fatal(err)
-		}
-		if all, err := os.ReadDir(filepath.Dir(c.path)); err != nil || len(all) != 1 {
-			t.Errorf("%v, %v", all, err)
 		}
 	}
 }

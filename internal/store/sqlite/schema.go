@@ -10,6 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
@@ -126,9 +127,7 @@ func (s *Store) useWAL(ctx context.Context) error {
 		if !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || try == 500 {
 			return err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !pause.For(10*time.Millisecond, ctx.Done()) {
 			return ctx.Err()
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 )
@@ -86,7 +85,7 @@ type harDecoder struct {
 }
 
 func har(in *bufio.Reader, f fill.Line) Decoder {
-	return &harDecoder{in: json.NewDecoder(files.Text(in)), filler: f}
+	return &harDecoder{in: json.NewDecoder(in), filler: f}
 }
 
 // Place is the number of the last entry.

@@ -31,10 +31,11 @@ func isJTL(first []byte) bool {
 // Next implements Decoder.
 func (d *jtlDecoder) Next(rec *trace.Record) error {
 	if d.columns == nil {
-		if err := d.head(); err != nil {
+		err := d.head()
+		d.read(&d.ahead) // without a head, there are no rows
+		if err != nil {
 			return err
 		}
-		d.read(&d.ahead)
 	}
 	d.row, d.ahead = d.ahead, d.row
 	d.read(&d.ahead)

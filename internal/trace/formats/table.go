@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/taktload/takt/internal/files"
-	"github.com/taktload/takt/internal/trace"
 )
 
 // table reads comma-separated values, or those with semicolons, tabs or bars between them. The first line that is
@@ -110,21 +107,15 @@ func (t *table) head() error {
 // names is the first line that is neither blank nor a comment.
 func (t *table) names() ([]byte, error) {
 	for {
-		line, err := t.in.ReadSlice('\n')
-		if t.before++; t.before == 1 {
-			line = files.TextOf(line)
+		line, long, err := CutLine(t.in)
+		t.before++
+		if long && (err == nil || err == io.EOF) {
+			err = ErrLongLine // its names are not known
 		}
-		long := err == bufio.ErrBufferFull
-		for err == bufio.ErrBufferFull {
-			_, err = t.in.ReadSlice('\n')
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' && (err == nil || err == io.EOF) {
+			return bytes.Clone(line), nil
 		}
-		switch text := bytes.TrimSpace(line); {
-		case err != nil && err != io.EOF:
-			t.ended, t.columns = true, map[string]int{}
-			return nil, err
-		case len(text) > 0 && text[0] != '#' || long:
-			return bytes.Clone(bytes.TrimRight(line, "\r\n")[:min(len(bytes.TrimRight(line, "\r\n")), trace.MaxLine)]), nil
-		case err == io.EOF:
+		if err != nil {
 			t.ended, t.columns = true, map[string]int{}
 			return nil, err
 		}

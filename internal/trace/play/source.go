@@ -135,6 +135,15 @@ func Behind(last time.Duration, n uint64) time.Duration {
 // EndedEarly reports whether an error ended the log.
 func (s *Source) EndedEarly() bool { return s.ended && s.err != nil }
 
+// EndedBefore reports whether feed ended before its schedule, or before another end of that; a negative one is unknown.
+func EndedBefore(feed interface {
+	End() time.Duration
+	EndedEarly() bool
+}, end time.Duration) bool {
+	at := feed.End()
+	return feed.EndedEarly() || at >= 0 && at < end
+}
+
 // Sooner is the earlier of two ends of a schedule; a negative one is unknown.
 func Sooner(a, b time.Duration) time.Duration {
 	if a < 0 || b >= 0 && b < a {

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"errors"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/formats"
 )
@@ -17,7 +19,7 @@ const maxZstdWindow = 128 << 20
 
 // decompress detects compression by the first bytes of r. stop frees the decompressor.
 func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
-	in, stop = bufio.NewReaderSize(medium{r}, trace.MaxLine), func() {}
+	in, stop = buffered(medium{r}), func() {}
 	magic, err := in.Peek(1)
 	if err == nil && bytes.IndexByte([]byte{0x1f, 0x28, 'B'}, magic[0]) >= 0 {
 		magic, err = in.Peek(4) // not for every text: it may be shorter, or its writer slow
@@ -43,8 +45,16 @@ func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return bufio.NewReaderSize(damageable{inner}, trace.MaxLine), stop, nil
+	in = buffered(damageable{inner})
+	if _, err := in.Peek(1); errors.Is(err, files.ErrUTF16) { // every other error may have a beginning before it
+		stop()
+		return nil, nil, err
+	}
+	return in, stop, nil
 }
+
+// buffered is the only place at which a log loses its byte order mark.
+func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(files.Text(r), trace.MaxLine) }
 
 // medium marks errors of reading, to tell them from errors in the content.
 type medium struct{ r io.Reader }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
@@ -113,10 +112,7 @@ func mapped(first []byte) string {
 
 // readable refuses contents that are not text.
 func readable(sample []byte) error {
-	switch {
-	case bytes.HasPrefix(sample, []byte{0xff, 0xfe}), bytes.HasPrefix(sample, []byte{0xfe, 0xff}):
-		return fmt.Errorf("the file is UTF-16, which takt does not read; convert it, as in iconv -f UTF-16 -t UTF-8")
-	case bytes.Count(sample, []byte{0}) > len(sample)/4 && len(bytes.Trim(sample, "\x00")) > len(sample)/2:
+	if bytes.Count(sample, []byte{0}) > len(sample)/4 && len(bytes.Trim(sample, "\x00")) > len(sample)/2 {
 		return fmt.Errorf("the file is not text: it has many NUL bytes; check the name of the log")
 	}
 	return nil
@@ -154,7 +150,7 @@ func beginning(in *bufio.Reader) ([]byte, error) {
 
 // firstLine is the first line that is neither blank nor a comment.
 func firstLine(text []byte) []byte {
-	for line := range bytes.Lines(files.TextOf(text)) {
+	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(withoutNULs(line)); len(line) > 0 && line[0] != '#' {
 			return line
 		}

@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ log, want string }{
 		"brackets": {`10.0.0.1 - - [20/Nov/2026:09:00:00 +0000] "GET /a HTTP/1.1" abc 100 "-" "ua"` + "\n", "(the closest is common, which the first line does not fit at %>s)"},
 		"json":     {`{"ts":1,"req":{"verb":"GET","where":"/x"},"\u001b[31m":2}` + "\n", `(JSON with the fields ts, req.verb, req.where, \x1b[31m)`},
-		"utf-16":   {"\xff\xfe1\x000\x00", "the file is UTF-16"},
+		"utf-16":   {"\xff\xfe1\x000\x00", "it is in UTF-16; save it as UTF-8"},
 		"nul":      {strings.Repeat("\x00a\x01\x00", 100), "has many NUL bytes"},
 	} {
 		if _, err := New("log", strings.NewReader(c.log), Options{}); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -6,16 +6,12 @@ import (
 	"errors"
 	"io"
 
-	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
-var (
-	errLongLine = errors.New("longer than 256 KiB")
-	errDamaged  = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
-)
+var errDamaged = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
 
 // lines cuts a text into lines.
 type lines struct {
@@ -46,26 +42,17 @@ func (l *lines) cut() ([]byte, error) {
 	if l.ended {
 		return nil, io.EOF
 	}
-	line, err := l.in.ReadSlice('\n')
+	line, long, err := formats.CutLine(l.in)
 	l.n++
-	long := err == bufio.ErrBufferFull
-	for err == bufio.ErrBufferFull {
-		_, err = l.in.ReadSlice('\n')
-	}
 	l.ended = err != nil
-	l.open = err == io.EOF && len(line) > 0
+	l.open = err == io.EOF && (long || len(line) > 0)
 	switch {
 	case err != nil && err != io.EOF:
 		return nil, err
 	case long:
-		return nil, errLongLine
+		return nil, formats.ErrLongLine
 	case err == io.EOF && len(line) == 0:
 		return nil, err
-	}
-	line = bytes.TrimSuffix(line, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if l.n == 1 {
-		line = files.TextOf(line)
 	}
 	if len(line) > 0 && line[0] == 0 {
 		line = withoutNULs(line)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/formats"
 	"github.com/taktload/takt/internal/trace/tracetest"
@@ -86,6 +87,16 @@ func TestWrappings(t *testing.T) {
 	}
 }
 
+// UTF-16 is refused, also where the format is given.
+func TestUTF16(t *testing.T) {
+	const text = "\xff\xfe/\x00a\x00\n\x00"
+	for name, in := range map[string][]byte{"plain": []byte(text), "gzip": zipped(t, text), "zstd": zstandard(t, text)} {
+		if _, err := New("log", bytes.NewReader(in), Options{Format: "paths"}); !errors.Is(err, files.ErrUTF16) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // What is before the damage of a compressed file is used, and the damage is a fault.
 func TestDamagedFiles(t *testing.T) {
 	text := tracetest.AccessLog(20_000)
@@ -148,6 +159,11 @@ func TestBadLines(t *testing.T) {
 	_, c, err = readAll(t, strings.NewReader(long+"\n"+long), Options{Format: "paths"})
 	if err != io.EOF || c.Bad() != 2 || bad(c).Why != "longer than 256 KiB" || bad(c).Place() != "log:1" {
 		t.Errorf("%+v, %v", c, err)
+	}
+	head := "timeStamp,elapsed,URL,responseCode"
+	_, wide, err := readAll(t, strings.NewReader(head+strings.Repeat(",x", trace.MaxLine)+"\n1618000000123,250,/,200\n"), Options{})
+	if err != io.EOF || wide.Bad() != 1 || bad(wide).Why != "longer than 256 KiB" || bad(wide).Place() != "log:1" {
+		t.Errorf("a long head: %+v, %v", wide, err)
 	}
 	var sum Counts
 	sum.Add(c)

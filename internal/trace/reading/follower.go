@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // followEvery is how often a Follower looks whether its file has grown.
@@ -49,11 +50,9 @@ func (f *Follower) Read(p []byte) (int, error) {
 		if n > 0 || err != nil && err != io.EOF {
 			return n, err
 		}
-		select {
-		case <-f.quit:
+		if !pause.For(followEvery, f.quit) {
 			_ = f.file.Close() // it was only read
 			return 0, io.EOF
-		case <-time.After(followEvery):
 		}
 		if err := f.turn(); err != nil {
 			return 0, err

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	"github.com/IBM/sarama"
@@ -60,7 +59,7 @@ func (s *SASL) readKerberos() (err error) {
 	}
 	read := files.ReadFile
 	if k.Config == kerberosConfig {
-		read = os.ReadFile // the system's, which takt chooses
+		read = files.ReadOwn // the system's, which takt chooses
 	}
 	text, err := read(k.Config)
 	if err == nil {

@@ -83,7 +83,7 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("cannot read the token: %w; check --sasl-token-file", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(files.Text(f), mostAnswer))
+	b, err := files.ReadAll(files.Text(f), path, mostAnswer)
 	token := strings.TrimSpace(string(b))
 	if err != nil || token == "" || strings.ContainsAny(token, " \t\r\n\x00\x01") {
 		return "", errors.New("the file of --sasl-token-file does not contain one token; write the token alone into it")

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -188,10 +189,7 @@ func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, erro
 		if class := Classify(err); class != ClassUnknownTopic && class != classNotLeader || ctx.Err() != nil {
 			return list, err
 		}
-		select {
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
-		}
+		pause.For(lookAgain, ctx.Done())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -219,9 +220,7 @@ func (m *members) serve(ctx context.Context, i int, c Consumer, take taking) (er
 		if !unheard {
 			m.r.leaveAll(i)
 		}
-		select {
-		case <-time.After(m.Members.Down):
-		case <-ctx.Done():
+		if !pause.For(m.Members.Down, ctx.Done()) {
 			return nil
 		}
 		if c, err = m.open(i); err != nil {
@@ -237,10 +236,7 @@ func (m *members) settled(ctx context.Context) {
 		if m.Members.Protocol == protocolConsumer && time.Since(began) > settleTime {
 			m.r.settle()
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-		}
+		pause.For(20*time.Millisecond, ctx.Done())
 	}
 }
 

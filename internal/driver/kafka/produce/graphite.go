@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
@@ -149,8 +150,5 @@ func (s *graphite) stop() {
 		defer close(ended)
 		s.done.Wait()
 	}()
-	select {
-	case <-ended:
-	case <-time.After(graphiteTimeout):
-	}
+	pause.For(graphiteTimeout, ended)
 }

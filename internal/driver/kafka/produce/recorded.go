@@ -150,7 +150,10 @@ func (s *again) End() time.Duration {
 
 // EndedEarly implements engine.Feed.
 func (s *again) EndedEarly() bool {
-	return s.Source.EndedEarly() || s.end >= 0 && !s.full() && s.Source.End() >= 0 && s.Source.End() < s.end
+	if s.full() {
+		return s.Source.EndedEarly()
+	}
+	return play.EndedBefore(s.Source, s.end)
 }
 
 // Starved implements engine.Feed.

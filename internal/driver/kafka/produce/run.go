@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -140,10 +141,7 @@ func (p *Run) close() error {
 			w.close()
 		}
 	}()
-	select {
-	case <-closed:
-	case <-time.After(cluster.CloseTime):
-	}
+	pause.For(cluster.CloseTime, closed)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -197,9 +198,6 @@ func (o *Options) awaitStored(ctx context.Context, written []uint64) (s stored) 
 		if s.err == nil && s.missing == 0 || time.Since(last) >= storedTime || ctx.Err() != nil {
 			return s
 		}
-		select {
-		case <-time.After(storedEvery):
-		case <-ctx.Done():
-		}
+		pause.For(storedEvery, ctx.Done())
 	}
 }

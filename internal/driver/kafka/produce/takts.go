@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/pause"
 )
 
 // takts is takt's own producer as a client. franz-go finds the leaders.
@@ -71,10 +72,7 @@ func identify(ctx context.Context, c *kgo.Client) (kafka.Identity, error) {
 		case !kerr.IsRetriable(err) || ctx.Err() != nil:
 			return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
 		}
-		select {
-		case <-time.After(identifyEvery):
-		case <-ctx.Done():
-		}
+		pause.For(identifyEvery, ctx.Done())
 	}
 }
 

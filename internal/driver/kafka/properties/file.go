@@ -6,14 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/files"
 )
 
-// maxBytes limits a file: a wrong path must not fill memory. Real files have a few lines; one with
+// maxBytes limits a file. Real files have a few lines; one with
 // certificates within it has some KiB.
 const maxBytes = 1 << 20
 
@@ -31,12 +30,9 @@ func readFile(path string) (list []entry, open bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	text, err := files.ReadAll(f, path, maxBytes)
 	if err != nil {
 		return nil, false, err
-	}
-	if len(text) > maxBytes {
-		return nil, false, fmt.Errorf("%s is larger than %d bytes", path, maxBytes)
 	}
 	info, err := f.Stat()
 	if err != nil {

@@ -208,7 +208,7 @@ func TestUnreadable(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(t.TempDir(), "no-such-file"): "no such file",
 		t.TempDir(): "is a directory",
-		written(t, strings.Repeat("a=1\n", maxBytes/4+1), 0o600): "larger than 1048576 bytes",
+		written(t, strings.Repeat("a=1\n", maxBytes/4+1), 0o600): "more than 1 MiB",
 	} {
 		if got := result(Read(path, flagsOf(nil)), path); !strings.Contains(got, want) || !strings.Contains(got, "--properties") {
 			t.Errorf("%s: %s", path, got)
