@@ -218,7 +218,7 @@ const (
 	Retries takt.WarningCode = "retries"
 	// of `takt http --h2`: all streams that the server allows were in use, so operations waited for one, or were dropped
 	H2Streams takt.WarningCode = "h2_streams"
-	// of `takt http --h2`: the server answered before it had the whole body, and takt did not send the rest
+	// of `takt http`: the server answered before it had the whole body, and takt did not send the rest
 	EarlyAnswers takt.WarningCode = "early_answers"
 	// of `takt kafka`: the consumer met errors and went on
 	FetchErrors takt.WarningCode = "fetch_errors"
