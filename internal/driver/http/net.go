@@ -456,14 +456,14 @@ func (t *trace) now() int64 { return int64(time.Since(t.start)) + 1 }
 func (t *trace) hooks() *httptrace.ClientTrace {
 	took := func(d, begun *atomic.Int64) { d.Store(t.now() - begun.Load()) }
 	return &httptrace.ClientTrace{
-		DNSStart:             func(httptrace.DNSStartInfo) { t.dns.Store(t.now()) },
-		DNSDone:              func(httptrace.DNSDoneInfo) { took(&t.dnsTook, &t.dns) },
-		ConnectStart:         func(_, _ string) { t.connect.Store(t.now()) },
-		ConnectDone:          func(_, _ string, _ error) { took(&t.connectTook, &t.connect) },
-		TLSHandshakeStart:    func() { t.tls.Store(t.now()) },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { took(&t.tlsTook, &t.tls) },
-		GotConn:              t.gotConn,
-		WroteHeaders:         func() { t.headers.Store(t.now()) },
+		DNSStart:          func(httptrace.DNSStartInfo) { t.dns.Store(t.now()) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { took(&t.dnsTook, &t.dns) },
+		ConnectStart:      func(_, _ string) { t.connect.Store(t.now()) },
+		ConnectDone:       func(_, _ string, _ error) { took(&t.connectTook, &t.connect) },
+		TLSHandshakeStart: func() { t.tls.Store(t.now()) },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { took(&t.tlsTook, &t.tls) },
+		GotConn:           t.gotConn,
+		WroteHeaders:      func() { t.headers.Store(t.now()) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err != nil {
 				t.half()
