@@ -123,7 +123,7 @@ func TestRealJMSFull(t *testing.T) {
 		if c.rejected > 0 && (r.Errors[0].Class != "rejected" || !strings.Contains(r.Errors[0].Sample, "is full")) {
 			t.Errorf("errors %+v", r.Errors)
 		}
-		if !strings.Contains(warning(r, "no_credit"), "the broker gave no credit 1 times") {
+		if !strings.Contains(warning(r, "no_credit"), "the broker gave no credit 1 time,") {
 			t.Errorf("%s: warnings %v, extra %v", c.queue, r.Warnings, r.Extra)
 		}
 	}

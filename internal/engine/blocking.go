@@ -331,6 +331,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 		return failure
 	}
 	c.drop() // the target answered and closed before it read the whole request
+	c.observed.Early()
 	return nil
 }
 

@@ -169,7 +169,7 @@ func newRun(p Plan) *run {
 	}
 	r.rec = record.New(r.config)
 	r.flow = newFlow(p, r.rec)
-	opCtx, cancel := context.WithCancel(context.WithValue(context.Background(), observedKey{}, &r.flow.observed))
+	opCtx, cancel := context.WithCancel(r.flow.observed.context())
 	r.cancel = cancel
 	r.rows = newRows(p, r.rec)
 	d := p.Driver

@@ -437,6 +437,9 @@ func (l *loop) parse(c *lconn, in []byte, end error, at time.Duration) {
 			l.caution.alarm()
 			l.m.observed.Add(in[n:])
 		}
+		if c.waits || c.deaf {
+			l.m.observed.Early()
+		}
 		l.drop(c)
 		l.finish(&c.own, at)
 	default:

@@ -22,15 +22,22 @@ const sampleBytes = 256
 func firstBytes(b []byte) []byte { return b[:min(len(b), sampleBytes)] }
 
 // Observed is what the connections of a run saw besides answers: the network's round trip,
-// and idle connections that were closed because of unsolicited bytes, without a failed
-// operation.
+// idle connections that were closed because of unsolicited bytes, without a failed operation,
+// and answers that came before their request was sent.
 type Observed struct {
 	mu     sync.Mutex
 	n      uint64
 	sample string
 	rtt    atomic.Int64 // shortest round trip in ns; 0: unknown
 	resent resent
+	early  atomic.Uint64
 }
+
+// Early counts an answer that came before its request was sent, whose rest was not sent.
+func (o *Observed) Early() { o.early.Add(1) }
+
+// EarlyAnswers is the number of calls of Early.
+func (o *Observed) EarlyAnswers() uint64 { return o.early.Load() }
 
 // resent counts the segments that TCP sent again on the run's own connections.
 type resent struct {
@@ -123,7 +130,11 @@ func (o *Observed) warn(rep *takt.Report, scrub func(string) string) {
 
 type observedKey struct{}
 
-// ObservedOf is the Observed of the run whose operations have ctx.
+func (o *Observed) context() context.Context {
+	return context.WithValue(context.Background(), observedKey{}, o)
+}
+
+// ObservedOf is the Observed of the run that passed ctx to Worker.Do or Driver.Finish.
 func ObservedOf(ctx context.Context) *Observed {
 	if o, ok := ctx.Value(observedKey{}).(*Observed); ok {
 		return o

@@ -43,7 +43,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 			takt.Number("operations", n).As(figure.Plural(n, "operation")), takt.Advice("correct what sets Result.Arrived"))
 	}
 	if f := r.plan.Driver.Finish; f != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+		ctx, cancel := context.WithTimeout(r.flow.observed.context(), finishTimeout)
 		defer cancel()
 		if err := f(ctx, rep); err != nil {
 			rep.Warn(warn.Finish, "the driver could not complete its part of the report: %v", err)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// streamsAtFirst is how many streams a peer is trusted with before its SETTINGS come: the
-	// least that RFC 9113, 6.5.2, recommends.
+	// streamsAtFirst is how many streams a peer is trusted with before its first SETTINGS come:
+	// the least that RFC 9113, 6.5.2, recommends.
 	streamsAtFirst = 100
 	// outMost is the largest size of what is to be sent. A peer that asks for more with PING and
 	// SETTINGS does not read the answers.
@@ -121,7 +121,11 @@ func (m *Mux) Open() {
 	m.dec.Reset()
 	m.enc.Reset()
 	m.known.of = nil
-	m.peer = peer{streams: streamsAtFirst, window: wire.FirstWindow, frame: wire.LeastFrame}
+	first := streamsAtFirst
+	if m.peer.heard { // the limit of the connection before: what a server does not take six times fails
+		first = min(first, m.peer.streams)
+	}
+	m.peer = peer{streams: first, window: wire.FirstWindow, frame: wire.LeastFrame}
 	m.next, m.open, m.closing, m.idle = 1, 0, false, 0
 	m.ended, m.torn = errClosed, errTruncated
 	m.window, m.credit = wire.FirstWindow, ourWindow

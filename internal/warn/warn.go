@@ -122,7 +122,7 @@ const (
 	PendingBound takt.WarningCode = "pending_bound"
 	// of `takt kafka`: more than 1 % of the records waited for a writer at the end of the schedule, since the flags that the warning names allow no more batches in flight
 	WritersBound takt.WarningCode = "writers_bound"
-	// of `takt kafka` with `--required-acks none`: brokers closed connections, which is how they refuse records
+	// of `takt kafka` with `--required-acks none`: brokers closed connections, which is also how they refuse records
 	ConnectionsClosed takt.WarningCode = "connections_closed"
 	// of `takt kafka` with `--required-acks none`: the number of stored records is not certain
 	Stored takt.WarningCode = "stored"
@@ -218,7 +218,7 @@ const (
 	Retries takt.WarningCode = "retries"
 	// of `takt http --h2`: all streams that the server allows were in use, so operations waited for one, or were dropped
 	H2Streams takt.WarningCode = "h2_streams"
-	// of `takt http --h2`: the server answered before it had the whole body, and takt did not send the rest
+	// of `takt http`: the server answered before it had the whole body, and takt did not send the rest
 	EarlyAnswers takt.WarningCode = "early_answers"
 	// of `takt kafka`: the consumer met errors and went on
 	FetchErrors takt.WarningCode = "fetch_errors"

@@ -11,7 +11,7 @@ func unreached() [][2]string {
 		{"connection refused", "nothing listens there: start the server, or correct the port"},
 		{"no such host", "correct the host name"},
 		{"first record does not look like a TLS handshake", "the port speaks no TLS: write http:// for plain HTTP, or correct the port"},
-		{"i/o timeout", "the host does not answer: correct the address, or look for a firewall between"},
+		{"i/o timeout", "the host does not answer, or the server accepts no more connections: correct the address, look for a firewall between, or whether the server hangs"},
 		{"tls: handshake failure", "no common version of TLS or cipher suite, or the server demands a client certificate"},
 		{"tls: protocol version not supported", "the server does not accept the versions of TLS that takt offers"},
 		{"network is unreachable", "this host has no route there: correct the address"},

@@ -50,6 +50,9 @@ func (m *muxes) allowed() (n int) {
 
 // early is the number of answers that came before their request was sent.
 func (m *muxes) early() (n uint64) {
+	if m == nil {
+		return 0
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range m.list {
@@ -149,9 +152,6 @@ func (o *Options) reportH2(r *takt.Report) {
 			r.Warn(warn.H2Streams, "the server allows %d requests at once on a connection, and all %d were used: others waited for one, which counts as response time, or were dropped; %s",
 				takt.Number("streams", n), takt.Number("used", most), takt.Advice("add connections with --h2-connections"))
 		}
-	}
-	if n := o.muxes.early(); n > 0 {
-		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
 }
 

@@ -177,6 +177,14 @@ func TestH2Limits(t *testing.T) {
 				t.Errorf("%d streams at once", n)
 			}
 		}},
+		// takt knows the limit from the first connection, so no request is refused six times.
+		{name: "one stream at a time, and none after it", want: all40, net: "ok, refused_stream|closed", script: func() h2test.Script {
+			return h2test.Script{Greet: with(maxStreams, 1), Request: func(c *h2test.Conn, r *h2test.Request) {
+				c.GoAway(r.ID, http2.ErrCodeNo)
+				c.Answer(r)
+				c.Close()
+			}}
+		}},
 		{name: "2 streams at a time once 8 are open", want: all40, net: "ok, refused_stream", script: func() h2test.Script {
 			return held(8, func(c *h2test.Conn) { settings(c, maxStreams, 2) })
 		}},

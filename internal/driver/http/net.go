@@ -287,7 +287,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.o.Timeout)
 	defer cancel()
 	start := time.Now()
-	t := &trace{start: start, since: start, r: r, cancel: cancel, h2: w.c.o.HTTP2}
+	t := &trace{start: start, since: start, r: r, cancel: cancel, h2: w.c.o.HTTP2, observed: engine.ObservedOf(ctx)}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
 	req, err := w.c.request(ctx, op)
 	if err != nil {
@@ -297,6 +297,9 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	resp, err := w.send(req)
 	if err == nil {
 		err = w.read(resp, op, r)
+	}
+	if err == nil {
+		t.half()
 	}
 	t.hop()
 	t.finish(err == nil)
@@ -435,6 +438,8 @@ type trace struct {
 	refused                       bool   // the stream
 	followed                      bool   // a redirect
 	cancel                        func() // the request
+	observed                      *engine.Observed
+	halves                        atomic.Int32
 }
 
 // hop is called when a request is over: another one follows a redirect.
@@ -451,16 +456,29 @@ func (t *trace) now() int64 { return int64(time.Since(t.start)) + 1 }
 func (t *trace) hooks() *httptrace.ClientTrace {
 	took := func(d, begun *atomic.Int64) { d.Store(t.now() - begun.Load()) }
 	return &httptrace.ClientTrace{
-		DNSStart:             func(httptrace.DNSStartInfo) { t.dns.Store(t.now()) },
-		DNSDone:              func(httptrace.DNSDoneInfo) { took(&t.dnsTook, &t.dns) },
-		ConnectStart:         func(_, _ string) { t.connect.Store(t.now()) },
-		ConnectDone:          func(_, _ string, _ error) { took(&t.connectTook, &t.connect) },
-		TLSHandshakeStart:    func() { t.tls.Store(t.now()) },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { took(&t.tlsTook, &t.tls) },
-		GotConn:              t.gotConn,
-		WroteHeaders:         func() { t.headers.Store(t.now()) },
+		DNSStart:          func(httptrace.DNSStartInfo) { t.dns.Store(t.now()) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { took(&t.dnsTook, &t.dns) },
+		ConnectStart:      func(_, _ string) { t.connect.Store(t.now()) },
+		ConnectDone:       func(_, _ string, _ error) { took(&t.connectTook, &t.connect) },
+		TLSHandshakeStart: func() { t.tls.Store(t.now()) },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { took(&t.tlsTook, &t.tls) },
+		GotConn:           t.gotConn,
+		WroteHeaders:      func() { t.headers.Store(t.now()) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err != nil {
+				t.half()
+			}
+		},
 		GotFirstResponseByte: func() { t.firstByte.Store(t.now()) },
 		Got1xxResponse:       switched,
+	}
+}
+
+// half is called when an answer is complete, and when its request could not be written, in
+// either order: both together are an early answer.
+func (t *trace) half() {
+	if t.halves.Add(1) == 2 {
+		t.observed.Early()
 	}
 }
 
@@ -474,6 +492,7 @@ func switched(code int, _ textproto.MIMEHeader) error {
 
 func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	t.conns++
+	t.halves.Store(0) // of a try that net/http repeats
 	t.reused = info.Reused
 	c := info.Conn
 	if s, ok := c.(*tls.Conn); ok {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -45,11 +46,14 @@ func (o *Options) close() error {
 
 // finish warns of redirects that were not followed, and of a slip of those who come
 // from wrk, where -d is the duration.
-func (o *Options) finish(_ context.Context, r *takt.Report) error {
+func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 	o.reportTLS(r)
 	o.reportCertificate(r)
 	o.keys.report(r)
 	o.reportH2(r)
+	if n := engine.ObservedOf(ctx).EarlyAnswers() + o.muxes.early(); n > 0 {
+		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
+	}
 	if o.odd > 0 {
 		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
 			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))

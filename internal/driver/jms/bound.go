@@ -17,10 +17,13 @@ func (r *run) describeBound(rep *takt.Report) {
 	if rep.Rate.Intended == nil || ack == 0 || r.why() != nil || len(rep.Outages) > 0 || !r.waitedForRoom(rep) {
 		return
 	}
-	intended := *rep.Rate.Intended
+	intended, allowed := *rep.Rate.Intended, float64(bound)/ack
+	if allowed >= intended {
+		return // a freeze or the generator delayed them
+	}
 	sent := 100 * rep.Rate.Achieved / intended
 	rep.Warn(warn.PendingBound, "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: %s",
-		takt.Percent("missed", 100-sent).As(sent), r.o.boundWords(), takt.Micros("acknowledgement_mean", 1e6*ack).As(1e3*ack), takt.PerSecond("allowed", float64(bound)/ack),
+		takt.Percent("missed", 100-sent).As(sent), r.o.boundWords(), takt.Micros("acknowledgement_mean", 1e6*ack).As(1e3*ack), takt.PerSecond("allowed", allowed),
 		takt.PerSecond("intended", intended), takt.Number("pending", math.Ceil(intended*ack)), takt.Advice("raise --max-pending or --producers, or lower the rate"))
 }
 

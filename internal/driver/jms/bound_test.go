@@ -52,6 +52,24 @@ func TestPendingBound(t *testing.T) {
 	}
 }
 
+// The bound allows the rate on average, so a freeze is the cause: no advice to raise the bound.
+func TestPendingBoundAllowsTheRate(t *testing.T) {
+	for ack, want := range map[float64]bool{2_700: false, 6_000: true} { // µs; one pending message at 200/s
+		rate := 200.0
+		rep := &takt.Report{DurationS: 3, Rate: takt.Rate{Intended: &rate, Achieved: 165}, Latency: map[string]takt.Latency{
+			takt.LatencyService:     {Count: 600, Mean: ack},
+			takt.LatencySendDelay:   {Count: 600, Mean: 40_000},
+			takt.LatencyScheduleLag: {Count: 600, Mean: 10},
+		}}
+		o := NewProducer()
+		o.destinations, o.Producers, o.window.pending, o.window.inFlight = make([]destination, 1), 1, 1, 1
+		(&run{o: o}).describeBound(rep)
+		if said := message(rep, "pending_bound"); (said != "") != want {
+			t.Errorf("acknowledgements of %v µs: %q", ack, said)
+		}
+	}
+}
+
 // message is that of the first warning of a code; "": there is none.
 func message(r *takt.Report, code takt.WarningCode) string {
 	for _, w := range r.Warnings {

@@ -129,8 +129,8 @@ func (r *run) describeCredit(rep *takt.Report) {
 	}
 	rep.Extra["no_credit"] = map[string]any{"spells": r.credit.spells, "total_s": r.credit.total.Seconds()}
 	if r.credit.total > time.Second/10 {
-		rep.Warn(warn.NoCredit, "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
-			takt.Number("spells", r.credit.spells), takt.Seconds("total", r.credit.total.Seconds()))
+		rep.Warn(warn.NoCredit, "the broker gave no credit %s, for %.3f s in all: it took no messages then, and they waited for it",
+			takt.Number("spells", r.credit.spells).As(people.Plural(r.credit.spells, "time")), takt.Seconds("total", r.credit.total.Seconds()))
 	}
 }
 

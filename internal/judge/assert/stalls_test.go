@@ -54,6 +54,23 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// The operations that are open at the end count once, also where the last histogram has them.
+func TestFindUnfinished(t *testing.T) {
+	for _, listed := range []bool{false, true} {
+		r := frozen()
+		last, h := &r.Intervals[4], hist.New()
+		last.OK, last.InFlightMax = 0, 100
+		if listed {
+			h.RecordN(time.Second, 100)
+		}
+		last.HDR, last.ResponseMax = h.Encode(), 1e6
+		r.Counts = takt.Counts{Scheduled: 500, OK: 400, Unfinished: 100}
+		if list, err := stalls.Find(r); err != nil || len(list) != 2 || list[1].Held != 100 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	}
+}
+
 // A report of an older takt has no list, and its stalls are found anew; an empty list says that there
 // were none. Both survive JSON.
 func TestOf(t *testing.T) {

@@ -154,7 +154,7 @@ func (s *series) stalls(r *takt.Report) (list []stall) {
 		first, from := s.start(i)
 		next := stall{from: from, to: min(one.T, from+one.ResponseMax/1e6), length: one.ResponseMax, held: one.heldUp()}
 		if i == len(s.list)-1 && silent {
-			next.held += r.Counts.Unfinished
+			next.held = one.Dropped + max(one.slow, one.timeouts+r.Counts.Unfinished) // their histogram may have the unfinished, too
 		}
 		for k := max(first, counted+1); k < i; k++ {
 			next.held += s.list[k].timeouts

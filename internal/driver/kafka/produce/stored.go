@@ -146,7 +146,11 @@ func (p *Run) describeOneWay(rep *takt.Report, l takt.Ledger) {
 	} else {
 		rep.Extra["stored"] = p.stored.gained
 	}
-	if closed := p.traffic.Closed.Load(); closed > 0 {
+	switch closed := p.traffic.Closed.Load(); {
+	case closed == 0:
+	case p.stored.err == nil && p.stored.gained == l.Uncertain:
+		rep.Warn(warn.ConnectionsClosed, "the brokers closed %s and stored all records, so they refused none: connections without traffic reach connections.max.idle.ms, or a broker restarted", takt.Number("connections", closed).As(connections(closed)))
+	default:
 		rep.Warn(warn.ConnectionsClosed, "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; %s", takt.Number("connections", closed).As(connections(closed)), takt.Advice("use --required-acks local to see why"))
 	}
 	if l.Surplus > 0 {

@@ -1,7 +1,11 @@
 package produce
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 func TestGained(t *testing.T) {
@@ -20,6 +24,19 @@ func TestGained(t *testing.T) {
 	} {
 		if gained, missing := before.gained(c.written, c.now); gained != c.gained || missing != c.missing {
 			t.Errorf("%s: %d gained and %d missing, want %d and %d", c.name, gained, missing, c.gained, c.missing)
+		}
+	}
+}
+
+// Brokers also close connections without traffic: if they stored all records, they refused none.
+func TestClosedConnectionsWithoutRefusal(t *testing.T) {
+	for gained, want := range map[uint64]string{2: "stored all records", 1: "refuse records without acknowledgement"} {
+		p := &Run{oneWay: true, traffic: &cluster.Traffic{}, stored: stored{written: 2, gained: gained}}
+		p.traffic.Closed.Add(1)
+		rep := &takt.Report{Extra: map[string]any{}}
+		p.describeOneWay(rep, p.ledger(rep))
+		if len(rep.Warnings) != 1 || !strings.Contains(rep.Warnings[0].Message, want) {
+			t.Errorf("%d gained: %+v", gained, rep.Warnings)
 		}
 	}
 }
