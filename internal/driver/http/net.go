@@ -138,7 +138,8 @@ type countedConn struct {
 	wrote          atomic.Int64          // when its request was handed over, ns since epoch; 0: not yet
 	ended          atomic.Bool           // the other side's half
 	carrier        *carrier              // the connection below TLS; nil: no TLS, or that of the transport
-	broken         atomic.Pointer[error] // failure of TLS, of which net/http may say something else
+	failure        atomic.Pointer[error] // why reading ended, of which net/http may say something else
+	over           chan struct{}         // closed when failure is known
 }
 
 // carrier is a connection below TLS. It notes why it ended, which TLS does not say.
@@ -163,12 +164,15 @@ func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
 	if c.carrier != nil {
-		if err = engine.TLSEnding(err, c.carrier.err); err != nil && engine.Classify(err) == engine.ClassTLS {
-			c.broken.Store(&err)
-		}
+		err = engine.TLSEnding(err, c.carrier.err)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		c.ended.Store(true)
+	}
+	if err != nil {
+		if why := err; c.failure.CompareAndSwap(nil, &why) {
+			close(c.over)
+		}
 	}
 	return n, err
 }
@@ -208,7 +212,7 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	engine.ObservedOf(ctx).Path(sock.PathRTT(n))
 	turns.Connected(n)
 	turns.Stamp()
-	return &countedConn{Conn: turns, turns: turns}, nil
+	return &countedConn{Conn: turns, turns: turns, over: make(chan struct{})}, nil
 }
 
 // dialTLS makes a connection whose bytes are counted above TLS, as takt's own client counts them.
@@ -302,7 +306,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	t.finish(err == nil)
 	w.c.retried.Add(t.retries)
 	if err != nil {
-		w.fail(r, err, t)
+		w.fail(ctx, r, err, t)
 	}
 }
 
@@ -515,7 +519,7 @@ func (t *trace) take(c *countedConn) {
 // broken is the failure of TLS on the connection; nil: none.
 func (t *trace) broken() error {
 	if c := t.conn.Load(); c != nil {
-		if err := c.broken.Load(); err != nil {
+		if err := c.failure.Load(); err != nil && engine.Classify(*err) == engine.ClassTLS {
 			return *err
 		}
 	}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +31,13 @@ var netWords = []struct{ text, class string }{
 	{"tls: ", engine.ClassTLS},                  // of crypto/tls, whose errors have no types
 }
 
+// neverUsed is what net/http says to a request of HTTP/2 that would have been the first on its
+// connection. The reader of the connection knows what happened, perhaps a little later.
+const neverUsed = "client conn could not be established"
+
 // fail gives a request that failed with err the class that takt's own client would. t has
-// seen the request.
-func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
+// seen the request, which ends with ctx at the latest.
+func (w *netWorker) fail(ctx context.Context, r *takt.Result, err error, t *trace) {
 	var dialling dialError
 	engine.Fail(r, err, errors.As(err, &dialling))
 	switch {
@@ -44,6 +49,8 @@ func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
 		r.Class = http1.ClassClosed
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		r.Class = http1.ClassTruncated
+	case r.Class == engine.ClassNetwork && strings.Contains(err.Error(), neverUsed):
+		r.Class, r.Err = t.neverUsed(ctx, err)
 	case r.Class == engine.ClassNetwork && t.broken() != nil:
 		r.Class, r.Err = engine.ClassTLS, t.broken()
 	case r.Class == engine.ClassNetwork:
@@ -52,6 +59,29 @@ func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
 	if told := w.c.explain(err); told != err {
 		r.Class, r.Err = classProtocol, told
 	}
+}
+
+// neverUsed says why the connection of the request broke before it had any. Whoever closes a connection
+// of TLS that was never used has refused it.
+func (t *trace) neverUsed(ctx context.Context, err error) (class string, why error) {
+	c := t.conn.Load()
+	if c == nil {
+		return engine.ClassTLS, err
+	}
+	select {
+	case <-c.over:
+		why = *c.failure.Load()
+	case <-ctx.Done():
+	}
+	switch {
+	case t.ended():
+		return http1.ClassClosed, why
+	case why != nil && !errors.Is(why, net.ErrClosed):
+		return engine.Classify(why), why
+	case c.carrier == nil:
+		return http1.ClassClosed, err
+	}
+	return engine.ClassTLS, err
 }
 
 // netClass is the class of an error that is none of the network's by its type.
