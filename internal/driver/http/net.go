@@ -138,8 +138,7 @@ type countedConn struct {
 	wrote          atomic.Int64          // when its request was handed over, ns since epoch; 0: not yet
 	ended          atomic.Bool           // the other side's half
 	carrier        *carrier              // the connection below TLS; nil: no TLS, or that of the transport
-	failure        atomic.Pointer[error] // why reading ended, of which net/http may say something else
-	over           chan struct{}         // closed when failure is known
+	broken         atomic.Pointer[error] // failure of TLS, of which net/http may say something else
 }
 
 // carrier is a connection below TLS. It notes why it ended, which TLS does not say.
@@ -164,15 +163,12 @@ func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
 	if c.carrier != nil {
-		err = engine.TLSEnding(err, c.carrier.err)
+		if err = engine.TLSEnding(err, c.carrier.err); err != nil && engine.Classify(err) == engine.ClassTLS {
+			c.broken.Store(&err)
+		}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		c.ended.Store(true)
-	}
-	if err != nil {
-		if why := err; c.failure.CompareAndSwap(nil, &why) {
-			close(c.over)
-		}
 	}
 	return n, err
 }
@@ -212,7 +208,7 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	engine.ObservedOf(ctx).Path(sock.PathRTT(n))
 	turns.Connected(n)
 	turns.Stamp()
-	return &countedConn{Conn: turns, turns: turns, over: make(chan struct{})}, nil
+	return &countedConn{Conn: turns, turns: turns}, nil
 }
 
 // dialTLS makes a connection whose bytes are counted above TLS, as takt's own client counts them.
@@ -431,9 +427,10 @@ type trace struct {
 	dial                          record.Slot                  // waits for connections to be made, and takt's part of them
 	firstByte, got, headers       atomic.Int64                 // got: there was a connection; headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
-	sent, received                atomic.Int64 // bytes of the connections so far
-	conns                         int          // since the last redirect
-	retries                       uint64       // connections beyond one for each request
+	tlsConn                       atomic.Pointer[tls.Conn] // over conn, made by net/http; nil: none
+	sent, received                atomic.Int64             // bytes of the connections so far
+	conns                         int                      // since the last redirect
+	retries                       uint64                   // connections beyond one for each request
 	reused                        bool
 	h2                            bool
 	refused                       bool   // the stream
@@ -481,6 +478,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	t.reused = info.Reused
 	c := info.Conn
 	if s, ok := c.(*tls.Conn); ok {
+		t.tlsConn.Store(s)
 		c = s.NetConn()
 	}
 	counted, ok := c.(*countedConn)
@@ -519,7 +517,7 @@ func (t *trace) take(c *countedConn) {
 // broken is the failure of TLS on the connection; nil: none.
 func (t *trace) broken() error {
 	if c := t.conn.Load(); c != nil {
-		if err := c.failure.Load(); err != nil && engine.Classify(*err) == engine.ClassTLS {
+		if err := c.broken.Load(); err != nil {
 			return *err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
@@ -31,8 +32,8 @@ var netWords = []struct{ text, class string }{
 	{"tls: ", engine.ClassTLS},                  // of crypto/tls, whose errors have no types
 }
 
-// neverUsed is what net/http says to a request of HTTP/2 that would have been the first on its
-// connection. The reader of the connection knows what happened, perhaps a little later.
+// neverUsed is what net/http says to a request that would have been the first on a connection of
+// HTTP/2 that broke.
 const neverUsed = "client conn could not be established"
 
 // fail gives a request that failed with err the class that takt's own client would. t has
@@ -61,27 +62,18 @@ func (w *netWorker) fail(ctx context.Context, r *takt.Result, err error, t *trac
 	}
 }
 
-// neverUsed says why the connection of the request broke before it had any. Whoever closes a connection
-// of TLS that was never used has refused it.
+// neverUsed says why the connection of the request broke before it had any. net/http has closed the
+// connection or is about to, and TLS repeats to every reader the alert that ended it.
 func (t *trace) neverUsed(ctx context.Context, err error) (class string, why error) {
-	c := t.conn.Load()
-	if c == nil {
-		return engine.ClassTLS, err
-	}
-	select {
-	case <-c.over:
-		why = *c.failure.Load()
-	case <-ctx.Done():
-	}
-	switch {
-	case t.ended():
-		return http1.ClassClosed, why
-	case why != nil && !errors.Is(why, net.ErrClosed):
-		return engine.Classify(why), why
-	case c.carrier == nil:
+	s := t.tlsConn.Load()
+	if s == nil {
 		return http1.ClassClosed, err
 	}
-	return engine.ClassTLS, err
+	defer context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })() // fails on a closed connection only
+	if _, why := s.Read(make([]byte, 1)); why != nil && engine.Classify(why) == engine.ClassTLS {
+		return engine.ClassTLS, why
+	}
+	return engine.ClassTLS, err // whoever closes a connection that was never used has refused it
 }
 
 // netClass is the class of an error that is none of the network's by its type.

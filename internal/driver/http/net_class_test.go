@@ -2,70 +2,61 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"log"
 	"net"
-	"syscall"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ending is a connection whose reads end with an error.
-type ending struct {
-	net.Conn
-	err error
-}
-
-func (c ending) Read([]byte) (int, error) { return 0, c.err }
-
-// net/http tells requests that their connection could not be established, perhaps before the reader of that
-// connection knows why. A server that refuses a client certificate over TLS 1.3 does so after the handshake.
+// net/http tells requests that their connection could not be established, and not that the server refused the
+// client certificate, which over TLS 1.3 a server does after the handshake.
 func TestClassOfAConnectionThatWasNeverUsed(t *testing.T) {
-	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
-	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
-	for name, c := range map[string]struct {
-		ends  error // of the connection; nil: it does not end
-		plain bool
-		class string
-		why   error // nil: what net/http says
-	}{
-		"an alert":            {alert, false, engine.ClassTLS, alert},
-		"a reset":             {reset, false, engine.ClassReset, reset},
-		"its end":             {io.EOF, false, http1.ClassClosed, nil},
-		"net/http closes it":  {net.ErrClosed, false, engine.ClassTLS, nil},
-		"nothing":             {nil, false, engine.ClassTLS, nil},
-		"nothing without TLS": {nil, true, http1.ClassClosed, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				counted := &countedConn{Conn: ending{err: c.ends}, over: make(chan struct{})}
-				if !c.plain {
-					counted.carrier = &carrier{err: c.ends}
-				}
-				var r takt.Result
-				seen := &trace{r: &r}
-				seen.conn.Store(counted)
-				if c.ends != nil {
-					time.AfterFunc(time.Second, func() { _, _ = counted.Read(nil) }) // after the request was told
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				told := errors.New("http2: client conn could not be established")
-				(&netWorker{c: &netClient{o: &Options{}}}).fail(ctx, &r, told, seen)
-				if r.Class != c.class || c.why != nil && !errors.Is(r.Err, c.why) || r.Err == nil {
-					t.Errorf("%s (%v), want %s (%v)", r.Class, r.Err, c.class, c.why)
-				}
-			})
-		})
+	told := errors.New("http2: client conn could not be established")
+	fail := func(ctx context.Context, c net.Conn) (r takt.Result) {
+		seen := &trace{r: &r}
+		seen.gotConn(httptrace.GotConnInfo{Conn: c})
+		(&netWorker{c: &netClient{o: &Options{}}}).fail(ctx, &r, told, seen)
+		return r
 	}
-	var r takt.Result
-	(&netWorker{c: &netClient{o: &Options{}}}).fail(t.Context(), &r, errors.New("http2: client conn could not be established"), &trace{r: &r})
-	if r.Class != engine.ClassTLS {
-		t.Errorf("without a connection: %s", r.Class)
+	if r := fail(t.Context(), nil); r.Class != http1.ClassClosed || r.Err != told {
+		t.Errorf("without TLS: %s, %v", r.Class, r.Err)
+	}
+	s := httptest.NewUnstartedServer(nil)
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	connect := func() *tls.Conn {
+		c, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // it is the server above
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	for _, read := range []bool{false, true} { // by net/http, before
+		c := connect()
+		if read {
+			_, _ = c.Read(make([]byte, 1))
+		}
+		if r := fail(t.Context(), c); r.Class != engine.ClassTLS || !strings.Contains(r.Err.Error(), "certificate required") {
+			t.Errorf("refused, read %v: %s, %v", read, r.Class, r.Err)
+		}
+	}
+	mine, other := net.Pipe()
+	defer other.Close()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := fail(over, tls.Client(mine, &tls.Config{InsecureSkipVerify: true})); r.Class != engine.ClassTLS || r.Err != told { //nolint:gosec // nobody answers
+		t.Errorf("a reason that nobody says: %s, %v", r.Class, r.Err)
 	}
 }
