@@ -161,8 +161,8 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	c.used = start
 }
 
-// soFar is takt's part of the connection that is being made, for another goroutine. It may ask the kernel.
-func (c *conn) soFar() (r takt.Result) {
+// SoFar implements asked.
+func (c *conn) SoFar() (r takt.Result) {
 	if turns := c.turns.Load(); turns != nil {
 		r.Phases[phaseDial] = turns.Of(time.Time{}).Own
 	}

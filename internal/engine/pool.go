@@ -71,6 +71,7 @@ type worker struct {
 	index int
 	drv   takt.Worker
 	conn  atomic.Pointer[conn] // drv, if it is takt's own: it counts the bytes of an operation in flight
+	asked atomic.Pointer[asked]
 	op    takt.Op
 	free  time.Duration
 	ready time.Duration // see record.Event
@@ -260,8 +261,15 @@ func (w *worker) live() {
 	}
 }
 
+// asked is a worker that says, to another goroutine, what is known of its operation in flight, such as takt's
+// part of the connection that is being made. It may ask the kernel.
+type asked interface{ SoFar() takt.Result }
+
 func (w *worker) connect() (err error) {
 	w.drv, err = w.p.create(w.index)
+	if a, ok := w.drv.(asked); ok {
+		w.asked.Store(&a)
+	}
 	if c, ok := w.drv.(*conn); ok {
 		w.conn.Store(c)
 	}
@@ -391,8 +399,8 @@ func (p *pool) cut(at time.Duration) {
 	open := slices.Clone(p.workers)
 	p.mu.Unlock()
 	for _, w := range open { // without the lock, see World
-		if c := w.conn.Load(); c != nil && w.state.Load() == stateBusy {
-			w.soFar = c.soFar()
+		if a := w.asked.Load(); a != nil && w.state.Load() == stateBusy {
+			w.soFar = (*a).SoFar()
 		}
 	}
 	p.mu.Lock()

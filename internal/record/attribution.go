@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -38,10 +40,24 @@ func (s Slot) OwnOf(wait time.Duration) time.Duration {
 type Backlog struct {
 	Size int // number of connections
 
-	from, to time.Duration // time in which connections were the generator's while operations were due
-	n        int           // number of these connections
-	debt     time.Duration // how much earlier the latest operations could have been sent
+	gaps []gap         // in the order of their instants; the last one is the end of the one before
+	from time.Duration // start of the time that became debt last
+	debt time.Duration // how much earlier the latest operations could have been sent
 }
+
+// gap is a time in which n connections were the generator's while operations were due. It ends
+// where the next one begins.
+type gap struct {
+	from time.Duration
+	n    int
+}
+
+// gapsMost limits the gaps of a Backlog. Instants that differ by less than 1/gapParts of a
+// connection's gap are one.
+const (
+	gapsMost = 256
+	gapParts = 32
+)
 
 // starved is the part of the connections that is free at once when the generator froze.
 const starved = 0.75
@@ -52,10 +68,10 @@ func (b *Backlog) Note(e *Event) {
 	old := e.Sent < b.from // of an asynchronous client: sent before the freeze, and ended late
 	if before := &e.Before; !old && !e.Dialling && e.wait() > 0 && float64(before.Own) > ownShare*float64(before.Service) {
 		began := e.Free - before.Service
-		b.gap(began, began+before.Own)
+		b.note(began, began+before.Own)
 	}
 	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Before.Service) {
-		b.gap(e.Sent-lag, e.Sent)
+		b.note(e.Sent-lag, e.Sent)
 	}
 	e.Behind = min(e.wait(), b.debt)
 	if !old {
@@ -63,20 +79,39 @@ func (b *Backlog) Note(e *Event) {
 	}
 }
 
-// gap notes the time in which a connection was free while an operation was due. Operations
-// end in another order than they are sent, so a short gap soon after a freeze does not end
-// the count of free connections.
-func (b *Backlog) gap(from, to time.Duration) {
-	switch length := b.to - b.from; {
-	case b.n > 0 && from < b.to:
-		b.from, b.to, b.n = max(b.from, from), min(b.to, to), b.n+1
-	case b.n > 0 && to-from < length/4 && to-b.to < length:
-	default:
-		b.from, b.to, b.n = from, to, 1
+// note notes the time in which a connection was free while an operation was due. Connections are
+// used again in another order than they became free, and a handshake is known at its end, so
+// these times come in any order. What nearly all connections have in common becomes debt, once.
+func (b *Backlog) note(from, to time.Duration) {
+	near := (to - from) / gapParts
+	first := b.at(from, near)
+	last := b.at(to, near)
+	enough := int(math.Ceil(starved * float64(b.Size)))
+	for i := first; i < last; i++ {
+		if b.gaps[i].n++; b.gaps[i].n == enough {
+			b.debt += b.gaps[i+1].from - b.gaps[i].from
+			b.from = max(b.from, b.gaps[i].from)
+		}
 	}
-	if float64(b.n) >= starved*float64(b.Size) {
-		b.debt, b.n = b.debt+b.to-b.from, 0
+	if len(b.gaps) > gapsMost {
+		b.gaps = slices.Delete(b.gaps, 0, gapsMost/2)
 	}
+}
+
+// at is the index of the gap that begins at the instant or near it.
+func (b *Backlog) at(instant, near time.Duration) int {
+	i, _ := slices.BinarySearchFunc(b.gaps, instant, func(g gap, t time.Duration) int { return cmp.Compare(g.from, t) })
+	n := 0
+	if i > 0 {
+		if instant-b.gaps[i-1].from <= near {
+			return i - 1
+		}
+		n = b.gaps[i-1].n
+	}
+	if i == len(b.gaps) || b.gaps[i].from-instant > near {
+		b.gaps = slices.Insert(b.gaps, i, gap{instant, n})
+	}
+	return i
 }
 
 // lag is the schedule lag.

@@ -104,14 +104,19 @@ func TestReplayStateIsFirst(t *testing.T) {
 	}
 }
 
-// After a freeze the next gap of a connection counts by itself.
-func TestBacklogAfterAFreeze(t *testing.T) {
+// The times of a Backlog stay few, also if connections never have a time in common.
+func TestBacklogIsBounded(t *testing.T) {
 	b := Backlog{Size: 4}
-	for range 3 {
-		b.gap(0, 10)
+	for i := range time.Duration(10_000) {
+		if b.note(10*i, 10*i+5); len(b.gaps) > gapsMost || b.debt != 0 {
+			t.Fatalf("%d gaps, a debt of %v", len(b.gaps), b.debt)
+		}
 	}
-	if b.gap(2, 12); b.debt != 10 || b.n != 1 || b.from != 2 || b.to != 12 {
-		t.Errorf("%+v", b)
+	for range 3 {
+		b.note(200_000, 200_010)
+	}
+	if b.debt != 10 {
+		t.Errorf("a debt of %v, want 10ns", b.debt)
 	}
 }
 

@@ -59,6 +59,9 @@ func TestVerdictsOverTLS(t *testing.T) {
 	for _, percent := range []time.Duration{5, 10, 15, 20} {
 		rows = append(rows, row{fmt.Sprintf("a quota of %d %%", percent), true, func(sc *Scenario) { sc.Quota = percent * ms }, nil})
 	}
+	rows = append(rows, row{"a quota of 0.2 %, 20 connections that stay", true, func(sc *Scenario) { sc.Quota = 200 * time.Microsecond }, func(sc *Scenario) {
+		sc.Lasts, sc.Connections, sc.Rate, sc.Duration, sc.Service = 0, 20, 1000, 3*time.Second, ms
+	}})
 	calms := map[string]func() *takt.Report{} // the run in which nothing disturbs anybody, once for all rows alike
 	for _, mode := range []string{modeLoopTLS, modeTLS, modeH2TLS} {
 		for i, r := range rows {
@@ -77,7 +80,7 @@ func TestVerdictsOverTLS(t *testing.T) {
 			calm := sc
 			r.change(&sc)
 			calm.Stages, calm.Connections = sc.Stages, sc.Connections
-			key := fmt.Sprint(mode, calm.Stages, calm.Connections, calm.Freezes)
+			key := fmt.Sprint(mode, calm.Stages, calm.Connections, calm.Freezes, calm.Lasts)
 			if calms[key] == nil {
 				calms[key] = sync.OnceValue(func() *takt.Report { return reportOf(t, calm, 1) })
 			}

@@ -307,11 +307,18 @@ func (w *world) onEnd(ctx context.Context, do func()) (undo func() bool) {
 	}
 }
 
+// The latest that a timer fires, that a thread runs once it can, and what a fault adds to that.
+const (
+	latestTimer = 200 * time.Microsecond
+	latestWake  = 45 * time.Microsecond
+	latestFault = 3 * time.Millisecond
+)
+
 // wakeUp is how long a thread takes to run once it can: 5 to 44 µs, or up to 3 ms more by a fault.
 func (w *world) wakeUp() time.Duration {
 	d := time.Duration(5+w.rng.IntN(40)) * time.Microsecond
 	if w.sc.LateWakes > 0 && w.rng.Float64() < w.sc.LateWakes {
-		d += time.Duration(w.rng.Int64N(int64(3 * time.Millisecond)))
+		d += time.Duration(w.rng.Int64N(int64(latestFault)))
 		w.report.injected["late wake-up"]++
 	}
 	return d
@@ -480,7 +487,7 @@ func (w *world) Now() time.Time {
 // After implements engine.World. As with Go's timers the channel is closed late: by up to 0.2 ms.
 func (w *world) After(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})
-	late := time.Duration(w.rng.Int64N(int64(200 * time.Microsecond)))
+	late := time.Duration(w.rng.Int64N(int64(latestTimer)))
 	w.at(w.cur.at+max(0, d)+late, func() { close(c) })
 	return c
 }

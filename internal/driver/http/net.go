@@ -14,6 +14,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -277,10 +278,24 @@ func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 type netWorker struct {
 	c      *netClient
 	client *http.Client
-	in     []byte     // part of the body that is being read
-	body   []byte     // the beginning of the answer's, for who wants to see it
-	kept   http1.Kept // the same for the check
+	in     []byte                // part of the body that is being read
+	body   []byte                // the beginning of the answer's, for who wants to see it
+	kept   http1.Kept            // the same for the check
+	now    atomic.Pointer[trace] // of the request in flight, for the cut
 }
+
+// SoFar says takt's part of the connection that is being made for the request in flight.
+func (w *netWorker) SoFar() (r takt.Result) {
+	if t := w.now.Load(); t != nil {
+		if turns := t.dialled.Load(); turns != nil {
+			r.Phases[netDial] = turns.Of(time.Time{}).Own
+		}
+	}
+	return r
+}
+
+// netDial is the index of client_dial in engine.NetPhases.
+var netDial = slices.Index(engine.NetPhases, "client_dial")
 
 // Do implements takt.Worker.
 func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
@@ -289,6 +304,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := time.Now()
 	t := &trace{start: start, since: start, r: r, cancel: cancel, h2: w.c.o.HTTP2, observed: engine.ObservedOf(ctx)}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
+	w.now.Store(t)
 	req, err := w.c.request(ctx, op)
 	if err != nil {
 		r.Class, r.Err = classRequest, err
@@ -305,7 +321,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	t.finish(err == nil)
 	w.c.retried.Add(t.retries)
 	if err != nil {
-		w.fail(r, err, t)
+		w.fail(ctx, r, err, t)
 	}
 }
 
@@ -430,9 +446,10 @@ type trace struct {
 	dial                          record.Slot                  // waits for connections to be made, and takt's part of them
 	firstByte, got, headers       atomic.Int64                 // got: there was a connection; headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
-	sent, received                atomic.Int64 // bytes of the connections so far
-	conns                         int          // since the last redirect
-	retries                       uint64       // connections beyond one for each request
+	tlsConn                       atomic.Pointer[tls.Conn] // over conn, made by net/http; nil: none
+	sent, received                atomic.Int64             // bytes of the connections so far
+	conns                         int                      // since the last redirect
+	retries                       uint64                   // connections beyond one for each request
 	reused                        bool
 	h2                            bool
 	refused                       bool   // the stream
@@ -496,6 +513,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	t.reused = info.Reused
 	c := info.Conn
 	if s, ok := c.(*tls.Conn); ok {
+		t.tlsConn.Store(s)
 		c = s.NetConn()
 	}
 	counted, ok := c.(*countedConn)
@@ -554,7 +572,7 @@ func (t *trace) finish(answered bool) {
 	for i, d := range phases {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
-	t.r.Phases[len(phases)+1] = t.dial.Own
+	t.r.Phases[netDial] = t.dial.Own
 	if c := t.conn.Load(); c != nil {
 		t.take(c)
 		t.r.BytesSent, t.r.BytesReceived = t.sent.Load(), t.received.Load()

@@ -1,12 +1,14 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
@@ -30,9 +32,13 @@ var netWords = []struct{ text, class string }{
 	{"tls: ", engine.ClassTLS},                  // of crypto/tls, whose errors have no types
 }
 
+// neverUsed is what net/http says to a request that would have been the first on a connection of
+// HTTP/2 that broke.
+const neverUsed = "client conn could not be established"
+
 // fail gives a request that failed with err the class that takt's own client would. t has
-// seen the request.
-func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
+// seen the request, which ends with ctx at the latest.
+func (w *netWorker) fail(ctx context.Context, r *takt.Result, err error, t *trace) {
 	var dialling dialError
 	engine.Fail(r, err, errors.As(err, &dialling))
 	switch {
@@ -44,6 +50,8 @@ func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
 		r.Class = http1.ClassClosed
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		r.Class = http1.ClassTruncated
+	case r.Class == engine.ClassNetwork && strings.Contains(err.Error(), neverUsed):
+		r.Class, r.Err = t.neverUsed(ctx, err)
 	case r.Class == engine.ClassNetwork && t.broken() != nil:
 		r.Class, r.Err = engine.ClassTLS, t.broken()
 	case r.Class == engine.ClassNetwork:
@@ -52,6 +60,20 @@ func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
 	if told := w.c.explain(err); told != err {
 		r.Class, r.Err = classProtocol, told
 	}
+}
+
+// neverUsed says why the connection of the request broke before it had any. net/http has closed the
+// connection or is about to, and TLS repeats to every reader the alert that ended it.
+func (t *trace) neverUsed(ctx context.Context, err error) (class string, why error) {
+	s := t.tlsConn.Load()
+	if s == nil {
+		return http1.ClassClosed, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })() // fails on a closed connection only
+	if _, why := s.Read(make([]byte, 1)); why != nil && engine.Classify(why) == engine.ClassTLS {
+		return engine.ClassTLS, why
+	}
+	return engine.ClassTLS, err // whoever closes a connection that was never used has refused it
 }
 
 // netClass is the class of an error that is none of the network's by its type.

@@ -137,3 +137,25 @@ func TestNetDial(t *testing.T) {
 		})
 	}
 }
+
+// At the cut a request of net/http says takt's part of the connection that is being made for it.
+func TestNetDialAtTheCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := new(netWorker)
+		if r := w.SoFar(); r.Phases[netDial] != 0 {
+			t.Errorf("before the first request: %v", r.Phases[netDial])
+		}
+		seen, turns := new(trace), engine.NewTurns(time.Now)
+		w.now.Store(seen)
+		if r := w.SoFar(); r.Phases[netDial] != 0 {
+			t.Errorf("over a connection that was there: %v", r.Phases[netDial])
+		}
+		seen.dialled.Store(turns)
+		time.Sleep(7 * time.Millisecond) // takt has not begun
+		turns.Waits()
+		time.Sleep(time.Second)
+		if r := w.SoFar(); r.Phases[netDial] != 7*time.Millisecond {
+			t.Errorf("connecting: %v, want 7ms", r.Phases[netDial])
+		}
+	})
+}
