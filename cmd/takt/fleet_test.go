@@ -152,6 +152,35 @@ func TestFleetOfTwoBodies(t *testing.T) {
 	}
 }
 
+// A shard reads what its gatherer names only in its own folder, and what its own environment names.
+func TestShardReadsItsFolder(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	server, dir, outside := targettest.Serve(t, target.Options{}), t.TempDir(), filepath.Join(t.TempDir(), "token")
+	err := errors.Join(os.WriteFile(outside, []byte("tiger"), 0o600), os.Mkdir(filepath.Join(dir, "..data"), 0o700),
+		os.WriteFile(filepath.Join(dir, "..data", "body"), []byte("x"), 0o600), os.Symlink("..data/body", filepath.Join(dir, "body")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(flag, text string) (code int, said string) {
+		address := freeAddress(t)
+		gatherer := start(t, dir, "fleet", "--shards", "1", "--listen", address, "--", "http", flag, text, "-n", "5", "--rate", "100/s", "--no-store", server.URL())
+		start(t, dir, "shard", "--fleet", address)
+		return gatherer.code(), gatherer.said.String()
+	}
+	for _, c := range [][2]string{{"-D", outside}, {"-H", `X: {{file "` + outside + `"}}`}, {"--targets", outside}} {
+		if code, said := run(c[0], c[1]); code != core.ExitFailed || !strings.Contains(said, outside+": a shard reads only files in the folder in which it was started") {
+			t.Errorf("%q: exit code %d\n%s", c, code, said)
+		}
+	}
+	if n := server.Truth().Counts.Requests; n > 0 {
+		t.Errorf("%d requests with a file of the shard's user", n)
+	}
+	t.Setenv("TAKT_BEARER_FILE", outside) // the gatherer's name of it goes to the shard
+	if code, said := run("-D", filepath.Join(dir, "body")); code != core.ExitOK || server.Truth().Counts.Requests != 5 {
+		t.Errorf("exit code %d, %d requests\n%s", code, server.Truth().Counts.Requests, said)
+	}
+}
+
 // The runs of --repeat belong together, as they do without a fleet.
 func TestFleetRepeats(t *testing.T) {
 	racetest.Skip(t, "the processes are not built with the race detector")

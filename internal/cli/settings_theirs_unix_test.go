@@ -13,8 +13,8 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 )
 
-// Settings that start programs, in a file that somebody else can change, are refused; its other settings are not, nor
-// those of the command line.
+// Settings that start programs, write files or open doors, in a file that somebody else can change, are refused; its
+// other settings are not, nor those of the command line. Those who are only in the file's group may start no programs.
 func TestSettingsOfAnotherUser(t *testing.T) {
 	const stranger = 65534
 	for _, c := range []struct {
@@ -32,6 +32,11 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 		{mode: 0o666, text: "rate = 5/s\n[verify]\nrun = true"},
 		{mode: 0o666, text: "fault = true@1s", args: []string{"--fault", "false@2s"}},
 		{mode: 0o644, text: "fault = true@1s"},
+		{mode: 0o666, text: "output = json=r.json", want: ":1: output names a file that takt writes, and ", otherwise: " can be changed by others, its mode is 0666; run chmod 600 FILE, or give --output on the command line"},
+		{mode: 0o600, owner: stranger, text: "export = openmetrics=a.prom", want: ":1: export names a file that takt writes, and ", otherwise: " can be changed by the user 65534, to whom it belongs; run chown 0 FILE, or give --export on the command line"},
+		{mode: 0o666, text: "export = openmetrics=127.0.0.1:0", variable: true, want: ":1: only you may set export, and ", otherwise: " can be changed by others, its mode is 0666; run chmod 600 FILE, or give --export on the command line"},
+		{mode: 0o660, text: "output = json=r.json\nexport = openmetrics=127.0.0.1:0"},
+		{mode: 0o666, text: "output = json\nstore = opensearch://127.0.0.1:1"},
 	} {
 		if c.owner != 0 && os.Geteuid() != 0 {
 			continue // only root can give a file to another user
@@ -57,13 +62,31 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 			t.Errorf("%o %q: exit code %d, %s\nwant %s", c.mode, c.text, code, errs, head)
 		}
 	}
-	for _, setting := range []string{"git = HEAD~1", "build = make", "run = ./server"} {
+	for _, c := range []struct {
+		command, setting string
+		mode             fs.FileMode
+		what             string
+	}{
+		{"verify", "git = HEAD~1", 0o660, "git starts programs"},
+		{"verify", "build = make", 0o660, "build starts programs"},
+		{"verify", "run = ./server", 0o660, "run starts programs"},
+		{"server", "apm-folder = main=/src", 0o660, "apm-folder starts programs"},
+		{"shard", "program = ./mine", 0o660, "program starts programs"},
+		{"shard", "fleet = 192.0.2.1:8400", 0o666, "only you may set fleet"},
+		{"fleet", "fleet-token-file = token", 0o666, "only you may set fleet-token-file"},
+		{"server", "audit-log = log", 0o666, "audit-log names a file that takt writes"},
+		{"server", "allow-target = *", 0o666, "only you may set allow-target"},
+		{"server", "sandbox = off", 0o666, "only you may set sandbox"},
+		{"server", "insecure", 0o666, "only you may set insecure"},
+		{"ui", "token-file = tokens", 0o666, "only you may set token-file"},
+	} {
 		path := filepath.Join(t.TempDir(), "takt.conf")
-		if err := errors.Join(os.WriteFile(path, []byte("[verify]\n"+setting), 0o600), os.Chmod(path, 0o666)); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte("["+c.command+"]\n"+c.setting), 0o600), os.Chmod(path, c.mode)); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errs := callWith(t, nil, "", "verify", "--config", path); code != core.ExitUsage || !strings.Contains(errs, " starts programs, and "+path+" can be changed by others") {
-			t.Errorf("%s: exit code %d, %s", setting, code, errs)
+		code, _, errs := callWith(t, nil, "", c.command, "--config", path, "surplus") // an argument too many: nothing begins
+		if code != core.ExitUsage || !strings.Contains(errs, path+":2: "+c.what+", and "+path+" can be changed by others") {
+			t.Errorf("%s: %s: exit code %d, %s", c.command, c.setting, code, errs)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func ReadPrivate(path string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = errors.Join(checkPrivate(path, info.Mode()), Theirs(path, info))
+		theirs, _ := Theirs(path, info)
+		err = errors.Join(checkPrivate(path, info.Mode()), theirs)
 	}
 	if err != nil {
 		return nil, err
@@ -52,18 +53,20 @@ func checkPrivate(path string, mode fs.FileMode) error {
 }
 
 // Theirs returns why another user than takt's and root decides what is in a file, and what to do about it; nil:
-// nobody else does. info is of the open file.
-func Theirs(path string, info fs.FileInfo) error {
+// nobody else does. strangers is nil, too, where only the file's group can change it: with umask 002 each user has
+// a group without other members. info is of the open file.
+func Theirs(path string, info fs.FileInfo) (theirs, strangers error) {
 	path, err := outfile.FollowOwn(path)
 	if err != nil {
-		return err
+		return err, err
 	}
-	return cmp.Or(checkMode(path, info.Mode()), checkOwner(path, info), checkFolder(path, info))
+	strangers = cmp.Or(checkMode(path, info.Mode(), 0o002), checkOwner(path, info), checkFolder(path, info))
+	return cmp.Or(checkMode(path, info.Mode(), 0o022), strangers), strangers
 }
 
-// checkMode refuses a file that its group or others can change. It accepts what checkPrivate does.
-func checkMode(path string, mode fs.FileMode) error {
-	if perm := mode.Perm(); mode.IsRegular() && runtime.GOOS != "windows" && perm&0o022 != 0 {
+// checkMode refuses a file that those others can change. It accepts what checkPrivate does.
+func checkMode(path string, mode, others fs.FileMode) error {
+	if perm := mode.Perm(); mode.IsRegular() && runtime.GOOS != "windows" && perm&others != 0 {
 		return fmt.Errorf("%s can be changed by others, its mode is %04o; run chmod 600 %s", path, perm, path)
 	}
 	return nil

@@ -22,6 +22,10 @@ var (
 	ErrOutside = errors.New("a session can use only files in the server's folder for sessions; give a name without .. and a leading /")
 	ErrLink    = errors.New("a link leads out of the server's folder for sessions; give another name")
 	ErrSpecial = errors.New("it is a pipe or a device, which takt would wait for; give the name of a file")
+
+	// Of a shard:
+	ErrNotHere  = errors.New("a shard reads only files in the folder in which it was started, and those that its own variables TAKT_… name; start takt shard in the folder with the file")
+	ErrLinkAway = errors.New("a link leads out of the folder in which the shard was started; start takt shard in a folder with the file itself")
 )
 
 // confined is the folder of this process; nil: names are opened as package os does. Like a root
@@ -30,22 +34,37 @@ var confined atomic.Pointer[folder]
 
 // folder is what a confined process can open.
 type folder struct {
-	root   *os.Root
-	escape error // of a name that leaves root
-	tell   func(error)
-	mu     sync.Mutex
-	extra  map[string]bool
+	root          *os.Root
+	path          string // a name that begins with it is inside; "": each name with a leading / is outside
+	escape        error  // of a name that leaves root
+	outside, link error  // refusals
+	tell          func(error)
+	mu            sync.Mutex
+	extra         map[string]bool
 }
 
 // Confine confines this process to the files below dir, until free. Relative names begin at dir. tell gets
 // each Refusal; nil: nobody does. A process confines itself once, before it reads what others wrote; only
 // tests call free.
 func Confine(dir string, tell func(error)) (free func(), err error) {
+	return confineTo(dir, &folder{tell: tell, outside: ErrOutside, link: ErrLink})
+}
+
+// ConfineShard is Confine to the folder of this process, which its owner chose: names may begin with its path.
+func ConfineShard() (free func(), err error) {
+	path, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return confineTo(path, &folder{path: path, outside: ErrNotHere, link: ErrLinkAway})
+}
+
+func confineTo(dir string, f *folder) (free func(), err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root, extra: map[string]bool{}, tell: tell}
+	f.root, f.extra = root, map[string]bool{}
 	var e *fs.PathError
 	if _, err := root.Lstat(".."); errors.As(err, &e) {
 		f.escape = e.Err // package os does not export it
@@ -66,22 +85,30 @@ func Trust(name string) {
 	}
 }
 
-// within is the folder that confines a name; nil: nothing does.
-func within(name string) *folder {
+// within is the folder that confines a name, and the name in it; nil: nothing does.
+func within(name string) (*folder, string) {
 	f := confined.Load()
 	if f == nil {
-		return nil
+		return nil, name
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.extra[name] {
-		return nil
+		return nil, name
 	}
-	return f
+	if f.path != "" && filepath.IsAbs(name) {
+		if in, err := filepath.Rel(f.path, name); err == nil && filepath.IsLocal(in) {
+			return f, in
+		}
+	}
+	return f, name
 }
 
 // IsConfined reports whether this process opens a name only below its folder.
-func IsConfined(name string) bool { return within(name) != nil }
+func IsConfined(name string) bool {
+	f, _ := within(name)
+	return f != nil
+}
 
 // refused is the error of a name, with what to do about it if the folder does not contain the name.
 func (f *folder) refused(name string, err error) error {
@@ -93,9 +120,9 @@ func (f *folder) refused(name string, err error) error {
 	case name == "":
 		err = fs.ErrNotExist // as of package os
 	case !filepath.IsLocal(name):
-		err = ErrOutside
+		err = f.outside
 	case errors.Is(err, f.escape):
-		err = ErrLink
+		err = f.link
 	case errors.As(err, &e):
 		err = e.Err
 	case errors.As(err, &two):
@@ -146,7 +173,7 @@ func Open(name string) (*os.File, error) { return OpenFile(name, os.O_RDONLY, 0)
 // OpenFile is os.OpenFile. A confined process opens only files and folders: it does not wait for the
 // other end of a pipe.
 func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return openAnywhere(name, flag, perm)
 	}
@@ -227,7 +254,7 @@ func ReadDir(name string) ([]os.DirEntry, error) {
 
 // Stat is os.Stat.
 func Stat(name string) (fs.FileInfo, error) {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return os.Stat(name)
 	}
@@ -237,7 +264,7 @@ func Stat(name string) (fs.FileInfo, error) {
 
 // Lstat is os.Lstat.
 func Lstat(name string) (fs.FileInfo, error) {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return os.Lstat(name)
 	}
@@ -247,7 +274,7 @@ func Lstat(name string) (fs.FileInfo, error) {
 
 // Readlink is os.Readlink.
 func Readlink(name string) (string, error) {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return os.Readlink(name)
 	}
@@ -257,7 +284,7 @@ func Readlink(name string) (string, error) {
 
 // Remove is os.Remove.
 func Remove(name string) error {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return os.Remove(name)
 	}
@@ -266,7 +293,7 @@ func Remove(name string) error {
 
 // Rename is os.Rename.
 func Rename(from, to string) error {
-	f := within(to)
+	f, to := within(to)
 	if f == nil {
 		return os.Rename(from, to)
 	}
@@ -275,12 +302,13 @@ func Rename(from, to string) error {
 
 // EvalSymlinks is filepath.EvalSymlinks. A confined process opens links, and does not say where they lead.
 func EvalSymlinks(name string) (string, error) {
-	if within(name) == nil {
+	f, name := within(name)
+	if f == nil {
 		return filepath.EvalSymlinks(name)
 	}
 	info, err := Lstat(name)
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {
-		err = &fs.PathError{Op: "open", Path: name, Err: ErrLink}
+		err = &fs.PathError{Op: "open", Path: name, Err: f.link}
 	}
 	return name, err
 }
@@ -288,7 +316,7 @@ func EvalSymlinks(name string) (string, error) {
 // Check returns the error with which Open or OpenFile would refuse a name in a confined process. A file
 // that does not exist is not a fault, and a socket is none, which takt connects to.
 func Check(name string) error {
-	f := within(name)
+	f, name := within(name)
 	if f == nil {
 		return nil
 	}
@@ -311,7 +339,7 @@ func Named(err error) error {
 
 // Refusal returns the refusal of a confined process that is in err; nil: none.
 func Refusal(err error) error {
-	for _, refusal := range []error{ErrOutside, ErrLink, ErrSpecial} {
+	for _, refusal := range []error{ErrOutside, ErrLink, ErrSpecial, ErrNotHere, ErrLinkAway} {
 		if errors.Is(err, refusal) {
 			return refusal
 		}

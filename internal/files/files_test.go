@@ -166,6 +166,34 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// A shard opens what is below its folder, also by whole names and over links that stay there, as in a mounted ConfigMap.
+func TestShard(t *testing.T) {
+	dir, outside := folders(t)
+	link(t, "..data/mine", filepath.Join(dir, "alias"))
+	link(t, "sub", filepath.Join(dir, "..data"))
+	link(t, outside, filepath.Join(dir, "away"))
+	put(t, filepath.Join(dir, "sub", "mine"), "mine")
+	t.Chdir(dir)
+	free, err := ConfineShard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(free)
+	for _, name := range []string{"mine", "alias", filepath.Join(dir, "mine"), filepath.Join(dir, "sub/../alias")} {
+		if text, err := ReadFile(name); string(text) != "mine" || err != nil {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	for name, want := range map[string]error{
+		outside: ErrNotHere, "../outside": ErrNotHere, dir + "/../outside": ErrNotHere, dir + "2/mine": ErrNotHere, filepath.Dir(dir): ErrNotHere,
+		"away": ErrLinkAway, filepath.Join(dir, "away"): ErrLinkAway,
+	} {
+		if _, err := ReadFile(name); !errors.Is(err, want) || Refusal(err) != want {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
+
 // A process confines itself once: what confined it first stays.
 func TestConfinedOnce(t *testing.T) {
 	dir, outside := folders(t)

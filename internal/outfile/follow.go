@@ -8,7 +8,7 @@ import (
 )
 
 // OpenFile is os.OpenFile for a file that takt writes: it follows links as Follow does. For files that are
-// written in place, such as logs.
+// written in place, such as logs. It refuses a named pipe for writing alone, which would wait for its reader.
 func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 	to, err := Follow(path)
 	if err != nil {
@@ -19,7 +19,20 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	defer in.close()
-	return in.open(to, flag, mode)
+	alone := flag&os.O_WRONLY != 0 && !IsOpen(to)
+	if !alone {
+		return in.open(to, flag, mode)
+	}
+	f, err := in.open(to, flag|noWait, mode)
+	look := func() (os.FileInfo, error) { return in.lstat(to) }
+	if err == nil {
+		look = f.Stat // of what was opened, whatever the name is now
+	}
+	if info, bad := look(); bad == nil && info.Mode().Type() == os.ModeNamedPipe {
+		_ = f.Close() // nothing was written, or it is not open
+		return nil, &os.PathError{Op: "open", Path: path, Err: files.ErrSpecial}
+	}
+	return f, err
 }
 
 // folderOf is how the files beside a path that Follow returned are found. Nothing that other users do to the

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // shared makes a folder with a mode, and in it a link of user owner to a file with a secret. It skips the
@@ -176,4 +178,26 @@ func TestPlantedNames(t *testing.T) {
 			t.Errorf("%v: the file has %q", mode, got)
 		}
 	}
+}
+
+// Whoever writes only, as a log, does not wait for the reader of a named pipe, nor for one that stops reading.
+func TestPipeForWritingAlone(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	refused := func(when string) {
+		t.Helper()
+		f, err := OpenFile(pipe, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if f != nil || !errors.Is(err, files.ErrSpecial) || !strings.Contains(err.Error(), pipe) {
+			t.Errorf("%s a reader: %v", when, err)
+		}
+	}
+	refused("without")
+	f, err := OpenFile(pipe, os.O_RDWR, 0o600) // which waits for nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	refused("with")
 }

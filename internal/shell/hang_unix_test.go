@@ -26,6 +26,19 @@ func TestDumpToPipe(t *testing.T) {
 	}
 }
 
+// The server does not wait at its start for whoever reads its audit log.
+func TestAuditToPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Listen(Options{Addr: "127.0.0.1:0", DumpDir: filepath.Join(dir, "dumps"), AuditLog: pipe}, Host{})
+	if err == nil || !strings.Contains(err.Error(), "the audit log cannot be written: open "+pipe+": it is a pipe") || !strings.HasSuffix(err.Error(), "check --audit-log") {
+		t.Error(err)
+	}
+}
+
 // A session that hangs in a call of the system does not keep the server from its end.
 func TestEndsInSpiteOfHang(t *testing.T) {
 	hang := make(chan struct{})

@@ -40,7 +40,7 @@ func (p *Permits) addTargetFlags(fs *pflag.FlagSet) {
 }
 
 func (p *Permits) addApmFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Repeated(&p.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
+	fs.Var(value.Starting(value.Repeated(&p.Folders)), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
 	fs.Var(value.List(&p.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
 	fs.Var(value.List(&p.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
 }

@@ -43,23 +43,27 @@ func (l configLine) Name() string { return l.name }
 // Where is the file and the number of the line.
 func (l configLine) Where(file string) string { return fmt.Sprintf("%s:%d", file, l.number) }
 
-// readConfig reads the whole file at path, or stdin. theirs is why another user decides what is in it; nil: none does.
-func readConfig(path string, stdin io.Reader) (text string, theirs, err error) {
+// others is why another user decides what is in a config file; nil: none does. strangers leaves out the file's group.
+type others struct{ any, strangers error }
+
+// readConfig reads the whole file at path, or stdin.
+func readConfig(path string, stdin io.Reader) (text string, o others, err error) {
 	r := stdin
 	if path != configStdin {
 		f, err := files.Open(path)
 		if err != nil {
-			return "", nil, err
+			return "", o, err
 		}
 		defer f.Close()
 		info, err := f.Stat()
 		if err != nil {
-			return "", nil, err
+			return "", o, err
 		}
-		theirs, r = door.Theirs(path, info), f
+		o.any, o.strangers = door.Theirs(path, info)
+		r = f
 	}
 	b, err := files.ReadAll(r, path, maxConfig)
-	return string(b), theirs, err
+	return string(b), o, err
 }
 
 // ParseConfig reads the text of a config file. Faults begin with file:line, and do not show the

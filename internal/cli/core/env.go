@@ -47,7 +47,7 @@ type Env struct {
 	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
 	Vet      vetter                 // refuses command lines of a stranger before takt does anything that they say; nil: they are the user's
 	Session  bool                   // a session of takt server runs the command; it types commands without takt
-	Owner    bool                   // the session is of the server's owner, who has also set the environment
+	Owner    bool                   // who has set the environment is the owner of the session, or of the shard
 	Configs  []string               // SHA-256 of the config files of the session that the server has checked
 	Confine  confiner               // confines this process to the files below a folder; nil: takt runs no sessions
 	Restrict restricter             // confines this process to some machines; nil: takt runs no sessions

@@ -145,34 +145,60 @@ func (k CommandFlags) Collect(cmd *cobra.Command) CommandFlags {
 func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	known := CommandFlags{}.Collect(cmd.Root())
 	env.warnNearMisses(known)
-	file, theirs := p.config(env, known, CommandName(cmd))
+	file, o := p.config(env, known, CommandName(cmd))
 	p.flags.VisitAll(func(f *pflag.Flag) {
-		if !IsSetting(f) || p.IsGiven(f.Name) {
+		if !IsSetting(f) {
 			return
 		}
-		if text, name := value.InEnvironment(f.Name, env.Getenv); text != "" {
-			env.trust(f, text)
+		text, name := value.InEnvironment(f.Name, env.Getenv)
+		env.trust(f, text)
+		if !p.flags.Lookup(ConfigFlag).Changed { // the environment names the file
+			for _, s := range file[f.Name] {
+				env.trust(f, s.Value)
+			}
+		}
+		if p.IsGiven(f.Name) { // to a shard, by a gatherer with the same environment
+			return
+		}
+		if text != "" {
 			p.put(f, text, Origin{FromEnvironment, name})
 			return
 		}
 		for _, s := range file[f.Name] {
-			if theirs != nil && value.Named(f.Value, s.Value, value.Starts) != nil {
+			if what, why := o.refuse(cmd, f, s.Value); why != nil {
 				p.Refused = append(p.Refused, f.Name)
-				p.fault("%s: %s starts programs, and %w, or give --%s on the command line", s.Origin.at, f.Name, theirs, f.Name)
+				p.fault("%s: %s, and %w, or give --%s on the command line", s.Origin.at, what, why, f.Name)
 				continue
-			}
-			if !p.flags.Lookup(ConfigFlag).Changed { // the environment names the file
-				env.trust(f, s.Value)
 			}
 			p.put(f, s.Value, s.Origin)
 		}
 	})
 }
 
-// trust lets the owner's sessions use the files and machines that the environment names, which is the owner's, too.
+// refuse returns what a setting of a config file is, and why the file may not give it; nil: it may.
+func (o others) refuse(cmd *cobra.Command, f *pflag.Flag, text string) (what string, why error) {
+	names := func(k value.Kind) bool { return value.Named(f.Value, text, k) != nil }
+	switch {
+	case names(value.Starts):
+		return f.Name + " starts programs", o.any
+	case names(value.Writes):
+		return f.Name + " names a file that takt writes", o.strangers
+	case names(value.Private) && !names(value.Loads), obeysOthers(cmd): // a cluster as a store is only one more machine
+		return "only you may set " + f.Name, o.strangers
+	}
+	return "", nil
+}
+
+// obeysOthers reports whether a command does what others tell it: each of its settings is about who they are and what
+// they may do.
+func obeysOthers(cmd *cobra.Command) bool {
+	return slices.Contains([]string{"server", "ui", "fleet", "shard"}, CommandName(cmd))
+}
+
+// trust lets a process that is confined for others use the files and machines that the environment of its owner names.
 func (e Env) trust(f *pflag.Flag, text string) {
 	v, ok := f.Value.(value.Flag)
-	if !e.Owner || !ok {
+	if !e.Owner || !ok || text == "" {
 		return
 	}
 	for _, n := range v.Names(text) {

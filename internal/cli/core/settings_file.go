@@ -15,8 +15,8 @@ import (
 )
 
 // config reads the file that --config or TAKT_CONFIG names, and returns its settings for the
-// command, by flag, and why another user decides what they are; nil: none does.
-func (p *FlagParser) config(env Env, known CommandFlags, command string) (mine map[string][]Setting, theirs error) {
+// command, by flag, and who else decides what they are.
+func (p *FlagParser) config(env Env, known CommandFlags, command string) (mine map[string][]Setting, o others) {
 	path, from := env.Getenv(value.Variable(ConfigFlag)), value.Variable(ConfigFlag)
 	f := p.flags.Lookup(ConfigFlag)
 	if f.Changed {
@@ -25,21 +25,21 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) (mine m
 		env.trust(f, path)
 	}
 	if path == "" {
-		return nil, nil
+		return nil, others{}
 	}
-	text, theirs, err := readConfig(path, env.Stdin)
+	text, o, err := readConfig(path, env.Stdin)
 	if errors.Is(err, fs.ErrNotExist) && p.IsGiven("allowMissingConfig") {
-		return nil, nil
+		return nil, others{}
 	}
 	if err != nil {
 		p.fault("cannot read the settings: %w; check %s", err, from)
-		return nil, nil
+		return nil, others{}
 	}
 	if f.Changed {
 		env.Settings.Config = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		if env.Session && !slices.Contains(env.Configs, env.Settings.Config) { // a job before this one may have written it
 			p.fault("the settings in %s have changed since the server checked them; give the command again", path)
-			return nil, nil
+			return nil, others{}
 		}
 	}
 	if path == configStdin {
@@ -52,7 +52,7 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) (mine m
 		c.faults = faults // only syntax faults count
 	}
 	p.Faults = append(p.Faults, c.faults...)
-	return mine, theirs
+	return mine, o
 }
 
 // configFile is a config file as one command reads it.

@@ -45,8 +45,10 @@ func NewShard(env core.Env) *cobra.Command {
 		Use:   "shard [--fleet HOST:PORT]",
 		Short: "send a shard of the load of takt fleet",
 		Long: `This process connects to takt fleet, which says what to send, which part of it, and when
-to start. Its exit code is 0 when the gatherer has its report, or that of the signal that
-ended it. Settings of a load can also come from this process's environment, such as a password that only this host has.`,
+to start. It reads the files of the load only in the folder in which it starts. Its exit
+code is 0 when the gatherer has its report, or that of the signal that ended it. Settings
+of a load can also come from this process's environment, such as a password that only this
+host has.`,
 		Example: `  takt shard
   TAKT_FLEET=10.0.0.1:8400 TAKT_FLEET_TOKEN=… takt shard`,
 	}, s.addFlags, s.validate, s.run)
@@ -56,7 +58,7 @@ func (s *shardCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
 		fs.Var(value.Address(&s.gatherer), "fleet", "`HOST:PORT` of takt fleet")
 		fs.Var(value.Duration(&s.patience), "join-timeout", "try to connect for `TIME`; takt fleet may start later than its shards")
-		fs.Var(value.List(&s.programs), "program", "let the fleet start the program `PATH` on this host; repeatable")
+		fs.Var(value.Starting(value.List(&s.programs)), "program", "let the fleet start the program `PATH` on this host; repeatable")
 		s.secret.addFlags(fs)
 	}, "fleet")
 	s.store.AddFlags(fs)
@@ -73,6 +75,9 @@ func (s *shardCommand) run(ctx context.Context, _ []string) error {
 	token, err := s.secret.read()
 	if err != nil {
 		return core.ExitWith(core.ExitUsage, err)
+	}
+	if err := s.confine(); err != nil {
+		return err
 	}
 	host, _ := os.Hostname() // "": the gatherer takes the address
 	m, err := fleet.Dial(ctx, fleet.Join{
@@ -101,6 +106,20 @@ func (s *shardCommand) run(ctx context.Context, _ []string) error {
 	}
 }
 
+// confine keeps whatever the gatherer names inside of this folder, except what this process's own settings name.
+func (s *shardCommand) confine() error {
+	if s.env.Confine == nil {
+		return nil
+	}
+	if _, err := files.ConfineShard(); err != nil {
+		return fmt.Errorf("takt shard reads files only in the folder in which it starts: %w; start it in a folder that you can read", err)
+	}
+	for _, path := range s.programs {
+		files.Trust(path)
+	}
+	return nil
+}
+
 func (s *shardCommand) say(format string, args ...any) {
 	fmt.Fprintf(s.env.Stderr, "takt shard: %s\n", foreign.Line(fmt.Sprintf(format, args...)))
 }
@@ -124,7 +143,7 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	part := &side{run: r}
 	over := make(chan struct{})
 	defer close(over)
-	env.Vet = core.VetShard
+	env.Vet, env.Owner = core.VetShard, true
 	env.Programs = func(path string) bool { return slices.Contains(s.programs, path) }
 	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
 	env.Watchers = append(slices.Clip(env.Watchers), func() live.Watcher { return live.Watcher{Second: r.Second} })
