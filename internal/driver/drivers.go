@@ -69,6 +69,9 @@ type Load struct {
 	// Later is, after Validate, how long after the end of the schedule operations may be due.
 	Later func() time.Duration
 
+	// Reacts reports, after Validate, whether answers decide how many operations there are; nil: they do not.
+	Reacts func() bool
+
 	// Steps are, after Validate, the names of the steps of each round; nil: there are none.
 	Steps func() []string
 
@@ -132,7 +135,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps}
+				return Load{Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
 			},
 		},
 		{

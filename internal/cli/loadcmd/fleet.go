@@ -112,6 +112,9 @@ func (l *load) asked(head takt.Report) takt.Report {
 
 // end is when the last operation of the load is due, from the start on; not above 0: only the shards know.
 func (l *load) end() time.Duration {
+	if l.reacts() {
+		return 0
+	}
 	end := l.engine.Span()
 	if end > 0 && l.driver.Later != nil {
 		end += l.driver.Later()
@@ -119,10 +122,13 @@ func (l *load) end() time.Duration {
 	return end
 }
 
+// reacts reports whether answers decide how many operations there are, and when the last one is due.
+func (l *load) reacts() bool { return l.driver.Reacts != nil && l.driver.Reacts() }
+
 // most is the largest number of operations of a shard; 0: unknown, as where shards get the clients of a
 // log and not every n-th operation.
 func (l *load) most() uint64 {
-	if l.engine.Recorded || l.row.Kind == "replay" {
+	if l.engine.Recorded || l.row.Kind == "replay" || l.reacts() {
 		return 0
 	}
 	return l.engine.Most(l.env.Fleet.Shards)

@@ -89,15 +89,15 @@ func (s *rulesServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	s.seen[user] = append(s.seen[user], q.URL.String())
 }
 
-// A user performs the steps that the answers of its round ask for, in order, with a schedule and without. Rounds, and not
-// steps, have the rate.
+// A user performs the steps that the answers of its round ask for, in order, with a schedule and without. The schedule is one
+// of rounds.
 func TestRules(t *testing.T) {
 	for _, flags := range []string{"--rate 200/s -n 40", "-c 5 -n 400"} {
 		server := &rulesServer{known: map[string]bool{}, looks: map[string]int{}, seen: map[string][]string{}}
 		r := scenarioRun(t, flags, rulesText, server.ServeHTTP)
 		rounds := r.Extra["rounds"].(map[string]any)
 		scheduled := strings.HasPrefix(flags, "--rate")
-		if scheduled && (rounds["begun"] != 40.0 || rounds["completed"] != 40.0 || rounds["intended_per_s"].(float64) > 200.001 || r.Rate.Intended != nil) || rounds["failed"] != 0.0 {
+		if scheduled && (rounds["begun"] != 40.0 || rounds["completed"] != 40.0 || rounds["intended_per_s"].(float64) > 200.001 || *r.Rate.Intended < 400) || rounds["failed"] != 0.0 {
 			t.Errorf("%s: %v, %+v", flags, rounds, r.Errors)
 		}
 		complete := 0
@@ -172,5 +172,50 @@ func TestJourneys(t *testing.T) {
 	var a, b, c, d int
 	if _, err := fmt.Sscanf(counts[0], "%d+0+0 %d+0+0 %d+0+0 %d+0+0", &a, &b, &c, &d); err != nil || a != b || c != d || a+c != 400 || a < 270 || a > 330 || counts[0] != counts[1] {
 		t.Errorf("%q", counts)
+	}
+}
+
+// Faults of rules have their line, and say what to write.
+func TestRuleFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET /a\n@repeat 0\n":                                      "scenario:2: \"0\" does not say how often",
+		"GET /a\n@repeat 10001\n":                                  "at most 10000",
+		"GET /a\n@repeat n in 5..1\n":                              "does not say how often",
+		"GET /a\n@repeat n in -1..1\n":                             "does not say how often",
+		"GET /a\n@repeat n of 3\n":                                 "does not say how often",
+		"GET /a\n@repeat n in 1..99999999999999999999\n":           "does not say how often",
+		"GET /a\n@repeat id in ids\n":                              "no earlier step captures the list ids",
+		"GET /a\n@capture ids json a\n\nGET /b\n@repeat id in ids": "no earlier step captures the list ids",
+		"GET /a\n@until json a == b\n":                             "scenario:1: @until needs @poll",
+		"GET /a\n@poll 1s 5\n":                                     "@poll needs @until",
+		"GET /a\n@poll 1s\n":                                       "is not a time and a number",
+		"GET /a\n@poll 5 0\n":                                      "is not a time and a number",
+		"GET /a\n@until service < 1s\n@poll 1s 5\n":                "not about its time",
+		"GET /a\n@until\n@poll 1s 5\n":                             "is not a part of an answer",
+		"GET /a\n@until json a == {{b}}\n@poll 1s 5\n":             "scenario:2: step 1 until: {{b}}: unknown placeholder",
+		"GET /a\n@retry\n":                                         "does not say how often and when",
+		"GET /a\n@retry 0\n":                                       "does not say how often and when",
+		"GET /a\n@retry 101\n":                                     "does not say how often and when",
+		"GET /a\n@retry 3 9xx\n":                                   "does not say how often and when",
+		"GET /a\n@retry 3 503 soon\n":                              "does not say how often and when",
+		"GET /a\n@retry 3 503 1s 2s\n":                             "does not say how often and when",
+		"GET /a\n@optional yes\n":                                  "has nothing behind it",
+		"GET /a\n@when role == admin\n":                            "role is captured by no earlier step",
+		"GET /a\n@capture b json c\n\nGET /b\n@when b ==\n":        "compares with nothing",
+		"GET /a\n@capture b json c\n\nGET /b\n@when b == {{d}}":    "unknown placeholder",
+		"GET /a\n@capture b json c\n\nGET /b\n@unless {{b}}\n":     "is not a condition",
+		"GET /a\n\nGET /b\n@journey buy 3\n":                       "the first step begins none",
+		"GET /a\n@journey a\n\nGET /b\n@journey a\n":               "two journeys have the name a",
+		"GET /a\n@journey a 0\n":                                   "is not a weight",
+		"GET /a\n@journey\n":                                       "@journey without a name",
+		"GET /a\n@think 1s..\n":                                    "is not a time",
+		"GET /a\n@think exp(1s\n":                                  "is not a time",
+		"GET /a\n@capture a all cookie\n":                          "has nothing behind it",
+	} {
+		o := New()
+		o.Scenario = scenarioFile(t, text)
+		if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
+			t.Errorf("%q: %v", text, faults)
+		}
 	}
 }

@@ -287,6 +287,12 @@ func (o *Options) Later() (d time.Duration) {
 	return d
 }
 
+// Reacts is driver.Load.Reacts.
+func (o *Options) Reacts() bool {
+	s, ok := o.requests.(*scenario)
+	return ok && s.reacts
+}
+
 // Steps is driver.Load.Steps.
 func (o *Options) Steps() (names []string) {
 	if s, ok := o.requests.(*scenario); ok {
@@ -547,7 +553,6 @@ func (s *scenario) noteRounds(r *takt.Report) {
 	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
 	if r.Rate.Intended != nil {
 		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
-		r.Rate.Intended = nil
 	}
 	r.Extra[steps.Rounds] = rounds
 }
