@@ -72,6 +72,7 @@ func TestReportTwice(t *testing.T) {
 			whole, err = w.g.Run(t.Context(), load(new([]takt.Interval)))
 		}()
 		time.Sleep(8 * time.Second)
+		synctest.Wait()
 		if all[0].reports != 1 {
 			t.Fatalf("%d reports", all[0].reports)
 		}

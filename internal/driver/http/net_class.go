@@ -73,7 +73,7 @@ func (t *trace) neverUsed(ctx context.Context, err error) (class string, why err
 	if _, why := s.Read(make([]byte, 1)); why != nil && engine.Classify(why) == engine.ClassTLS {
 		return engine.ClassTLS, why
 	}
-	return engine.ClassTLS, err // whoever closes a connection that was never used has refused it
+	return http1.ClassClosed, err // without a word of TLS
 }
 
 // netClass is the class of an error that is none of the network's by its type.

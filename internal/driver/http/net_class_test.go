@@ -56,7 +56,7 @@ func TestClassOfAConnectionThatWasNeverUsed(t *testing.T) {
 	defer other.Close()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := fail(over, tls.Client(mine, &tls.Config{InsecureSkipVerify: true})); r.Class != engine.ClassTLS || r.Err != told { //nolint:gosec // nobody answers
+	if r := fail(over, tls.Client(mine, &tls.Config{InsecureSkipVerify: true})); r.Class != http1.ClassClosed || r.Err != told { //nolint:gosec // nobody answers
 		t.Errorf("a reason that nobody says: %s, %v", r.Class, r.Err)
 	}
 }
