@@ -135,5 +135,3 @@ func (s *State) current() *column {
 	}
 	return &column{}
 }
-
-func micros(us float64) time.Duration { return time.Duration(us * 1e3) }

@@ -15,9 +15,11 @@ type encoder struct {
 	least  int // bytes beside
 }
 
+var urlEncoder = &encoder{"url", appendURL, 3, 0}
+
 // encoders are the words that may be before the name of a placeholder.
 var encoders = []*encoder{
-	{"url", appendURL, 3, 0}, {"json", appendJSON, 6, 0}, {"base64", base64.StdEncoding.AppendEncode, 4, 0},
+	urlEncoder, {"json", appendJSON, 6, 0}, {"base64", base64.StdEncoding.AppendEncode, 4, 0},
 }
 
 // encoderOf is the encoder with this name; nil: there is none.

@@ -119,22 +119,18 @@ func Join(list ...*Template) *Template {
 	return whole
 }
 
-// Encode is t with all that it appends encoded by the encoder of this name, such as url; false: there is none.
-func (t *Template) Encode(name string) (*Template, bool) {
-	by := encoderOf(token{text: name})
-	if by == nil {
-		return nil, false
-	}
+// EncodeURL is t with all that it appends encoded as by {{url …}}.
+func (t *Template) EncodeURL() *Template {
 	whole := new(Template)
 	for _, p := range t.parts {
 		if text, is := p.(literal); is {
-			p = literal(by.append(nil, []byte(text)))
+			p = literal(appendURL(nil, []byte(text)))
 		} else {
-			p = encoded{p, by}
+			p = encoded{p, urlEncoder}
 		}
 		whole.parts, whole.longest = append(whole.parts, p), whole.longest+p.longest()
 	}
-	return whole, true
+	return whole
 }
 
 // Fixed reports whether there is no placeholder: Append always appends the same.

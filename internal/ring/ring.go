@@ -1,4 +1,4 @@
-// Package ring is a queue that allocates only when it grows.
+// Package ring has queues that allocate only when they grow.
 package ring
 
 // Queue is a first-in, first-out queue. The zero Queue is empty.

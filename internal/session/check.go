@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrCheck is within the error of an answer that is not what a check wants.
@@ -98,17 +99,16 @@ func relate(text string) (where string, is relation, value string) {
 // InBody reports whether the part is in the body of the answer.
 func (c *Check) InBody() bool { return c.source.InBody() }
 
-// Header are the values of the part in a header line of an answer, for Holds.
-func (c *Check) Header(lower string, value []byte) (part []byte, ok bool) {
+// Header is the value of the part in a header line of an answer, for Holds.
+func (c *Check) Header(name, value []byte) (part []byte, ok bool) {
 	switch {
-	case c.source.kind == inHeader && c.source.name == lower:
-	case c.source.kind == inCookie && lower == "set-cookie":
-		name, rest, _ := strings.Cut(string(value), "=")
-		if strings.TrimSpace(name) != c.source.name {
+	case c.source.kind == inHeader && strings.EqualFold(c.source.name, string(name)):
+	case c.source.kind == inCookie && strings.EqualFold("set-cookie", string(name)):
+		k, ok := parseCookie(string(value), time.Now())
+		if !ok || k.name != c.source.name {
 			return nil, false
 		}
-		rest, _, _ = strings.Cut(rest, ";")
-		value = []byte(strings.TrimSpace(rest))
+		value = []byte(k.value)
 	default:
 		return nil, false
 	}

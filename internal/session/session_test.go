@@ -118,7 +118,7 @@ func TestChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if part, ok := c.Header("content-type", []byte("application/json")); !ok || c.Holds([][]byte{part}, c.Value) != nil {
+	if part, ok := c.Header([]byte("Content-Type"), []byte("application/json")); !ok || c.Holds([][]byte{part}, c.Value) != nil {
 		t.Errorf("%q, %v", part, ok)
 	}
 	if err := c.Holds(nil, c.Value); !errors.Is(err, ErrCheck) {

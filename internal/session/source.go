@@ -114,7 +114,7 @@ func (s *Source) FromBody(body []byte) (values [][]byte, err error) {
 		return [][]byte{body}, nil
 	}
 	for _, found := range s.re.FindAllSubmatch(body, -1) {
-		values = append(values, found[min(1, len(found)-1)])
+		values = append(values, group(found))
 	}
 	if values == nil {
 		return nil, errMissing
@@ -131,8 +131,11 @@ func (s *Source) part(value []byte) ([]byte, bool) {
 	if found == nil {
 		return nil, false
 	}
-	return found[min(1, len(found)-1)], true
+	return group(found), true
 }
+
+// group is the first group of a match, or all of it.
+func group(found [][]byte) []byte { return found[min(1, len(found)-1)] }
 
 var (
 	errNotJSON   = errors.New("the body is not JSON")

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/taktload/takt/internal/ring"
 )
 
 // desk is where requests queue: the virtual queue, what is due to be released,
@@ -14,7 +16,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	queue   *queue
-	due     heap[ticket] // by the end of service
+	due     ring.Heap[ticket] // by the end of service
 	books   ledger
 	origin  time.Time     // arrival of the first request; zero: there was none
 	asleep  time.Duration // the dispatcher sleeps until then
@@ -51,7 +53,7 @@ func newDesk(s settings, servers int, a *alarm) *desk {
 	return &desk{
 		settings: s, alarm: a, asleep: forever,
 		queue: newQueue(servers, s.freeze.next),
-		due:   heap[ticket]{less: func(a, b ticket) bool { return a.end < b.end || a.end == b.end && a.number < b.number }},
+		due:   ring.NewHeap(func(a, b ticket) bool { return a.end < b.end || a.end == b.end && a.number < b.number }),
 	}
 }
 
@@ -78,7 +80,7 @@ func (d *desk) admit(c asker, stream uint32, came time.Time) (admission, Outcome
 		d.mu.Unlock()
 		return atOnce, t.outcome
 	}
-	d.due.push(t)
+	d.due.Push(t)
 	earlier := t.end < d.asleep
 	d.asleep = min(d.asleep, t.end)
 	d.mu.Unlock()
@@ -120,17 +122,17 @@ func (d *desk) now() time.Duration {
 func (d *desk) next() (t ticket, sleep nap, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.due.len() == 0 {
+	if d.due.Len() == 0 {
 		d.asleep = forever
 		return t, d.alarm.nap(forever), false
 	}
 	now := d.now()
-	if first := d.due.top(); first.end > now {
+	if first := d.due.Top(); first.end > now {
 		d.asleep = first.end
 		return t, d.alarm.nap(first.end), false
 	}
 	d.asleep = 0 // awake: nobody need ring
-	t = d.due.pop()
+	t = d.due.Pop()
 	d.books.close(t.record, t.outcome, now-t.end)
 	return t, nap{}, true
 }
@@ -153,8 +155,8 @@ func (d *desk) dispatch() {
 			d.alarm.sleep(sleep)
 		}
 	}
-	for d.due.len() > 0 { // nobody is admitted any more
-		t := d.due.pop()
+	for d.due.Len() > 0 { // nobody is admitted any more
+		t := d.due.Pop()
 		t.by.drop(t.stream)
 	}
 }

@@ -3,6 +3,8 @@ package target
 import (
 	"sort"
 	"time"
+
+	"github.com/taktload/takt/internal/ring"
 )
 
 // Window is a stretch of time in which the server is frozen, from Start up to
@@ -72,14 +74,12 @@ const horizon = time.Duration(1 << 61)
 // queue is the state of a FIFO queue in virtual time.
 type queue struct {
 	freezes calendar
-	servers int                 // 0: unlimited
-	free    heap[time.Duration] // when each server that was used becomes free
+	servers int                      // 0: unlimited
+	free    ring.Heap[time.Duration] // when each server that was used becomes free
 }
 
 func newQueue(servers int, freezes calendar) *queue {
-	return &queue{freezes: freezes, servers: servers, free: heap[time.Duration]{
-		less: func(a, b time.Duration) bool { return a < b },
-	}}
+	return &queue{freezes: freezes, servers: servers, free: ring.NewHeap(func(a, b time.Duration) bool { return a < b })}
 }
 
 // serve takes the next request, which arrives at that instant, and says when its
@@ -88,7 +88,7 @@ func (q *queue) serve(at, service time.Duration) (start, end time.Duration) {
 	start = q.freezes.start(min(max(at, q.earliest()), horizon))
 	end = q.freezes.end(start, service)
 	if q.servers > 0 {
-		q.free.push(end)
+		q.free.Push(end)
 	}
 	return start, end
 }
@@ -96,10 +96,10 @@ func (q *queue) serve(at, service time.Duration) (start, end time.Duration) {
 // earliest takes the server that is free first out of the heap; servers that
 // were never used are free since ever.
 func (q *queue) earliest() time.Duration {
-	if q.servers == 0 || q.free.len() < q.servers {
+	if q.servers == 0 || q.free.Len() < q.servers {
 		return 0
 	}
-	return q.free.pop()
+	return q.free.Pop()
 }
 
 // Theory is the response time of each recorded request, had they been due one after another gap

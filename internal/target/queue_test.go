@@ -109,23 +109,8 @@ func TestFreezeWindows(t *testing.T) {
 
 func TestQueueEndsAtHorizon(t *testing.T) {
 	q := newQueue(1, Freeze{For: 99 * time.Hour / 5, Every: 20 * time.Hour}.next)
-	q.free.push(horizon + time.Hour)
+	q.free.Push(horizon + time.Hour)
 	if start, end := q.serve(0, dist.Max); start < horizon || end < start {
 		t.Errorf("start %v, end %v", start, end)
-	}
-}
-
-func TestHeapSorts(t *testing.T) {
-	h := heap[int]{less: func(a, b int) bool { return a < b }}
-	r := rand.New(rand.NewPCG(5, 6))
-	for range 1000 {
-		h.push(r.IntN(100))
-	}
-	for last := 0; h.len() > 0; {
-		x := h.pop()
-		if x < last {
-			t.Fatalf("%d after %d", x, last)
-		}
-		last = x
 	}
 }

@@ -1,10 +1,10 @@
 package users
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -23,8 +23,8 @@ type Courses struct {
 	active  int    // rounds in progress, and users that pause after one
 	taken   uint64 // operations, with a schedule
 	next    takt.Op
-	have    bool // next is the beginning of a round that has not begun
-	pending byReady
+	have    bool               // next is the beginning of a round that has not begun
+	pending ring.Heap[pending] // by the instant at which an operation is due or ready
 	starved bool
 	ended   bool // no other round begins
 	stopped bool // no other operation
@@ -39,7 +39,7 @@ type pending struct {
 
 // NewCourses wraps the schedule base.
 func NewCourses(base takt.Source, numbers Numbers, users int, first func(number uint64) any) *Courses {
-	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}}
+	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
 // Begin says when the run has begun, and how to wake the engine.
@@ -69,12 +69,12 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 	if !c.started.IsZero() {
 		now = time.Since(c.started)
 	}
-	for len(c.pending) > 0 && c.pending[0].data == nil && c.pending[0].at <= now {
-		heap.Pop(&c.pending)
+	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= now {
+		c.pending.Pop()
 		c.active--
 	}
 	number := c.numbers.number(c.begun)
-	follows := len(c.pending) > 0 && c.pending[0].at <= now
+	follows := c.pending.Len() > 0 && c.pending.Top().at <= now
 	if !follows && (c.active == c.users || c.numbers.stops(number)) {
 		c.starved = c.active > 0
 		return false
@@ -83,7 +83,7 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 		return false
 	}
 	if follows {
-		op.Data = heap.Pop(&c.pending).(pending).data
+		op.Data = c.pending.Pop().data
 		return true
 	}
 	c.active++
@@ -99,8 +99,8 @@ func (c *Courses) nextDue(op *takt.Op) bool {
 		c.ended = !c.have
 	}
 	switch {
-	case len(c.pending) > 0 && !(c.have && c.next.Due < c.pending[0].at):
-		p := heap.Pop(&c.pending).(pending)
+	case c.pending.Len() > 0 && !(c.have && c.next.Due < c.pending.Top().at):
+		p := c.pending.Pop()
 		op.Due, op.Data = p.at, p.data
 	case c.have:
 		op.Due, op.Data, c.have = c.next.Due, c.first(c.numbers.number(c.begun)), false
@@ -120,11 +120,11 @@ func (c *Courses) nextDue(op *takt.Op) bool {
 func (c *Courses) Sooner(op *takt.Op) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.users > 0 || len(c.pending) == 0 || c.pending[0].at >= op.Due {
+	if c.users > 0 || c.pending.Len() == 0 || c.pending.Top().at >= op.Due {
 		return
 	}
-	p := heap.Pop(&c.pending).(pending)
-	heap.Push(&c.pending, pending{op.Data, op.Due})
+	p := c.pending.Pop()
+	c.pending.Push(pending{op.Data, op.Due})
 	op.Due, op.Data = p.at, p.data
 }
 
@@ -144,7 +144,7 @@ func (c *Courses) Over(at, pause time.Duration) {
 func (c *Courses) push(p pending, over int) {
 	c.mu.Lock()
 	if c.active -= over; over == 0 {
-		heap.Push(&c.pending, p)
+		c.pending.Push(p)
 	}
 	wake := c.wake
 	c.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *Courses) End() time.Duration {
 	if c.users > 0 {
 		return end
 	}
-	if !c.ended || c.active > 0 || len(c.pending) > 0 {
+	if !c.ended || c.active > 0 || c.pending.Len() > 0 {
 		return -1
 	}
 	return max(end, c.last+1)
@@ -181,22 +181,3 @@ func (c *Courses) EndedEarly() bool {
 
 // Err implements engine.Feed.
 func (c *Courses) Err() error { return nil }
-
-// byReady is a heap by the instant at which an operation is due or ready.
-type byReady []pending
-
-func (h byReady) Len() int           { return len(h) }
-func (h byReady) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h byReady) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *byReady) Push(x any) { *h = append(*h, x.(pending)) }
-
-// Pop implements heap.Interface.
-func (h *byReady) Pop() any {
-	last := len(*h) - 1
-	p := (*h)[last]
-	(*h)[last] = pending{}
-	*h = (*h)[:last]
-	return p
-}

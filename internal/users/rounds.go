@@ -1,12 +1,12 @@
 package users
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/dist"
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -57,11 +57,11 @@ func (s *Steps) most() (d time.Duration) {
 type Rounds struct {
 	base    takt.Source
 	steps   Steps
-	next    *round // has not begun; nil: it is to be read
-	open    byDue  // have begun, and have further steps
-	begun   uint64 // number of rounds that have been read
-	ended   bool   // no other round begins
-	limited bool   // since Steps.Limit was reached, at the instant limitAt
+	next    *round            // has not begun; nil: it is to be read
+	open    ring.Heap[*round] // have begun, and have further steps
+	begun   uint64            // number of rounds that have been read
+	ended   bool              // no other round begins
+	limited bool              // since Steps.Limit was reached, at the instant limitAt
 	limitAt time.Duration
 	last    time.Duration // latest instant at which a step was due
 }
@@ -75,7 +75,14 @@ type round struct {
 }
 
 // NewRounds wraps the schedule base in Rounds.
-func NewRounds(base takt.Source, steps Steps) *Rounds { return &Rounds{base: base, steps: steps} }
+func NewRounds(base takt.Source, steps Steps) *Rounds {
+	return &Rounds{base: base, steps: steps, open: ring.NewHeap((*round).before)}
+}
+
+// before is the order of open rounds: of two that are due at once, the one with the earlier step is the first.
+func (b *round) before(o *round) bool {
+	return b.due < o.due || b.due == o.due && (b.step < o.step || b.step == o.step && b.number < o.number)
+}
 
 // read reads the next round from the schedule; nil: there is none.
 func (r *Rounds) read() *round {
@@ -108,10 +115,10 @@ func (r *Rounds) Next(op *takt.Op) bool {
 	}
 	var b *round
 	switch {
-	case r.next != nil && (len(r.open) == 0 || r.next.due <= r.open[0].due):
+	case r.next != nil && (r.open.Len() == 0 || r.next.due <= r.open.Top().due):
 		b, r.next = r.next, nil
-	case len(r.open) > 0:
-		b = heap.Pop(&r.open).(*round)
+	case r.open.Len() > 0:
+		b = r.open.Pop()
 	default:
 		return false
 	}
@@ -120,30 +127,9 @@ func (r *Rounds) Next(op *takt.Op) bool {
 	r.last = max(r.last, b.due)
 	if b.step++; b.step < len(b.seq) {
 		b.due += r.steps.think(b.number, b.step)
-		heap.Push(&r.open, b)
+		r.open.Push(b)
 	}
 	return true
-}
-
-// byDue is a heap of rounds: of two that are due at once, the one with the earlier step is the first.
-type byDue []*round
-
-func (h byDue) Len() int { return len(h) }
-func (h byDue) Less(i, j int) bool {
-	return h[i].due < h[j].due || h[i].due == h[j].due && (h[i].step < h[j].step || h[i].step == h[j].step && h[i].number < h[j].number)
-}
-func (h byDue) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *byDue) Push(x any) { *h = append(*h, x.(*round)) }
-
-// Pop implements heap.Interface.
-func (h *byDue) Pop() any {
-	last := len(*h) - 1
-	b := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return b
 }
 
 // End implements takt.Source: a round that has begun is finished. With think times that differ it is known when the last
@@ -157,7 +143,7 @@ func (r *Rounds) End() time.Duration {
 	switch {
 	case end < 0:
 		return end
-	case fixed || !r.ended || r.next != nil || len(r.open) > 0:
+	case fixed || !r.ended || r.next != nil || r.open.Len() > 0:
 		return end + r.steps.most()
 	}
 	return max(end, r.last+1)

@@ -18,11 +18,12 @@ const classCheck = "check"
 // check is one @check of a step.
 type check struct {
 	session.Check
-	want   *payload.Template // Check.Value
-	status *FailOn           // of a check of the status: those that it accepts; nil: it is another check
-	size   func(bytes float64) bool
-	time   func(t time.Duration) bool // nil: it is another check
-	due    bool                       // time is since the due instant, not since the request was sent
+	want   *payload.Template        // Check.Value
+	status *FailOn                  // of a check of the status: those that it accepts; nil: it is another check
+	size   func(bytes float64) bool // nil: it is another check
+	timed  bool                     // a time has to be below limit
+	limit  time.Duration
+	due    bool // the time is since the due instant, not since the request was sent
 }
 
 // checks is how a check is written, in errors.
@@ -54,7 +55,7 @@ func parseCheck(text string) (*check, error) {
 		if !ok || err != nil || !less {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a time; write @check %s < 500ms", text, rest, word)
 		}
-		c.time, c.due = func(t time.Duration) bool { return t < d }, word == "response"
+		c.timed, c.limit, c.due = true, d, word == "response"
 		return c, nil
 	case "time", "duration":
 		return nil, fmt.Errorf("check %.60q: which time? write @check response %s for the time since the step was due, or @check service %[2]s since it was sent", text, rest)
@@ -77,7 +78,7 @@ func bound(text string) (limit string, less, ok bool) {
 }
 
 // reads reports whether c looks at the body of an answer.
-func (c *check) reads() bool { return c.size != nil || c.status == nil && c.time == nil && c.InBody() }
+func (c *check) reads() bool { return c.size != nil || c.status == nil && !c.timed && c.InBody() }
 
 // fails is what is wrong with an answer; nil: c holds. values are those that headers had, and want is what they are
 // compared with.

@@ -81,9 +81,7 @@ func (f form) body(parse func(line int, name, text string) *payload.Template) *p
 			if i > 0 {
 				text("&")
 			}
-			name, _ := payload.Literal(one.name).Encode("url")
-			value, _ := parse(one.line, "form "+one.name, one.value).Encode("url")
-			parts = append(parts, name, payload.Literal("="), value)
+			parts = append(parts, payload.Literal(one.name).EncodeURL(), payload.Literal("="), parse(one.line, "form "+one.name, one.value).EncodeURL())
 		}
 		return payload.Join(parts...)
 	}

@@ -59,7 +59,7 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	case "@repeat":
 		r.repeat, err = parseRepeat(rest)
 	case "@until":
-		if r.until, err = parseCheck(rest); err == nil && r.until.time != nil {
+		if r.until, err = parseCheck(rest); err == nil && r.until.timed {
 			err = errors.New("@until is about what is in the answer, not about its time")
 		}
 	case "@poll":

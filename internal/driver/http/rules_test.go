@@ -212,10 +212,6 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@think exp(1s\n":                                  "is not a time",
 		"GET /a\n@capture a all cookie\n":                          "has nothing behind it",
 	} {
-		o := New()
-		o.Scenario = scenarioFile(t, text)
-		if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
-			t.Errorf("%q: %v", text, faults)
-		}
+		wantFault(t, text, want)
 	}
 }

@@ -50,8 +50,11 @@ type scenario struct {
 	mu      sync.Mutex
 	begun   time.Time
 	figures []stepFigures
-	rounds  struct{ begun, completed, failed uint64 }
+	rounds  roundCounts
 }
+
+// roundCounts are how many rounds there were, whose first and last operation count.
+type roundCounts struct{ begun, completed, failed uint64 }
 
 // track is one journey: steps of the scenario, one behind the other.
 type track struct {
@@ -235,7 +238,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	s.figures, s.courses, s.rounds = nil, nil, struct{ begun, completed, failed uint64 }{}
+	s.figures, s.courses, s.rounds = nil, nil, roundCounts{}
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -482,14 +485,14 @@ func (s *scenario) checkTimes(t *turn, r *takt.Result, response, service time.Du
 		return
 	}
 	for i, c := range s.steps[t.step].checks {
-		if c.time == nil {
+		if !c.timed {
 			continue
 		}
 		took := service
 		if c.due {
 			took = response
 		}
-		ok := c.time(took)
+		ok := took < c.limit
 		t.hold(i, len(s.steps[t.step].checks), ok)
 		if !ok && r.Class == "" {
 			r.Class, r.Err = classCheck, fmt.Errorf("%w %q: it is %v", session.ErrCheck, c.Text, took)
@@ -581,7 +584,7 @@ type scenarioCodec struct {
 	turn   *turn      // in flight
 	fault  error      // first capture without a value in a header
 	status int        // of the answer
-	seen   [][][]byte // values in headers, of each check of the step
+	seen   [][][]byte // values in headers, of each of the step's asks
 
 	matches func(http1.Content) error // --expect-body; nil: not given
 }
@@ -607,7 +610,7 @@ func (c *scenarioCodec) step() *step { return c.s.steps[c.turn.step] }
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
 	c.status = status
-	if u := c.step().until; u != nil && u.status != nil || slices.ContainsFunc(c.step().checks, func(one *check) bool { return one.status != nil }) {
+	if slices.ContainsFunc(c.step().asks, func(one *check) bool { return one.status != nil }) {
 		return ""
 	}
 	return c.s.o.FailOn.Class(status)
@@ -615,10 +618,10 @@ func (c *scenarioCodec) fails(status int) string {
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
-	for i, one := range at.asks() {
-		if part, ok := one.Header(strings.ToLower(string(name)), value); ok {
+	for i, one := range at.asks {
+		if part, ok := one.Header(name, value); ok {
 			if c.seen == nil {
-				c.seen = make([][][]byte, len(at.checks)+1)
+				c.seen = make([][][]byte, len(at.asks))
 			}
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
@@ -631,7 +634,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
 	return c.matches != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
-		slices.ContainsFunc(c.step().checks, (*check).reads) || c.step().until != nil && c.step().until.reads()
+		slices.ContainsFunc(c.step().asks, (*check).reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
@@ -659,29 +662,31 @@ func (c *scenarioCodec) awaited(body http1.Content) (done bool, err error) {
 	if at.until == nil {
 		return true, nil
 	}
-	var values [][]byte
-	if c.seen != nil {
-		values = c.seen[len(at.checks)]
-	}
-	err = at.until.fails(c.status, body, values, c.s.fill(t.visit, at.until.want))
+	err = c.holds(len(at.checks), body)
 	if t.done = err == nil; !t.done && !t.place.IsLastPoll(&t.visit.track.rules[t.place.Step]) {
 		err = nil
 	}
 	return t.done, err
 }
 
+// holds asks check i of the step's asks.
+func (c *scenarioCodec) holds(i int, body http1.Content) error {
+	var values [][]byte
+	if c.seen != nil {
+		values = c.seen[i]
+	}
+	one := c.step().asks[i]
+	return one.fails(c.status, body, values, c.s.fill(c.turn.visit, one.want))
+}
+
 // ask asks all checks of the step but those of times, and returns what is wrong by the first one that does not hold.
 func (c *scenarioCodec) ask(body http1.Content) (first error) {
 	list := c.step().checks
 	for i, one := range list {
-		if one.time != nil {
+		if one.timed {
 			continue
 		}
-		var values [][]byte
-		if c.seen != nil {
-			values = c.seen[i]
-		}
-		err := one.fails(c.status, body, values, c.s.fill(c.turn.visit, one.want))
+		err := c.holds(i, body)
 		c.turn.hold(i, len(list), err == nil)
 		first = cmp.Or(first, err)
 	}

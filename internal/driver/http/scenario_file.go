@@ -34,17 +34,10 @@ type step struct {
 	body     *payload.Template
 	captures []session.Capture
 	checks   []*check
+	asks     []*check  // checks, and what the step polls for as the last one
 	form     form      // body; nil: it is no form
 	think    dist.Time // before the step
 	rules
-}
-
-// asks are all checks of s, and what it polls for as the last one.
-func (s *step) asks() []*check {
-	if s.until == nil {
-		return s.checks
-	}
-	return append(slices.Clone(s.checks), s.until)
 }
 
 // scenarioReader reads a scenario: targets in vegeta's http format, with the lines @capture, @think,
@@ -55,9 +48,8 @@ type scenarioReader struct {
 	lines *bufio.Scanner
 	name  string
 	line  int
-	again bool // the current line has not been used
-	known []string
-	lists []string       // of known, those that are captured lists
+	again bool           // the current line has not been used
+	lists []string       // of env.Values, those that are captured lists
 	names map[string]int // lines of the @name lines
 }
 
@@ -335,11 +327,6 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 			faults = append(faults, r.at(where.of(line), err))
 			return payload.Literal("")
 		}
-		for _, n := range t.Names() {
-			if !r.captured(n) {
-				faults = append(faults, r.at(where.of(line), fmt.Errorf("%s%s: {{%s}} is captured only by a later step; an earlier one must have it", prefix, name, n)))
-			}
-		}
 		return t
 	}
 	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
@@ -357,8 +344,9 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	for i, c := range s.checks {
 		c.want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
 	}
-	if s.until != nil {
+	if s.asks = s.checks; s.until != nil {
 		s.until.want = parse(where.until, "until", s.until.Value)
+		s.asks = append(slices.Clone(s.checks), s.until)
 	}
 	for i, c := range s.conditions {
 		c.want = parse(c.line, fmt.Sprintf("condition %d", i+1), c.Value)
@@ -384,18 +372,12 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 // know adds a value that later steps may use.
 func (r *scenarioReader) know(name string) {
 	if !r.captured(name) {
-		r.known, r.env.Values = append(r.known, name), append(r.env.Values, name)
+		r.env.Values = append(r.env.Values, name)
 	}
 }
 
-func (r *scenarioReader) captured(name string) bool {
-	for _, k := range r.known {
-		if k == name {
-			return true
-		}
-	}
-	return false
-}
+// captured reports whether a step before, or the repetition, has a value of this name.
+func (r *scenarioReader) captured(name string) bool { return slices.Contains(r.env.Values, name) }
 
 // checkFixed finds faults of the request that do not depend on values.
 func (s *step) checkFixed() error {

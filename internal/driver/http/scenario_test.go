@@ -201,6 +201,16 @@ func TestThinkTimesLowerRates(t *testing.T) {
 	}
 }
 
+// wantFault wants a scenario to have one fault, which says this.
+func wantFault(t *testing.T, text, want string) {
+	t.Helper()
+	o := New()
+	o.Scenario = scenarioFile(t, text)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
+		t.Errorf("%q: %v", text, faults)
+	}
+}
+
 func TestScenarioFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "no step in it",
@@ -232,12 +242,7 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@check json a == {{b}}\n":    "scenario:2: step 1 check 1: {{b}}: unknown placeholder",
 		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
 	} {
-		o := New()
-		o.Scenario = scenarioFile(t, text)
-		faults := o.Validate([]string{"http://127.0.0.1:1/"})
-		if len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
-			t.Errorf("%q: %v", text, faults)
-		}
+		wantFault(t, text, want)
 	}
 	o := New()
 	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n")

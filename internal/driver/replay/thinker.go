@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 
@@ -31,10 +30,10 @@ type thinker struct {
 	begun   time.Time
 	wake    func()
 	users   map[string]*thinking
-	ready   byInstant
-	waiting int     // requests in users
-	held    takt.Op // read, and not of the present yet
-	has     bool    // held is filled
+	ready   ring.Heap[*thinking] // users, by when their next requests are due
+	waiting int                  // requests in users
+	held    takt.Op              // read, and not of the present yet
+	has     bool                 // held is filled
 	latest  time.Duration
 	starved bool
 	// of the requests that have left: the latest recorded instant, and the most by which one was later
@@ -58,7 +57,7 @@ type thinking struct {
 }
 
 func newThinker(s *source) *thinker {
-	return &thinker{source: s, key: s.o.userKey, speed: s.o.Speed, users: map[string]*thinking{}}
+	return &thinker{source: s, key: s.o.userKey, speed: s.o.Speed, users: map[string]*thinking{}, ready: ring.NewHeap(func(a, b *thinking) bool { return a.at < b.at })}
 }
 
 // begin says when the run started, and how to wake its engine.
@@ -78,11 +77,11 @@ func (t *thinker) Next(op *takt.Op) bool {
 	}
 	t.pull(now + thinkAhead)
 	t.starved = false
-	if len(t.ready) == 0 || t.ready[0].at > now+thinkAhead {
+	if t.ready.Len() == 0 || t.ready.Top().at > now+thinkAhead {
 		t.starved = t.has || t.waiting > 0 || t.source.Starved()
 		return false
 	}
-	u := heap.Pop(&t.ready).(*thinking)
+	u := t.ready.Pop()
 	*op = u.waiting.Pop()
 	t.waiting--
 	u.due, u.busy = op.Due, true
@@ -136,7 +135,7 @@ func (t *thinker) think(u *thinking) {
 			t.unknown++
 		}
 	}
-	heap.Push(&t.ready, u)
+	t.ready.Push(u)
 }
 
 // rests says that the request of a user has ended.
@@ -173,22 +172,3 @@ func (t *thinker) End() time.Duration {
 
 // Starved implements engine.Feed.
 func (t *thinker) Starved() bool { return t.starved }
-
-// byInstant is a heap of users by when their next requests are due.
-type byInstant []*thinking
-
-func (h byInstant) Len() int           { return len(h) }
-func (h byInstant) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h byInstant) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements heap.Interface.
-func (h *byInstant) Push(x any) { *h = append(*h, x.(*thinking)) }
-
-// Pop implements heap.Interface.
-func (h *byInstant) Pop() any {
-	last := len(*h) - 1
-	u := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return u
-}

@@ -127,11 +127,7 @@ func roundsOf(r *takt.Report) string {
 	}
 	s := page.Count(uint64(plainNumber(rounds["begun"]))) + " rounds"
 	if rate, is := rounds["intended_per_s"]; is {
-		asked := plainNumber(rate) // of those that were due
-		if whole := r.Schedule.RatePerS; whole > 0 && !takt.IsShard(r.Schedule.Shard) {
-			asked = whole
-		}
-		s += " at " + page.Rate(asked) + " intended"
+		s += " at " + page.Rate(asked(r, plainNumber(rate))) + " intended"
 	}
 	return s + ", " + page.Count(uint64(plainNumber(rounds["completed"]))) + " completed, " + page.Count(uint64(plainNumber(rounds["failed"]))) + " failed"
 }
@@ -139,10 +135,13 @@ func roundsOf(r *takt.Report) string {
 // Intended is the rate that was asked for, in operations per second. Random arrivals, whole rounds of
 // a scenario and a run that was cut short have another number of due operations. Without a
 // constant rate it is the rate of these.
-func Intended(r *takt.Report) float64 {
+func Intended(r *takt.Report) float64 { return asked(r, *r.Rate.Intended) }
+
+// asked is the constant rate of the whole schedule; due, which is that of what became due, where there is none.
+func asked(r *takt.Report, due float64) float64 {
 	whole := r.Schedule.RatePerS
 	if whole == 0 || takt.IsShard(r.Schedule.Shard) {
-		return *r.Rate.Intended
+		return due
 	}
 	return whole
 }

@@ -1,18 +1,23 @@
-package target
+package ring
 
-// heap is a binary heap, the least item on top. container/heap would box every
+// Heap is a binary heap, the least item on top. container/heap would box every
 // item: an allocation per request.
-type heap[T any] struct {
+type Heap[T any] struct {
 	items []T
 	less  func(a, b T) bool
 }
 
-func (h *heap[T]) len() int { return len(h.items) }
+// NewHeap is an empty heap of items in this order.
+func NewHeap[T any](less func(a, b T) bool) Heap[T] { return Heap[T]{less: less} }
 
-// top is the least item; the heap must not be empty.
-func (h *heap[T]) top() T { return h.items[0] }
+// Len is the number of items.
+func (h *Heap[T]) Len() int { return len(h.items) }
 
-func (h *heap[T]) push(x T) {
+// Top is the least item; the heap must not be empty.
+func (h *Heap[T]) Top() T { return h.items[0] }
+
+// Push adds an item.
+func (h *Heap[T]) Push(x T) {
 	h.items = append(h.items, x)
 	for i := len(h.items) - 1; i > 0; {
 		up := (i - 1) / 2
@@ -24,8 +29,8 @@ func (h *heap[T]) push(x T) {
 	}
 }
 
-// pop takes the least item; the heap must not be empty.
-func (h *heap[T]) pop() T {
+// Pop takes the least item; the heap must not be empty.
+func (h *Heap[T]) Pop() T {
 	var none T
 	top, last := h.items[0], len(h.items)-1
 	h.items[0] = h.items[last]
@@ -36,7 +41,7 @@ func (h *heap[T]) pop() T {
 }
 
 // sink moves the first item down to its place.
-func (h *heap[T]) sink() {
+func (h *Heap[T]) sink() {
 	for i := 0; ; {
 		least := i
 		for _, down := range [2]int{2*i + 1, 2*i + 2} {
