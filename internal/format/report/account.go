@@ -137,7 +137,7 @@ func roundsOf(r *takt.Report) string {
 // constant rate it is the rate of these.
 func Intended(r *takt.Report) float64 { return asked(r, *r.Rate.Intended) }
 
-// asked is the constant rate of the whole schedule; due, which is that of what became due, where there is none.
+// asked is the constant rate of the whole schedule, or due, the rate of what became due, of a schedule without one.
 func asked(r *takt.Report, due float64) float64 {
 	whole := r.Schedule.RatePerS
 	if whole == 0 || takt.IsShard(r.Schedule.Shard) {
