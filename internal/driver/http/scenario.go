@@ -191,6 +191,9 @@ func (s *scenario) render(t *turn) error {
 	if lacks != "" {
 		return fmt.Errorf("the round has no value {{%s}}: the step that captures it was passed over, or failed", lacks)
 	}
+	if strings.HasPrefix(at.text.Target, placeholder) {
+		target, _, _ = strings.Cut(target, "#") // of a Location, whose fragment is for browsers: RFC 9110, 10.2.2
+	}
 	var err error
 	if _, q.Target, err = targetOn(at.text.url, q.Host, target); err != nil {
 		return err
