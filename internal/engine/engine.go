@@ -101,6 +101,11 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 			return nil, fmt.Errorf("cannot reach the target: %w", err)
 		}
 	}
+	if p.Driver.Setup != nil {
+		if err := p.Driver.Setup(ctx); err != nil {
+			return nil, err
+		}
+	}
 	r := newRun(p)
 	if r.mode == nil {
 		return nil, ErrNothingToDo

@@ -10,14 +10,25 @@ import (
 	"github.com/taktload/takt/internal/dist"
 )
 
-// Step are the rules of one step.
+// Step are the rules of one step. Some steps are a group: its steps are performed one behind the other, as often as
+// the first of them is repeated.
 type Step struct {
 	Think    dist.Time   // before it
-	When     []Condition // all hold, or the step is passed over
+	When     []Condition // all hold, or the step is passed over; of a group's first step: the group. Each repetition asks anew
 	Optional bool        // its failure does not end the round
-	Repeat   Repeat
-	Poll     *Poll  // nil: it is not polled
-	Retry    *Retry // nil: it is not tried again
+	Repeat   Repeat      // of a group's first step, or of a step alone
+	Poll     *Poll       // nil: it is not polled
+	Retry    *Retry      // nil: it is not tried again
+
+	Before, Behind int // steps of its group that are before and behind it
+}
+
+// performs reports whether a user performs the step, after so many repetitions of its group.
+func (s *Step) performs(times int, u User) bool {
+	if s.Before == 0 && times >= s.Repeat.values(u.List) {
+		return false
+	}
+	return !slices.ContainsFunc(s.When, func(c Condition) bool { return c.Holds(u) == c.Not })
 }
 
 // Condition is a condition on the values of a user.
@@ -63,13 +74,16 @@ const longestBackoff = time.Minute
 // Place is where a user is in a journey. The zero Place is before the first step.
 type Place struct {
 	Step   int
-	times  int // repetitions of the step that are over
+	times  int // repetitions of the step, or of its group, that are over
 	polls  int // answers of the step that were not the one that is waited for
 	failed int // tries of the step that failed
 }
 
-// Time is the number of the repetition of the step, from 0.
+// Time is the number of the repetition of the step, or of its group, from 0.
 func (p Place) Time() int { return p.times }
+
+// IsFirst reports whether the repetition has not performed the step yet: it is not polled again, nor tried again.
+func (p Place) IsFirst() bool { return p.polls == 0 && p.failed == 0 }
 
 // IsLastPoll reports whether the step asks for the last time.
 func (p Place) IsLastPoll(s *Step) bool { return s.Poll != nil && p.polls+1 >= s.Poll.Most }
@@ -100,8 +114,8 @@ type User struct {
 
 // Begin is the first step of a round.
 func Begin(steps []Step, u User) Next {
-	n := Next{Place: Place{Step: -1}}
-	n.forward(steps, u)
+	var n Next
+	n.forward(steps, 0, 0, u)
 	n.Wait = 0 // nobody waits before the first one
 	return n
 }
@@ -123,24 +137,39 @@ func After(steps []Step, p Place, r Result, u User) Next {
 		n.polls, n.failed = n.polls+1, 0
 		return n
 	}
-	n.polls, n.failed = 0, 0
-	if n.times++; n.times < s.Repeat.values(u.List) {
-		n.Wait = s.Think.Draw(u.Rand)
-		return n
-	}
-	n.forward(steps, u)
+	at, times := s.follows(p.Step, p.times)
+	n.forward(steps, at, times, u)
 	return n
 }
 
-// forward goes to the next step that is performed.
-func (n *Next) forward(steps []Step, u User) {
-	for n.Place = (Place{Step: n.Step + 1}); n.Step < len(steps); n.Step++ {
-		s := &steps[n.Step]
-		if !slices.ContainsFunc(s.When, func(c Condition) bool { return c.Holds(u) == c.Not }) && s.Repeat.values(u.List) > 0 {
-			n.Wait = s.Think.Draw(u.Rand)
+// follows is the step behind step at, which is s: within its group, or the first one of it for the next repetition.
+func (s *Step) follows(at, times int) (next, repetition int) {
+	if s.Behind > 0 {
+		return at + 1, times
+	}
+	return at - s.Before, times + 1
+}
+
+// forward goes to the first step that is performed, from step at on, whose group was performed so many times.
+func (n *Next) forward(steps []Step, at, times int, u User) {
+	for at < len(steps) {
+		s := &steps[at]
+		if s.performs(times, u) {
+			n.Place, n.Wait = Place{Step: at, times: times}, s.Think.Draw(u.Rand)
 			return
 		}
-		n.Passed = append(n.Passed, n.Step)
+		if s.Before > 0 {
+			n.Passed = append(n.Passed, at)
+			at, times = s.follows(at, times)
+			continue
+		}
+		for range s.Behind + 1 { // the group is over, or passed over
+			if times == 0 {
+				n.Passed = append(n.Passed, at)
+			}
+			at++
+		}
+		times = 0
 	}
 	n.Over = true
 }

@@ -24,7 +24,7 @@ func FuzzEncoders(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, missing := tmpl.Fill([]byte("<"), 0, func(string) []byte { return []byte(v) }, nil)
+			b, missing := tmpl.Fill([]byte("<"), 0, 0, func(string) []byte { return []byte(v) }, nil)
 			if missing != "" || b[0] != '<' {
 				t.Fatalf("%q, %q is missing", b, missing)
 			}

@@ -7,8 +7,9 @@ func (g given) append(dst []byte, _ uint64) []byte { return dst }
 func (g given) longest() int                       { return 0 }
 
 // Fill is Append for a template with values: value returns each by its name, and line the line that was lent; nil
-// where nothing is lent. missing is the first name for which value returned nil; "": there is none.
-func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte, line func(*Lease) uint64) (out []byte, missing string) {
+// where nothing is lent. again is how often operation seq was performed before: random values differ each time.
+// missing is the first name for which value returned nil; "": there is none.
+func (t *Template) Fill(dst []byte, seq, again uint64, value func(name string) []byte, line func(*Lease) uint64) (out []byte, missing string) {
 	for _, p := range t.parts {
 		from := len(dst)
 		switch inner := plainPart(p).(type) {
@@ -20,11 +21,23 @@ func (t *Template) Fill(dst []byte, seq uint64, value func(name string) []byte, 
 			dst = encodeAs(p, append(dst, v...), from)
 		case lentFeed:
 			dst = p.append(dst, line(inner.lease))
+		case interface{ of() *Lines }: // the line of a file is the same for the operation, however it is drawn
+			dst = p.append(dst, seq)
+		case interface{ at(uint64) (uint64, uint64) }:
+			dst = p.append(dst, repeated(seq, again))
 		default:
 			dst = p.append(dst, seq)
 		}
 	}
 	return dst, missing
+}
+
+// repeated is the number from which random values follow when an operation is performed again.
+func repeated(seq, again uint64) uint64 {
+	if again == 0 {
+		return seq
+	}
+	return mix(seq + mix(again))
 }
 
 // encodeAs encodes what follows from in dst as the encoders of p do, the innermost first.

@@ -38,6 +38,11 @@ func kinds() []kind {
 	}
 }
 
+// IsPlaceholder reports whether {{name}} is a placeholder, so that it cannot be a value.
+func IsPlaceholder(name string) bool {
+	return slices.ContainsFunc(kinds(), func(k kind) bool { return k.usage[0] == "{{"+name+"}}" })
+}
+
 // braces is how literal braces are written.
 const braces = `{{"{{"}}`
 

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,15 +28,40 @@ func (s *Session) Value(name string) []byte { return s.values[name] }
 // List are all values of a capture that takes all; nil: there are none.
 func (s *Session) List(name string) [][]byte { return s.lists[name] }
 
-// Set sets a value that is not captured.
+// Set sets a value that is not captured, and may be empty.
 func (s *Session) Set(name string, value []byte) { s.set(name, value) }
+
+// Begin begins a round: s forgets all values but these, and knows those of another session, which nobody changes
+// meanwhile. Cookies stay.
+func (s *Session) Begin(keep []string, from *Session) {
+	s.values, s.lists = keeping(s.values, keep, from.values), keeping(s.lists, keep, from.lists)
+}
+
+// keeping are those of values that have these names, and others.
+func keeping[V any](values map[string]V, names []string, others map[string]V) map[string]V {
+	kept := maps.Clone(others)
+	for _, name := range names {
+		if v, is := values[name]; is {
+			if kept == nil {
+				kept = map[string]V{}
+			}
+			kept[name] = v
+		}
+	}
+	return kept
+}
 
 // Drop forgets the values of captures that an answer is about to set.
 func (s *Session) Drop(captures []Capture) {
 	for i := range captures {
-		delete(s.values, captures[i].Name)
-		delete(s.lists, captures[i].Name)
+		s.Unset(captures[i].Name)
 	}
+}
+
+// Unset forgets a value, and its list.
+func (s *Session) Unset(name string) {
+	delete(s.values, name)
+	delete(s.lists, name)
 }
 
 // Forget makes s new.
@@ -49,7 +75,7 @@ func (s *Session) set(name string, value []byte) {
 	if s.values == nil {
 		s.values = map[string][]byte{}
 	}
-	s.values[name] = append(s.values[name][:0], value...)
+	s.values[name] = append([]byte{}, value...) // not nil, and not over a value that another session may have, too
 }
 
 // maxList bounds the values of a list.

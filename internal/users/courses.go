@@ -13,17 +13,19 @@ import (
 type Courses struct {
 	base    takt.Source
 	numbers Numbers
-	users   int                     // without a schedule; 0: there is one
-	first   func(number uint64) any // Data of a round's first operation
+	users   int                               // without a schedule; 0: there is one
+	first   func(number uint64, user any) any // Data of a round's first operation; user is that of Over, nil: a new one
 
 	mu      sync.Mutex
 	wake    func()
 	started time.Time
-	begun   uint64 // rounds
-	active  int    // rounds in progress, and users that pause after one
-	taken   uint64 // operations, with a schedule
+	begun   uint64          // rounds
+	made    int             // users, without a schedule
+	resting ring.Queue[any] // users without a round that may begin one, without a schedule
+	active  int             // rounds in progress, and users that pause after one
+	taken   uint64          // operations, with a schedule
 	next    takt.Op
-	have    bool               // next is the beginning of a round that has not begun
+	have    bool               // next has not been used: with a schedule, for the beginning of a round
 	pending ring.Heap[pending] // by the instant at which an operation is due or ready
 	starved bool
 	ended   bool // no other round begins
@@ -35,10 +37,11 @@ type Courses struct {
 type pending struct {
 	data any // nil: a pause
 	at   time.Duration
+	user any // who pauses
 }
 
 // NewCourses wraps the schedule base.
-func NewCourses(base takt.Source, numbers Numbers, users int, first func(number uint64) any) *Courses {
+func NewCourses(base takt.Source, numbers Numbers, users int, first func(number uint64, user any) any) *Courses {
 	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
@@ -70,25 +73,34 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 		now = time.Since(c.started)
 	}
 	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= now {
-		c.pending.Pop()
+		c.resting.Push(c.pending.Pop().user)
 		c.active--
 	}
+	if !c.have && !c.base.Next(&c.next) { // or the last users would pause before that is known
+		c.stopped = true
+		return false
+	}
+	c.have = true
 	number := c.numbers.number(c.begun)
 	follows := c.pending.Len() > 0 && c.pending.Top().at <= now
 	if !follows && (c.active == c.users || c.numbers.stops(number)) {
 		c.starved = c.active > 0
 		return false
 	}
-	if c.stopped = !c.base.Next(op); c.stopped {
-		return false
-	}
+	*op, c.have = c.next, false
 	if follows {
 		op.Data = c.pending.Pop().data
 		return true
 	}
+	var user any
+	if c.made < c.users {
+		c.made++
+	} else {
+		user = c.resting.Pop()
+	}
 	c.active++
 	c.begun++
-	op.Data = c.first(number)
+	op.Data = c.first(number, user)
 	return true
 }
 
@@ -103,7 +115,7 @@ func (c *Courses) nextDue(op *takt.Op) bool {
 		p := c.pending.Pop()
 		op.Due, op.Data = p.at, p.data
 	case c.have:
-		op.Due, op.Data, c.have = c.next.Due, c.first(c.numbers.number(c.begun)), false
+		op.Due, op.Data, c.have = c.next.Due, c.first(c.numbers.number(c.begun), nil), false
 		c.begun++
 		c.active++
 	default:
@@ -124,17 +136,17 @@ func (c *Courses) Sooner(op *takt.Op) {
 		return
 	}
 	p := c.pending.Pop()
-	c.pending.Push(pending{op.Data, op.Due})
+	c.pending.Push(pending{data: op.Data, at: op.Due})
 	op.Due, op.Data = p.at, p.data
 }
 
 // Follow says that the operation with this Data follows in a round, at an instant since the start of the run.
-func (c *Courses) Follow(data any, at time.Duration) { c.push(pending{data, at}, 0) }
+func (c *Courses) Follow(data any, at time.Duration) { c.push(pending{data: data, at: at}, 0) }
 
-// Over says that a round is over. Without a schedule, its user begins the next one after the pause.
-func (c *Courses) Over(at, pause time.Duration) {
-	if c.users > 0 && pause > 0 {
-		c.push(pending{nil, at + pause}, 0)
+// Over says that a round of a user is over. Without a schedule, the user begins the next one after the pause.
+func (c *Courses) Over(user any, at, pause time.Duration) {
+	if c.users > 0 {
+		c.push(pending{user: user, at: at + pause}, 0)
 		return
 	}
 	c.push(pending{}, 1)

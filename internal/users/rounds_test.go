@@ -75,7 +75,7 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 
 // A user begins its next round when the last has ended, and not before.
 func TestCoursesOfUsers(t *testing.T) {
-	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64) any { return fmt.Sprint("round ", number) })
+	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64, _ any) any { return fmt.Sprint("round ", number) })
 	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	next := func() string {
@@ -87,9 +87,9 @@ func TestCoursesOfUsers(t *testing.T) {
 	got := []string{next(), next(), next()}
 	src.Follow("0/1", 0)
 	got = append(got, next(), next())
-	src.Over(0, 0)
+	src.Over(nil, 0, 0)
 	got = append(got, next())
-	src.Over(0, time.Hour)
+	src.Over(nil, 0, time.Hour)
 	got = append(got, next())
 	src.Follow("1/1", time.Hour)
 	got = append(got, next())
@@ -106,7 +106,7 @@ func TestCoursesOfSchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := NewCourses(base, Numbers{}, 0, func(number uint64) any { return fmt.Sprint("round ", number) })
+	src := NewCourses(base, Numbers{}, 0, func(number uint64, _ any) any { return fmt.Sprint("round ", number) })
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -119,7 +119,7 @@ func TestCoursesOfSchedule(t *testing.T) {
 	src.Sooner(&op)
 	got = append(got, fmt.Sprint(op.Data, " ", op.Due), next(), next(), next())
 	for range 3 {
-		src.Over(0, 0)
+		src.Over(nil, 0, 0)
 	}
 	got = append(got, next())
 	want := []string{"0 round 0 0s", "1 round 1 100ms", "0/1 50ms", "2 round 1 100ms", "3 round 2 200ms", "none true -1ns", "none false 300ms"}
@@ -156,7 +156,7 @@ func TestNumbersOfRounds(t *testing.T) {
 			t.Errorf("%d parts: %q", parts, numbers)
 		}
 	}
-	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64) any { return 0 })
+	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64, any) any { return 0 })
 	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	n := 0
@@ -166,8 +166,8 @@ func TestNumbersOfRounds(t *testing.T) {
 	if n != 2 || !src.Starved() {
 		t.Errorf("%d rounds of 2, others may follow: %v", n, src.Starved())
 	}
-	src.Over(0, 0)
-	src.Over(0, 0)
+	src.Over(nil, 0, 0)
+	src.Over(nil, 0, 0)
 	if src.Next(&op) || src.Starved() {
 		t.Error("it does not end")
 	}

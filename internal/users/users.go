@@ -105,6 +105,9 @@ func (c *Crowd) Seen() Seen {
 	return c.seen
 }
 
+// Connection is a connection of nobody's, for requests before and after the run. The caller closes it.
+func (c *Crowd) Connection() engine.Connection { return c.o.Connect(c.o.Seats) }
+
 // At is the user of a seat, for the codec of its connection while an operation runs.
 func (c *Crowd) At(index int) *User {
 	c.mu.Lock()

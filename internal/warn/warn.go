@@ -102,6 +102,10 @@ const (
 	UsersCrowded takt.WarningCode = "users_crowded"
 	// of `takt http --scenario` with a rate: rounds waited until a line of a file with the word `exclusive` was free
 	LinesLent takt.WarningCode = "lines_lent"
+	// of `takt http --scenario`: a step with `@teardown` failed, so what the run left at the target is still there
+	Teardown takt.WarningCode = "teardown"
+	// of `takt http --scenario` without a rate: rounds lasted longer than their `@pace`, so users began the next ones late
+	PaceMissed takt.WarningCode = "pace_missed"
 	// of `takt http` through a proxy: answers with status 407 were the proxy's own
 	ProxyLogin takt.WarningCode = "proxy_login"
 	// lines of a file with `&`, `+` or `?` were in the URL as they are, without `{{url …}}`

@@ -29,6 +29,7 @@ type Driver struct {
 	Phases  []string                        // names of Result.Phases, at most MaxPhases
 	OneWay  bool                            // there are no answers: an operation ends when it is written, without response and service time
 	Probe   func(ctx context.Context) error // reaches the target without an operation; an error ends the run before its start
+	Setup   func(ctx context.Context) error // work at the target before the run, after Probe; an error ends the run before its start
 	Loop    *Loop
 	Async   func(i int, sink Sink) (*AsyncClient, error)
 	Worker  func(i int) (Worker, error)                // called in the worker's own goroutine

@@ -152,7 +152,7 @@ func sessionOf(user func() *users.User) *session.Session {
 func (s *Sessions) add(q *Asked, seq uint64, path []byte, secure bool, mine *session.Session) {
 	left := false
 	for _, h := range s.header {
-		if v, missing := h.text.Fill(nil, seq, mine.Value, nil); missing == "" {
+		if v, missing := h.text.Fill(nil, seq, 0, mine.Value, nil); missing == "" {
 			q.Header = append(q.Header, http1.Field{Name: h.name, Value: string(v)})
 		} else {
 			left = true

@@ -24,7 +24,22 @@ type rules struct {
 
 	journey string // that begins with the step; "": none does
 	weight  float64
+
+	phase phase
+	once  bool       // each user of a closed loop performs the step until it has succeeded once
+	group string     // "": it is alone
+	pace  *dist.Time // of the rounds that begin with the step; nil: a round begins when the last one is over
 }
+
+// phase is when in a run a step is performed. The steps of a file are in this order.
+type phase int
+
+// The zero phase is that of the rounds.
+const (
+	setUp phase = iota - 1 // once, before the load
+	inRounds
+	tearDown // once, after the load
+)
 
 // condition is one @when or @unless.
 type condition struct {
@@ -49,9 +64,19 @@ var errNoRule = errors.New("no rule")
 func (r *rules) set(word, rest string, line int) (err error) {
 	switch word {
 	case "@optional":
-		if r.optional = true; rest != "" {
-			err = fmt.Errorf("@optional has nothing behind it, not %.30q; for a condition write @when", rest)
+		r.optional, err = true, alone(word, rest)
+	case "@once":
+		r.once, err = true, alone(word, rest)
+	case "@setup":
+		r.phase, err = setUp, alone(word, rest)
+	case "@teardown":
+		r.phase, err = tearDown, alone(word, rest)
+	case "@group":
+		if r.group = rest; rest == "" {
+			err = errors.New("@group without a name; write @group cart in each step of the group")
 		}
+	case "@pace":
+		r.pace, err = parsePace(rest)
 	case "@when", "@unless":
 		c := &condition{not: word == "@unless", line: line}
 		c.name, c.Check, err = session.ParseCondition(rest)
@@ -74,9 +99,21 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	return err
 }
 
-// check finds rules that need others.
+// alone refuses what is behind a word that has nothing behind it.
+func alone(word, rest string) error {
+	if rest == "" {
+		return nil
+	}
+	return fmt.Errorf("%s has nothing behind it, not %.30q; for a condition write @when", word, rest)
+}
+
+// check finds rules that need others, or that make no sense beside others.
 func (r *rules) check() error {
 	switch {
+	case r.once && r.group != "":
+		return errors.New("@once in a step of a group; leave one of the two out")
+	case r.phase != inRounds && (r.once || r.pace != nil || r.journey != ""):
+		return errors.New("@once, @pace and @journey are about rounds, and @setup and @teardown about steps outside of them; leave one of the two out")
 	case r.until != nil && r.poll == nil:
 		return errors.New("@until needs @poll TIME MOST, such as @poll 500ms 20: after how long to ask again, and how many times at most")
 	case r.poll != nil && r.until == nil:
@@ -125,6 +162,15 @@ func parseRepeat(text string) (r journey.Repeat, err error) {
 		return hint()
 	}
 	return r, nil
+}
+
+// parsePace reads the time of a round.
+func parsePace(text string) (*dist.Time, error) {
+	d, err := dist.Parse(text)
+	if err != nil || d.Most() == 0 {
+		return nil, fmt.Errorf("%.30q is not the time of a round; write @pace 5s, 4s..6s, exp(5s) or lognormal(5s,0.5), at most 1h", text)
+	}
+	return &d, nil
 }
 
 // parsePoll reads TIME MOST.

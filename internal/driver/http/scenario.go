@@ -44,13 +44,20 @@ type scenario struct {
 	users   int            // number of users, without a rate
 	limit   uint64         // number of rounds for which files have lines; 0: no limit
 	leases  []*payload.Lease
-	draws   bool         // a capture takes any of several values
-	crowd   *users.Crowd // of the run
+	draws   bool            // a capture takes any of several values
+	lasts   bool            // users last over their rounds, since they perform steps once
+	lasting []string        // the values that last, too
+	before  track           // steps with @setup
+	after   track           // steps with @teardown
+	crowd   *users.Crowd    // of the run
+	keeper  *visit          // who has performed @setup; nil: nobody, or @teardown is over
+	given   session.Session // has the values of @setup
 
 	mu      sync.Mutex
 	begun   time.Time
 	figures []stepFigures
 	rounds  roundCounts
+	late    uint64 // rounds that lasted longer than their pace
 }
 
 // roundCounts are how many rounds there were, whose first and last operation count.
@@ -61,7 +68,8 @@ type track struct {
 	name   string
 	weight float64
 	from   int // its first step
-	rules  []journey.Step
+	steps  []*step
+	rules  []journey.Step // of steps
 }
 
 // stepFigures are what a run saw of a step.
@@ -79,6 +87,9 @@ type visit struct {
 	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun; empty: it is over, or no file lends lines
 	session session.Session
 	failed  bool
+	done    []*step   // with @once, which have succeeded
+	again   uint64    // repetition of the current step, from 0
+	next    time.Time // when the user may begin the next round
 	sent    time.Time
 	target  string // of the current step, as sent
 	request []byte // of the current step
@@ -87,7 +98,6 @@ type visit struct {
 // turn is the Data of an operation.
 type turn struct {
 	visit *visit
-	step  int
 	last  bool // of its round
 	place journey.Place
 	first bool // of its round
@@ -96,10 +106,16 @@ type turn struct {
 	held []steps.Outcome // of each check of the step
 }
 
+// at is the step.
+func (t *turn) at() *step { return t.visit.track.steps[t.place.Step] }
+
+// row is the number of the step in the report.
+func (t *turn) row() int { return t.visit.track.from + t.place.Step }
+
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
 func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	t := op.Data.(*turn)
-	m := s.steps[t.step].text
+	m := t.at().text
 	return append(dst, t.visit.request...), m.Method == http.MethodHead, m.Close || m.SaysClose()
 }
 
@@ -166,17 +182,20 @@ func (s *scenario) fill(v *visit, tmpl *payload.Template) string {
 
 // fillAll is fill, with the name of the first value that the round does not have; "": it has all.
 func (s *scenario) fillAll(v *visit, tmpl *payload.Template) (text, missing string) {
-	b, missing := tmpl.Fill(nil, v.number, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] })
+	b, missing := tmpl.Fill(nil, v.number, v.again, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] })
 	return string(b), missing
 }
 
 // render fills in the placeholders of a step.
 func (s *scenario) render(t *turn) error {
-	v, at := t.visit, s.steps[t.step]
-	var lacks string
+	v, at := t.visit, t.at()
+	if err := s.makeValues(t); err != nil {
+		return err
+	}
+	var missing string
 	fill := func(tmpl *payload.Template) string {
-		text, missing := s.fillAll(v, tmpl)
-		lacks = cmp.Or(lacks, missing)
+		text, lacks := s.fillAll(v, tmpl)
+		missing = cmp.Or(missing, lacks)
 		return text
 	}
 	q := at.text.Request
@@ -188,8 +207,8 @@ func (s *scenario) render(t *turn) error {
 	if len(q.Body) > 0 {
 		q.Body = []byte(fill(at.body))
 	}
-	if lacks != "" {
-		return fmt.Errorf("the round has no value {{%s}}: the step that captures it was passed over, or failed", lacks)
+	if missing != "" {
+		return lacks(missing)
 	}
 	if strings.HasPrefix(at.text.Target, placeholder) {
 		target, _, _ = strings.Cut(target, "#") // of a Location, whose fragment is for browsers: RFC 9110, 10.2.2
@@ -206,9 +225,15 @@ func (s *scenario) render(t *turn) error {
 	return err
 }
 
-// visit is a new round.
+// visit is a round of a new user.
 func (s *scenario) visit(number uint64) *visit {
-	v := &visit{number: number, key: strconv.AppendUint(nil, number, 10)}
+	return s.round(&visit{key: strconv.AppendUint(nil, number, 10)}, number)
+}
+
+// round begins a round of a user.
+func (s *scenario) round(v *visit, number uint64) *visit {
+	v.number, v.failed, v.next = number, false, time.Time{}
+	v.session.Begin(s.lasting, &s.given)
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
 	if v.track = s.tracks[0]; len(s.tracks) > 1 {
 		v.track = s.trackAt(draws.Float64())
@@ -241,7 +266,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	s.figures, s.courses, s.rounds = nil, nil, roundCounts{}
+	s.figures, s.courses, s.rounds, s.late = nil, nil, roundCounts{}, 0
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -250,8 +275,13 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		s.figures = append(s.figures, f)
 	}
 	if s.reacts || s.users > 0 {
-		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64) any {
-			v := s.visit(number)
+		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64, user any) any {
+			v, again := user.(*visit)
+			if again {
+				v = s.round(v, number)
+			} else {
+				v = s.visit(number)
+			}
 			t := s.turn(v, journey.Begin(v.track.rules, v.user))
 			t.first = true
 			return t
@@ -268,7 +298,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		if last {
 			delete(visits, round)
 		}
-		return &turn{visit: v, step: step, last: last, place: journey.Place{Step: step}}
+		return &turn{visit: v, last: last, place: journey.Place{Step: step}}
 	}, Numbers: numbers, Seed: s.o.seed}
 	for _, at := range s.steps {
 		order.Think = append(order.Think, at.think)
@@ -278,7 +308,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 
 // turn is the step of a round at a place.
 func (s *scenario) turn(v *visit, n journey.Next) *turn {
-	return &turn{visit: v, step: v.track.from + n.Step, place: n.Place}
+	return &turn{visit: v, place: n.Place}
 }
 
 // Later is driver.Load.Later: a round that has begun is finished.
@@ -319,12 +349,14 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		Enter:  func(op *takt.Op) bool { return s.lend(op.Data.(*turn).visit) },
 		Begin:  func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
 		End:    func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
-		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last },
+		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last && !s.lasts },
 	})
 	if err != nil {
 		return nil, err
 	}
-	open, finish := d.Async, d.Finish
+	s.keeper, s.given = nil, session.Session{}
+	d.Setup = s.setUp
+	open, finish, closing := d.Async, d.Finish, d.Close
 	d.Async = func(i int, sink takt.Sink) (*takt.AsyncClient, error) {
 		c, err := open(i, sink)
 		started := c.Started
@@ -339,7 +371,12 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 	}
 	d.Finish = func(ctx context.Context, r *takt.Report) error {
 		s.finish(r)
+		s.noteTearDown(ctx, r)
 		return finish(ctx, r)
+	}
+	d.Close = func() error {
+		_ = s.tearDown(context.Background()) // of a run that ended before its start, which has another error
+		return closing()
 	}
 	return d, nil
 }
@@ -371,7 +408,7 @@ func (s *scenario) giveBack(lines []uint64) {
 
 // leave takes the lines of a round back, which is over, and lets in a round that waits for them.
 func (s *scenario) leave(v *visit) {
-	if len(v.lines) == 0 {
+	if len(v.lines) == 0 || s.lasts {
 		return
 	}
 	s.giveBack(v.lines)
@@ -385,19 +422,30 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 	if t.visit.failed {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if f := &s.figures[t.step]; op.Due >= warmup {
+		if f := &s.figures[t.row()]; op.Due >= warmup {
 			f.Skipped++
 		} else {
 			f.early++
 		}
 		return false
 	}
-	t.repeat()
+	s.prepare(t, r)
+	if pace := t.at().pace; t.first && pace != nil {
+		t.visit.next = t.visit.sent.Add(pace.Draw(t.visit.user.Rand))
+	}
+	return true
+}
+
+// prepare makes the request of a step. If that fails, so does the operation, which is not sent.
+func (s *scenario) prepare(t *turn, r *takt.Result) {
+	t.visit.again = uint64(t.place.Time())
+	if t.place.IsFirst() {
+		t.repeat()
+	}
 	if err := s.render(t); err != nil {
-		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", s.steps[t.step].name, err)
+		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().name, err)
 	}
 	t.visit.sent = time.Now()
-	return true
 }
 
 // end is users.Options.End.
@@ -412,10 +460,16 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		t.last = next.Over
 	}
 	t.visit.failed = t.visit.failed || next.Failed
+	if s.lasts && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
+		t.visit.done = append(t.visit.done, t.at())
+	}
 	if op.Due >= warmup {
 		s.mu.Lock()
 		s.countRound(t, next)
-		f := &s.figures[t.step]
+		if t.last && at.After(t.visit.next) && !t.visit.next.IsZero() {
+			s.late++
+		}
+		f := &s.figures[t.row()]
 		if failed {
 			f.Failed++
 		} else {
@@ -460,7 +514,14 @@ func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *tak
 		if n.Failed && r.Status == 0 && r.BytesReceived == 0 {
 			pause = failPause
 		}
-		s.courses.Over(at, pause)
+		if next := t.visit.next; !next.IsZero() {
+			pause = max(pause, next.Sub(s.begun)-at)
+		}
+		var user any
+		if s.lasts {
+			user = t.visit
+		}
+		s.courses.Over(user, at, pause)
 		return
 	}
 	if s.users > 0 || n.After {
@@ -487,7 +548,7 @@ func (s *scenario) checkTimes(t *turn, r *takt.Result, response, service time.Du
 	if r.Class != "" && r.Class != classCheck {
 		return
 	}
-	for i, c := range s.steps[t.step].checks {
+	for i, c := range t.at().checks {
 		if !c.timed {
 			continue
 		}
@@ -496,7 +557,7 @@ func (s *scenario) checkTimes(t *turn, r *takt.Result, response, service time.Du
 			took = response
 		}
 		ok := took < c.limit
-		t.hold(i, len(s.steps[t.step].checks), ok)
+		t.hold(i, len(t.at().checks), ok)
 		if !ok && r.Class == "" {
 			r.Class, r.Err = classCheck, fmt.Errorf("%w %q: it is %v", session.ErrCheck, c.Text, took)
 		}
@@ -527,6 +588,7 @@ func (s *scenario) finish(r *takt.Report) {
 	r.Extra[steps.Key] = steps.Rows(list)
 	s.noteRounds(r)
 	s.noteThinking(r)
+	s.notePace(r)
 	s.noteBarred(r)
 	if skipped+early == 0 {
 		return
@@ -608,7 +670,7 @@ func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 }
 
 // step is the step whose request is in flight.
-func (c *scenarioCodec) step() *step { return c.s.steps[c.turn.step] }
+func (c *scenarioCodec) step() *step { return c.turn.at() }
 
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {

@@ -36,7 +36,9 @@ type step struct {
 	checks   []*check
 	asks     []*check  // checks, and what the step polls for as the last one
 	form     form      // body; nil: it is no form
+	sets     []setting // values that are made before it
 	think    dist.Time // before the step
+	line     int       // where it begins
 	rules
 }
 
@@ -51,6 +53,7 @@ type scenarioReader struct {
 	again bool           // the current line has not been used
 	lists []string       // of env.Values, those that are captured lists
 	names map[string]int // lines of the @name lines
+	phases
 }
 
 // lines are the line numbers of a step's parts, for errors.
@@ -87,18 +90,18 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
-	for {
-		at, err := r.step(len(s.steps) + 1)
+	for number := 1; ; number++ {
+		at, err := r.step(number)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if s.steps = append(s.steps, at); len(s.steps) > maxSteps {
+		if s.add(at); number > maxSteps {
 			return nil, fmt.Errorf("%s: more than %d steps; a long list of independent requests is for --targets", r.name, maxSteps)
 		}
 	}
@@ -106,14 +109,15 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
 	if len(s.steps) == 0 {
-		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
+		return nil, fmt.Errorf("%s: no step in it that users perform; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
 	if err := s.buildTracks(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	s.limit, s.leases = r.env.Limit(), r.env.Leases()
-	s.draws = slices.ContainsFunc(s.steps, func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
+	rounds := r.envOf(inRounds)
+	s.limit, s.leases = rounds.Limit(), rounds.Leases()
+	s.draws = slices.ContainsFunc(slices.Concat(s.before.steps, s.steps, s.after.steps), func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
 }
 
@@ -129,11 +133,23 @@ func (s *scenario) buildTracks() error {
 		if i == 0 || at.journey != "" {
 			s.tracks = append(s.tracks, &track{name: at.journey, weight: at.weight, from: i})
 		}
-		t := s.tracks[len(s.tracks)-1]
-		t.rules = append(t.rules, at.rules.of(at.think, s.holds))
+		s.tracks[len(s.tracks)-1].add(at, s.rulesOf(at))
+	}
+	for _, t := range s.tracks {
 		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
 	}
 	return nil
+}
+
+// rulesOf are the rules of a step as a journey has them.
+func (s *scenario) rulesOf(at *step) journey.Step {
+	rules := at.rules.of(at.think, s.holds)
+	if at.once && s.o.users > 0 {
+		s.lasts = true
+		s.lasting = append(s.lasting, at.values()...)
+		rules.When = append(rules.When, journey.Condition{Not: true, Holds: func(u journey.User) bool { return slices.Contains(u.Self.(*visit).done, at) }})
+	}
+	return rules
 }
 
 // holds asks a condition of a step for a round.
@@ -170,7 +186,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if !ok {
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
-	s := &step{name: fmt.Sprintf("%s %s", method, at)}
+	s := &step{name: fmt.Sprintf("%s %s", method, at), line: r.line}
 	where := &lines{start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
@@ -199,7 +215,11 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if err := s.rules.check(); err != nil {
 		return nil, r.at(where.start, err)
 	}
-	if where.think > 0 && number == 1 {
+	first, err := r.enter(s)
+	if err != nil {
+		return nil, err
+	}
+	if where.think > 0 && first {
 		return nil, r.at(where.think, errors.New("@think before the first step has no effect, nobody waits before it; put it at the step before which users wait, or leave it out"))
 	}
 	if other := r.names[s.name]; other > 0 && where.name > 0 {
@@ -222,7 +242,7 @@ func startOfStep(line string) (method, at string, ok bool) {
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
-const directives = "@name, @think, @capture, @check, @form, @file, @body, @optional, @when, @unless, @repeat, @until, @poll, @retry, @journey"
+const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, @optional, @when, @unless, @repeat, @group, @until, @poll, @retry, @once, @pace, @journey, @setup, @teardown"
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
@@ -241,6 +261,10 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 		c, err := parseCheck(rest)
 		s.checks = append(s.checks, c)
 		where.checks = append(where.checks, line)
+		return body, err
+	case "@set":
+		one, err := parseSetting(rest, line)
+		s.sets = append(s.sets, one)
 		return body, err
 	case "@form", "@file":
 		f, err := readField(word, rest, line)
@@ -314,10 +338,15 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
-	if s.repeat.Name != "" {
-		r.know(s.repeat.Name)
-	}
 	var faults []error
+	know := func(line int, name string) {
+		if err := r.know(name); err != nil {
+			faults = append(faults, r.at(where.of(line), err))
+		}
+	}
+	if s.repeat.Name != "" {
+		know(0, s.repeat.Name)
+	}
 	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
 		if errors.Is(err, payload.ErrUnknown) {
@@ -328,6 +357,13 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 			return payload.Literal("")
 		}
 		return t
+	}
+	for i := range s.sets {
+		one := &s.sets[i]
+		if one.value = parse(one.line, "set "+one.name, one.text); one.value.MaxLen() > session.MaxValue {
+			faults = append(faults, r.at(one.line, fmt.Errorf("%s can become longer than %d bytes, the most that a value has; shorten it", one.name, session.MaxValue)))
+		}
+		know(one.line, one.name)
 	}
 	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
 		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
@@ -358,7 +394,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		faults = append(faults, r.at(where.start, fmt.Errorf("no earlier step captures the list %s; write @capture %[1]s all SOURCE there", list)))
 	}
 	for _, c := range s.captures {
-		r.know(c.Name)
+		know(0, c.Name)
 		if c.IsList() {
 			r.lists = append(r.lists, c.Name)
 		}
@@ -370,10 +406,14 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 }
 
 // know adds a value that later steps may use.
-func (r *scenarioReader) know(name string) {
+func (r *scenarioReader) know(name string) error {
+	if payload.IsPlaceholder(name) {
+		return fmt.Errorf("{{%s}} is a placeholder, which no value can replace; give the value another name", name)
+	}
 	if !r.captured(name) {
 		r.env.Values = append(r.env.Values, name)
 	}
+	return nil
 }
 
 // captured reports whether a step before, or the repetition, has a value of this name.
