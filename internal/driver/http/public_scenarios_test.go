@@ -23,7 +23,7 @@ import (
 type publicScenario struct {
 	name   string
 	steps  int  // of a round; of several kinds of rounds, about the mean
-	reacts bool // its rounds depend on answers, so a schedule is one of rounds
+	reacts bool // its rounds depend on answers, so a schedule is one of rounds, not of requests
 	serve  func(t *testing.T, s *site)
 	also   func(t *testing.T, s *site)
 }
@@ -32,12 +32,15 @@ type publicScenario struct {
 var publicScenarios = []publicScenario{
 	{name: "login", steps: 4, serve: pizzaSite},
 	{name: "csv-users", steps: 15, serve: courseSite},
-	{name: "cart", steps: 9, reacts: true, serve: robotSite, also: func(t *testing.T, s *site) { s.chose(t, 0.5, begins("home")) }},
+	{name: "cart", steps: 9, reacts: true, serve: robotSite, also: func(t *testing.T, s *site) {
+		s.chose(t, 0.5, begins("home"))
+		s.count(t, "votes", float64(s.votes), float64(s.asked["first product"]+s.asked["second product"]), 0.3)
+	}},
 	{name: "upload", steps: 1, reacts: true, serve: uploadSite, also: func(t *testing.T, s *site) { s.chose(t, 1/3.0, begins("photo")) }},
 	{name: "pages", steps: 11, reacts: true, serve: pagesSite},
 	{name: "graphql", steps: 4, serve: graphqlSite},
 	{name: "csrf", steps: 3, serve: signInSite},
-	{name: "polling", steps: 7, reacts: true, serve: exportSite},
+	{name: "polling", steps: 6, reacts: true, serve: exportSite},
 	{name: "journeys", steps: 7, reacts: true, serve: shopSite, also: func(t *testing.T, s *site) {
 		s.chose(t, 0.5, func(g *guest) bool { return g.at > s.early })
 	}},
@@ -117,6 +120,7 @@ func TestSitesNotice(t *testing.T) {
 		{"pages", "0..9", "0..10", "wrong order"},
 		{"graphql", `{"userId":"{{user}}"}`, `{"userId":"user-1"}`, "token of another user"},
 		{"csrf", "{{token}}", "{{.Seq}}", "CSRF token of another form"},
+		{"polling", "X-Okapi-Token: {{token}}", "X-Okapi-Token: other", "no token"},
 		{"polling", "@poll 3ms", "@poll 1us", "asked too early"},
 		{"journeys", "{{nonce}}", "checkout-1", "token of another page"},
 		{"oauth", "@capture refresh json refresh_token", "", "refresh_token used twice"},
@@ -151,14 +155,19 @@ func begins(step string) func(g *guest) bool {
 // deviations by chance. The seed is fixed, so the runs are the same each time, but for the rounds that the end cuts.
 func (s *site) chose(t *testing.T, p float64, is func(g *guest) bool) {
 	t.Helper()
-	n, k := float64(len(s.all)), 0.0
+	k := 0.0
 	for _, g := range s.all {
 		if is(g) {
 			k++
 		}
 	}
+	s.count(t, "rounds of a kind", k, float64(len(s.all)), p)
+}
+
+func (s *site) count(t *testing.T, what string, k, n, p float64) {
+	t.Helper()
 	if math.Abs(k-n*p) > 4*math.Sqrt(n*p*(1-p)) {
-		t.Errorf("%v rounds of %v are of a kind with the probability %v", k, n, p)
+		t.Errorf("%v %s of %v, with the probability %v", k, what, n, p)
 	}
 }
 
@@ -360,6 +369,18 @@ func robotSite(_ *testing.T, s *site) {
 		a.said["sku"] = a.q.PathValue("sku")
 		a.must(prices[a.said["sku"]] > 0, "a product that is not there")
 	}, "second product")
+	s.on("PUT /api/ratings/api/rate/{sku}/{stars}", func(a *ask) {
+		a.guest = a.guests[a.q.RemoteAddr]
+		if !a.must(a.guest != nil && a.at < len(a.want), "vote of nobody") {
+			return
+		}
+		step := map[string]string{"first product": "vote for the first", "second product": "vote for the second"}[a.want[a.at]]
+		a.must(prices[a.q.PathValue("sku")] > 0 && strings.Contains("12345", a.q.PathValue("stars")), "no such vote")
+		a.must(a.q.Header.Get("X-Forwarded-For") == a.said["address"], "another address")
+		a.want = slices.Insert(a.want, a.at, step) // three visitors in ten vote
+		a.step()
+		a.votes++
+	}, "vote for the first", "vote for the second")
 	same := func(a *ask) { a.must(a.q.PathValue("sku") == a.said["sku"], "another product") }
 	on("GET /api/ratings/api/fetch/{sku}", "its rating", same, "its rating, too")
 	on("GET /api/cart/add/{visitor}/{sku}/1", "add the first", func(a *ask) {
@@ -531,68 +552,74 @@ func signInSite(_ *testing.T, s *site) {
 	s.on("GET /welcome", func(a *ask) { a.has("_app_session") }, "welcome")
 }
 
-// exportSite is FOLIO's export of records: a job is done after a few looks, and nobody may look too often.
+// exportSite is FOLIO's export of records: all rounds have the token of one login, a job is done after a few looks, and nobody
+// may look too often.
 func exportSite(t *testing.T, s *site) {
 	accounts := rows(t, "credentials.csv")
 	records, err := os.ReadFile("record-ids.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := func(pattern, step string, serve func(a *ask)) {
+	token := ""
+	on := func(pattern string, serve func(a *ask), steps ...string) {
 		s.on(pattern, func(a *ask) {
-			if a.is(a.q.Header.Get("X-Okapi-Token")) {
-				a.must(a.q.Header.Get("X-Okapi-Tenant") == "diku", "another tenant")
+			a.must(a.q.Header.Get("X-Okapi-Tenant") == "diku", "another tenant")
+			if a.must(token != "" && a.q.Header.Get("X-Okapi-Token") == token, "no token") {
 				serve(a)
 			}
-		}, step)
+		}, steps...)
 	}
 	s.on("POST /authn/login", func(a *ask) {
-		token := a.id("token")
-		a.enters(token, "log in", "define the file", "upload", "profile", "export")
+		var in struct{ Username, Password string }
+		a.must(a.read(&in) && slices.ContainsFunc(accounts, func(u []string) bool { return u[0] == in.Username && u[1] == in.Password }), "wrong password")
+		a.must(token == "", "logged in twice")
+		token = a.id("token")
+		a.w.Header().Set("X-Okapi-Token", token)
+		a.answers(201, "{}")
+	})
+	on("POST /data-export/file-definitions", func(a *ask) {
+		definition := a.id("definition")
+		a.enters(definition, "define the file", "upload", "profile", "export")
 		for range 1 + len(a.all)%4 {
 			a.want = append(a.want, "done")
 		}
-		var in struct{ Username, Password string }
-		a.must(a.read(&in) && slices.ContainsFunc(accounts, func(u []string) bool { return u[0] == in.Username && u[1] == in.Password }), "wrong password")
-		a.w.Header().Set("X-Okapi-Token", token)
-		a.answers(201, "{}")
-	}, "log in")
-	on("POST /data-export/file-definitions", "define the file", func(a *ask) {
 		var in struct{ FileName string }
 		a.must(a.read(&in) && in.FileName == "record-ids.csv", "another file")
-		a.said["definition"] = a.id("definition")
-		a.answers(201, `{"id":%q}`, a.said["definition"])
-	})
-	on("POST /data-export/file-definitions/{id}/upload", "upload", func(a *ask) {
-		a.must(a.q.PathValue("id") == a.said["definition"], "another definition")
-		a.must(string(a.body) == string(records), "upload differs")
-		a.said["job"] = a.id("job")
-		a.answers(200, `{"jobExecutionId":%q}`, a.said["job"])
-	})
-	s.on("GET /data-export/job-executions", func(a *ask) {
-		if !a.is(a.q.Header.Get("X-Okapi-Token")) {
+		a.said["definition"], a.said["job"] = definition, a.id("job")
+		a.alias(a.said["job"])
+		a.answers(201, `{"id":%q}`, definition)
+	}, "define the file")
+	on("POST /data-export/file-definitions/{id}/upload", func(a *ask) {
+		if a.is(a.q.PathValue("id")) {
+			a.must(string(a.body) == string(records), "upload differs")
+			a.answers(200, `{"jobExecutionId":%q}`, a.said["job"])
+		}
+	}, "upload")
+	on("GET /data-export/job-executions", func(a *ask) {
+		v := a.q.URL.Query()
+		job, status := strings.TrimPrefix(v.Get("query"), "id="), "IN_PROGRESS"
+		if v.Has("id") {
+			job, _, _ = strings.Cut(strings.TrimPrefix(v.Get("id"), "="), " sortBy ")
+			a.steps = a.steps[:1]
+		}
+		if !a.is(job) {
 			return
 		}
-		status := "IN_PROGRESS"
-		switch {
-		case a.want[a.at-1] == "profile":
-			a.must(strings.HasPrefix(a.q.URL.Query().Get("id"), "="+a.said["job"]+" sortBy"), "another job")
-		default:
-			a.must(a.q.URL.Query().Get("query") == "id="+a.said["job"], "another job")
-			if a.want[a.at-2] == "done" {
-				a.after(3*time.Millisecond, "asked too early")
-			}
+		if a.want[a.at-2] == "done" {
+			a.after(3*time.Millisecond, "asked too early")
 		}
 		if a.at == len(a.want) {
 			status = "COMPLETED"
 		}
-		a.answers(200, `{"jobExecutions":[{"id":%q,"jobProfileId":"profile of %s","status":%q}]}`, a.said["job"], a.said["job"], status)
+		a.answers(200, `{"jobExecutions":[{"id":%q,"jobProfileId":"profile of %s","status":%q}]}`, job, job, status)
 	}, "profile", "done")
-	on("POST /data-export/export", "export", func(a *ask) {
+	on("POST /data-export/export", func(a *ask) {
 		var in struct{ FileDefinitionID, JobProfileID string }
-		a.must(a.read(&in) && in.FileDefinitionID == a.said["definition"] && in.JobProfileID == "profile of "+a.said["job"], "another export")
-		a.w.WriteHeader(204)
-	})
+		if a.read(&in) && a.is(in.FileDefinitionID) {
+			a.must(in.JobProfileID == "profile of "+a.said["job"], "another profile")
+			a.answers(204, "")
+		}
+	}, "export")
 }
 
 // shopSite is a shop with WooCommerce. Those who browse end with the cart, the others have to use the tokens of the checkout.
@@ -662,8 +689,7 @@ func shopSite(_ *testing.T, s *site) {
 }
 
 // identitySite is Keycloak: a code and a refresh token are used once.
-func identitySite(t *testing.T, s *site) {
-	accounts := rows(t, "accounts.csv")
+func identitySite(_ *testing.T, s *site) {
 	const cookie, realm, back = "AUTH_SESSION_ID", "/realms/realm-0/", "http://app.example/account"
 	s.on("GET "+realm+"protocol/openid-connect/auth", func(a *ask) {
 		session := a.id("session")
@@ -683,7 +709,7 @@ func identitySite(t *testing.T, s *site) {
 		}
 		v := a.q.URL.Query()
 		a.must(v.Get("session_code") == a.said["code"] && v.Get("tab_id") == a.said["tab"] && strings.HasPrefix(v.Get("execution"), "e-session"), "form of another page")
-		a.must(slices.ContainsFunc(accounts, func(u []string) bool { return u[0] == a.form("username") && u[1] == a.form("password") }), "wrong password")
+		a.must(strings.HasPrefix(a.form("username"), "user-") && a.form("password") == a.form("username")+"-password", "wrong password")
 		a.said["grant"] = a.id("grant")
 		a.alias(a.said["grant"])
 		a.moves(302, back+"?state="+url.QueryEscape(a.said["state"])+"&session_state="+a.said["tab"]+"&code="+a.said["grant"])

@@ -31,6 +31,7 @@ type site struct {
 	all    []*guest
 	inside map[string]bool // names of users who are logged in
 	serial int
+	votes  int // that random numbers decide about
 }
 
 // guest is a round as the server sees it.
