@@ -184,6 +184,9 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	method, at, ok := startOfStep(text)
 	if !ok {
+		if _, _, header := strings.Cut(text, ": "); number > 1 && (header || strings.HasPrefix(text, "@")) {
+			return nil, r.at(r.line, errors.New("a blank line before it ended the step that this line is about; remove the blank line"))
+		}
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
 	s := &step{name: fmt.Sprintf("%s %s", method, at), line: r.line}
