@@ -219,7 +219,7 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@capture t\n":                "is not a part of an answer",
 		"GET /a\n@body a\n@body b\n":          "second body",
 		"what\n":                              "does not begin a step",
-		"GET /a\n\n@name b\n":                  "scenario:3: a blank line before it ended the step",
+		"GET /a\n\n@name b\n":                 "scenario:3: a blank line before it ended the step",
 		"GET /a\n\nX-B: c\n":                  "scenario:3: a blank line before it ended the step",
 		"GET http://other.example/\n":         "on the host of the url",
 		"GET /a\n@/no/such/file\n":            "cannot read the body",
