@@ -77,6 +77,7 @@ var jsonPath = []struct {
 	by string
 }{
 	{regexp.MustCompile(`\[\?\s*\(?\s*@\.(.*?)\)?\s*\]`), `.#($1)#`},
+	{regexp.MustCompile(`\[\*\]$`), ``}, // the list; in GJSON # at the end is its length
 	{regexp.MustCompile(`\[\*\]`), `.#`},
 	{regexp.MustCompile(`\[(?:(\d+)|['"]([^'"]*)['"])\]`), `.$1$2`},
 }
@@ -142,7 +143,7 @@ var (
 	errNotScalar = errors.New("it is not a string, a number, true or false")
 )
 
-// fromJSON finds strings, numbers and truth values in a JSON body. A path with # may have several.
+// fromJSON finds strings, numbers and truth values in a JSON body, and those of a list.
 func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 	if !gjson.ValidBytes(body) {
 		return nil, errNotJSON
@@ -152,7 +153,7 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 		return nil, errMissing
 	}
 	list := []gjson.Result{found}
-	if found.IsArray() && strings.Contains(s.name, "#") {
+	if found.IsArray() {
 		if list = found.Array(); len(list) == 0 {
 			return nil, errMissing
 		}

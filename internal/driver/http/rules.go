@@ -68,9 +68,9 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	case "@once":
 		r.once, err = true, alone(word, rest)
 	case "@setup":
-		r.phase, err = setUp, alone(word, rest)
+		err = r.in(setUp, alone(word, rest))
 	case "@teardown":
-		r.phase, err = tearDown, alone(word, rest)
+		err = r.in(tearDown, alone(word, rest))
 	case "@group":
 		if r.group = rest; rest == "" {
 			err = errors.New("@group without a name; write @group cart in each step of the group")
@@ -96,6 +96,15 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	default:
 		err = errNoRule
 	}
+	return err
+}
+
+// in puts the step into a phase, unless it is in another one.
+func (r *rules) in(p phase, err error) error {
+	if r.phase != inRounds && r.phase != p {
+		return errors.New("both @setup and @teardown are in one step; write two steps")
+	}
+	r.phase = p
 	return err
 }
 
