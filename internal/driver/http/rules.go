@@ -25,6 +25,7 @@ type rules struct {
 	journey string // that begins with the step; "": none does
 	weight  float64
 
+	lines map[string]int // of the rules, by their word
 	phase phase
 	once  bool       // each user of a closed loop performs the step until it has succeeded once
 	group string     // "": it is alone
@@ -62,6 +63,10 @@ var errNoRule = errors.New("no rule")
 
 // set reads a line; errNoRule: the line is about something else.
 func (r *rules) set(word, rest string, line int) (err error) {
+	if r.lines == nil {
+		r.lines = map[string]int{}
+	}
+	r.lines[word] = line
 	switch word {
 	case "@optional":
 		r.optional, err = true, alone(word, rest)
