@@ -88,12 +88,19 @@ func relate(text string) (where string, is relation, value string) {
 		case ' ':
 			rest := strings.TrimLeft(text[i:], " ")
 			k := slices.IndexFunc(relations, func(r relation) bool { return strings.HasPrefix(rest+" ", string(r)+" ") })
-			if depth == 0 && k >= 0 {
+			if depth == 0 && k >= 0 && !(relations[k] == above && isChild(text, rest)) {
 				return text[:i], relations[k], strings.TrimSpace(rest[len(relations[k]):])
 			}
 		}
 	}
 	return text, exists, ""
+}
+
+// isChild reports whether the rest of a text, which begins with >, goes on with a selector of CSS and is no comparison.
+func isChild(text, rest string) bool {
+	value := strings.TrimSpace(rest[1:])
+	_, err := strconv.ParseFloat(value, 64)
+	return strings.HasPrefix(strings.TrimSpace(text), string(inHTML)+" ") && err != nil && !strings.HasPrefix(value, "{{")
 }
 
 // InBody reports whether the part is in the body of the answer.

@@ -14,6 +14,7 @@ type Source struct {
 	kind kind
 	name string         // of the header, in small letters, or of the cookie; the path in JSON
 	re   *regexp.Regexp // of regexp; else the part of the value that counts; nil: all of it
+	css  *selector      // of css, whose attribute is name; "": the text
 }
 
 // kind is where in an answer the values are.
@@ -24,14 +25,15 @@ const (
 	inCookie kind = "cookie"
 	inJSON   kind = "json"
 	inText   kind = "regexp"
+	inHTML   kind = "css"
 	inBody   kind = "body"
 	inStatus kind = "status"
 )
 
 // sources is how a source is written.
-const sources = "json PATH such as data.token, header NAME, cookie NAME, regexp EXPRESSION, body or status"
+const sources = "json PATH such as data.token, css SELECTOR such as title, header NAME, cookie NAME, regexp EXPRESSION, body or status"
 
-// ParseSource reads json PATH, header NAME, cookie NAME, regexp EXPRESSION, body or status. Behind NAME, regexp EXPRESSION
+// ParseSource reads json PATH, css SELECTOR, css SELECTOR attr NAME, header NAME, cookie NAME, regexp EXPRESSION, body or status. Behind NAME, regexp EXPRESSION
 // takes a part of the value.
 func ParseSource(text string) (s Source, err error) {
 	word, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -60,6 +62,13 @@ func ParseSource(text string) (s Source, err error) {
 	case inJSON:
 		s.name = gjsonPath(arg)
 		return s, nil
+	case inHTML:
+		selector := arg
+		if i := strings.LastIndex(arg, " attr "); i >= 0 {
+			selector, s.name = arg[:i], strings.ToLower(strings.TrimSpace(arg[i+len(" attr "):]))
+		}
+		s.css, err = parseSelector(selector)
+		return s, err
 	case inText:
 		expression = arg
 	default:
@@ -77,6 +86,7 @@ var jsonPath = []struct {
 	by string
 }{
 	{regexp.MustCompile(`\[\?\s*\(?\s*@\.(.*?)\)?\s*\]`), `.#($1)#`},
+	{regexp.MustCompile(`\[\*\]$`), ``}, // the list; in GJSON # at the end is its length
 	{regexp.MustCompile(`\[\*\]`), `.#`},
 	{regexp.MustCompile(`\[(?:(\d+)|['"]([^'"]*)['"])\]`), `.$1$2`},
 }
@@ -103,13 +113,17 @@ func (s *Source) String() string {
 }
 
 // InBody reports whether the values are in the body of the answer.
-func (s *Source) InBody() bool { return s.kind == inJSON || s.kind == inText || s.kind == inBody }
+func (s *Source) InBody() bool {
+	return s.kind == inJSON || s.kind == inHTML || s.kind == inText || s.kind == inBody
+}
 
 // FromBody finds the values in a body. They are valid as long as body is.
 func (s *Source) FromBody(body []byte) (values [][]byte, err error) {
 	switch s.kind {
 	case inJSON:
 		return s.fromJSON(body)
+	case inHTML:
+		return s.css.find(body, s.name)
 	case inBody:
 		return [][]byte{body}, nil
 	}
@@ -142,7 +156,7 @@ var (
 	errNotScalar = errors.New("it is not a string, a number, true or false")
 )
 
-// fromJSON finds strings, numbers and truth values in a JSON body. A path with # may have several.
+// fromJSON finds strings, numbers and truth values in a JSON body, and those of a list.
 func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 	if !gjson.ValidBytes(body) {
 		return nil, errNotJSON
@@ -152,7 +166,7 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 		return nil, errMissing
 	}
 	list := []gjson.Result{found}
-	if found.IsArray() && strings.Contains(s.name, "#") {
+	if found.IsArray() {
 		if list = found.Array(); len(list) == 0 {
 			return nil, errMissing
 		}

@@ -24,7 +24,7 @@ type phases struct {
 	values []string       // of @setup, for all phases
 	all    []string       // of values, those that are lists
 	before *step          // the step before; nil: there is none
-	groups map[string]int // lines of the first steps of the groups
+	groups map[string]int // lines with which the groups begin
 }
 
 func newPhases() phases { return phases{phase: setUp, groups: map[string]int{}} }
@@ -37,13 +37,13 @@ func (r *scenarioReader) enter(s *step) (first bool, err error) {
 	r.before = s
 	switch {
 	case s.phase < r.phase && s.phase == setUp:
-		return first, r.at(s.line, errors.New("a step with @setup behind others; those with @setup are the first of the file"))
+		return first, r.at(s.lines["@setup"], errors.New("a step with @setup behind others; those with @setup are the first of the file"))
 	case s.phase < r.phase:
 		return first, r.at(s.line, errors.New("a step behind those with @teardown; these are the last of the file"))
 	case s.pace != nil && !first && s.journey == "":
-		return first, r.at(s.line, errors.New("@pace is about rounds; write it in the first step of the file, or of each journey"))
+		return first, r.at(s.lines["@pace"], errors.New("@pace is about rounds; write it in the first step of the file, or of each journey"))
 	case s.pace != nil && !r.o.closed:
-		return first, r.at(s.line, errors.New("both @pace and a rate; drop @pace, the rate says when rounds begin, or drop the rate and give users with -c"))
+		return first, r.at(s.lines["@pace"], errors.New("both @pace and a rate; drop @pace, the rate says when rounds begin, or drop the rate and give users with -c"))
 	}
 	if s.phase > r.phase {
 		r.change(s.phase)
@@ -79,16 +79,16 @@ func (r *scenarioReader) join(s, before *step) error {
 	}
 	if before != nil && before.group == s.group && before.phase == s.phase && s.journey == "" {
 		if s.repeat != (journey.Repeat{}) {
-			return r.at(s.line, fmt.Errorf("@repeat in a later step of the group %s; write it in the first one, which repeats the whole group, or take the step out of the group", s.group))
+			return r.at(s.lines["@repeat"], fmt.Errorf("@repeat in a later step of the group %s; write it in the first one, which repeats the whole group, or take the step out of the group", s.group))
 		}
 		return nil
 	}
 	if line := r.groups[s.group]; line > 0 {
-		return r.at(s.line, fmt.Errorf("the group %s begins in line %d, and ended before this step; the steps of a group stand together, so give this one another name", s.group, line))
+		return r.at(s.lines["@group"], fmt.Errorf("the group %s begins in line %d, and ended before this step; the steps of a group stand together, so give this one another name", s.group, line))
 	}
-	r.groups[s.group] = s.line
+	r.groups[s.group] = s.lines["@group"]
 	if s.repeat == (journey.Repeat{}) && s.conditions == nil {
-		return r.at(s.line, fmt.Errorf("the first step of the group %s has no @repeat, @when or @unless, so the group has no effect; write one of them here", s.group))
+		return r.at(s.lines["@group"], fmt.Errorf("the first step of the group %s has no @repeat, @when or @unless, so the group has no effect; write one of them here", s.group))
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type rules struct {
 	journey string // that begins with the step; "": none does
 	weight  float64
 
+	lines map[string]int // of the rules, by their word
 	phase phase
 	once  bool       // each user of a closed loop performs the step until it has succeeded once
 	group string     // "": it is alone
@@ -62,15 +63,19 @@ var errNoRule = errors.New("no rule")
 
 // set reads a line; errNoRule: the line is about something else.
 func (r *rules) set(word, rest string, line int) (err error) {
+	if r.lines == nil {
+		r.lines = map[string]int{}
+	}
+	r.lines[word] = line
 	switch word {
 	case "@optional":
 		r.optional, err = true, alone(word, rest)
 	case "@once":
 		r.once, err = true, alone(word, rest)
 	case "@setup":
-		r.phase, err = setUp, alone(word, rest)
+		err = r.in(setUp, alone(word, rest))
 	case "@teardown":
-		r.phase, err = tearDown, alone(word, rest)
+		err = r.in(tearDown, alone(word, rest))
 	case "@group":
 		if r.group = rest; rest == "" {
 			err = errors.New("@group without a name; write @group cart in each step of the group")
@@ -96,6 +101,15 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	default:
 		err = errNoRule
 	}
+	return err
+}
+
+// in puts the step into a phase, unless it is in another one.
+func (r *rules) in(p phase, err error) error {
+	if r.phase != inRounds && r.phase != p {
+		return errors.New("both @setup and @teardown are in one step; write two steps")
+	}
+	r.phase = p
 	return err
 }
 
