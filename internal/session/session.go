@@ -119,7 +119,11 @@ func (s *Session) Field(captures []Capture, path string, secure bool, name, valu
 		case c.source.kind != inHeader || c.source.name != lower:
 			continue
 		}
-		part, ok := c.source.part(from)
+		source, err := c.source.with(s.Value)
+		if err != nil {
+			return fmt.Errorf("%w %s: %w", ErrCapture, c.Name, err)
+		}
+		part, ok := source.part(from)
 		if !ok || c.pick == first && s.values[c.Name] != nil {
 			continue // another line may have it
 		}
@@ -146,7 +150,11 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 			}
 			continue
 		}
-		values, err := c.source.FromBody(body)
+		source, err := c.source.with(s.Value)
+		if err != nil {
+			return fmt.Errorf("%w %s: %w", ErrCapture, c.Name, err)
+		}
+		values, err := source.FromBody(body)
 		if c.pick == all && (errors.Is(err, errMissing) || err == nil) {
 			if err = s.setList(c.Name, values); err == nil {
 				continue

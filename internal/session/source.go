@@ -15,6 +15,7 @@ type Source struct {
 	name string         // of the header, in small letters, or of the cookie; the path in JSON
 	re   *regexp.Regexp // of regexp; else the part of the value that counts; nil: all of it
 	css  *selector      // of css, whose attribute is name; "": the text
+	open string         // as written, if it has values of the round
 }
 
 // kind is where in an answer the values are.
@@ -34,8 +35,16 @@ const (
 const sources = "json PATH such as data.token, css SELECTOR such as title, header NAME, cookie NAME, regexp EXPRESSION, body or status"
 
 // ParseSource reads json PATH, css SELECTOR, css SELECTOR attr NAME, header NAME, cookie NAME, regexp EXPRESSION, body or status. Behind NAME, regexp EXPRESSION
-// takes a part of the value.
+// takes a part of the value. A path, a selector and an expression may have values of the round.
 func ParseSource(text string) (s Source, err error) {
+	if strings.Contains(text, braces) {
+		return parseOpen(text)
+	}
+	return parseFixed(text)
+}
+
+// parseFixed is ParseSource of a text whose braces are no values.
+func parseFixed(text string) (s Source, err error) {
 	word, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
 	arg = strings.TrimSpace(arg)
 	if k := kind(word); (k == inBody || k == inStatus) && arg == "" {

@@ -2,6 +2,7 @@ package http
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,4 +102,21 @@ func (c *check) fails(status int, body http1.Content, values [][]byte, want stri
 		}
 	}
 	return c.Holds(values, want)
+}
+
+// asksOf are what a step asks of an answer, with the values of a round.
+func asksOf(at *step, v *visit) ([]*check, error) {
+	if !slices.ContainsFunc(at.asks, func(c *check) bool { return c.Needs() != nil }) {
+		return at.asks, nil
+	}
+	list := slices.Clone(at.asks)
+	for i, c := range list {
+		one := *c
+		var err error
+		if one.Check, err = c.With(v.session.Value); err != nil {
+			return nil, err
+		}
+		list[i] = &one
+	}
+	return list, nil
 }

@@ -103,6 +103,7 @@ type turn struct {
 	first bool // of its round
 	done  bool // the answer is what the step polls for
 
+	asks []*check        // of the step, with the values of the round
 	held []steps.Outcome // of each check of the step
 }
 
@@ -442,7 +443,11 @@ func (s *scenario) prepare(t *turn, r *takt.Result) {
 	if t.place.IsFirst() {
 		t.repeat()
 	}
-	if err := s.render(t); err != nil {
+	err := s.render(t)
+	if err == nil {
+		t.asks, err = asksOf(t.at(), t.visit)
+	}
+	if err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().name, err)
 	}
 	t.visit.sent = time.Now()
@@ -675,7 +680,7 @@ func (c *scenarioCodec) step() *step { return c.turn.at() }
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
 	c.status = status
-	if slices.ContainsFunc(c.step().asks, func(one *check) bool { return one.status != nil }) {
+	if slices.ContainsFunc(c.turn.asks, func(one *check) bool { return one.status != nil }) {
 		return ""
 	}
 	return c.s.o.FailOn.Class(status)
@@ -683,10 +688,10 @@ func (c *scenarioCodec) fails(status int) string {
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
-	for i, one := range at.asks {
+	for i, one := range c.turn.asks {
 		if part, ok := one.Header(name, value); ok {
 			if c.seen == nil {
-				c.seen = make([][][]byte, len(at.asks))
+				c.seen = make([][][]byte, len(c.turn.asks))
 			}
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
@@ -699,7 +704,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
 	return c.matches != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
-		slices.ContainsFunc(c.step().asks, (*check).reads)
+		slices.ContainsFunc(c.turn.asks, (*check).reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
@@ -740,7 +745,7 @@ func (c *scenarioCodec) holds(i int, body http1.Content) error {
 	if c.seen != nil {
 		values = c.seen[i]
 	}
-	one := c.step().asks[i]
+	one := c.turn.asks[i]
 	return one.fails(c.status, body, values, c.s.fill(c.turn.visit, one.want))
 }
 

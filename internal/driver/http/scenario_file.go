@@ -380,10 +380,19 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	} else {
 		s.body = parse(where.body, "body", string(s.text.Body))
 	}
+	needs := func(line int, what string, names []string) {
+		for _, name := range names {
+			if !r.captured(name) {
+				faults = append(faults, r.at(where.of(line), fmt.Errorf("%s needs {{%s}}, which is captured by no earlier step; write @capture %[2]s SOURCE there", what, name)))
+			}
+		}
+	}
 	for i, c := range s.checks {
+		needs(where.checks[i], fmt.Sprintf("check %d", i+1), c.Needs())
 		c.want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
 	}
 	if s.asks = s.checks; s.until != nil {
+		needs(where.until, "until", s.until.Needs())
 		s.until.want = parse(where.until, "until", s.until.Value)
 		s.asks = append(slices.Clone(s.checks), s.until)
 	}
@@ -397,6 +406,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		faults = append(faults, r.at(where.start, fmt.Errorf("no earlier step captures the list %s; write @capture %[1]s all SOURCE there", list)))
 	}
 	for _, c := range s.captures {
+		needs(0, "the capture "+c.Name, c.Needs())
 		know(0, c.Name)
 		if c.IsList() {
 			r.lists = append(r.lists, c.Name)

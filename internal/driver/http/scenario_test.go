@@ -242,6 +242,9 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@check size < x\n":           "is not a limit of a size",
 		"GET /a\n@check json a ==\n":          "compares with nothing",
 		"GET /a\n@check json a == {{b}}\n":    "scenario:2: step 1 check 1: {{b}}: unknown placeholder",
+		"GET /a\n@capture a json x.{{b}}\n":   "scenario:1: the capture a needs {{b}}, which is captured by no earlier step",
+		"GET /a\n@check json x.{{b}} == 1\n":  "scenario:2: check 1 needs {{b}}",
+		"GET /a\n@check json x.{{b c}}\n":     "begin no value",
 		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
 	} {
 		wantFault(t, text, want)
@@ -597,5 +600,39 @@ func TestRedirectsOfScenarios(t *testing.T) {
 	}
 	if !r.Warned("redirects") {
 		t.Errorf("%v", r.Warnings)
+	}
+}
+
+// A capture and a check may look for a value that the round has, also one that the same answer brought. Without the value the
+// step fails before it is sent.
+func TestValuesInSources(t *testing.T) {
+	asked := atomic.Int64{}
+	r := scenarioRun(t, "-c 3 -n 60 --seed 1", `GET /list
+@capture id random json #.id
+@capture name json #(id=={{id}}).name
+
+GET /list
+@name again
+@check json #(id=={{id}}).name == {{name}}
+@check json #(id=={{id}}).gone
+
+GET /x
+@optional
+@capture late header X-Late
+
+GET /list
+@name never
+@check json #(id=={{late}}).name
+`, func(w http.ResponseWriter, q *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `[{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c","gone":1}]`)
+	})
+	rows := r.Extra["steps"].([]any)[1].(map[string]any)["checks"].([]any)
+	first, second := rows[0].(map[string]any), rows[1].(map[string]any)
+	if first["failed"] != 0.0 || first["passed"].(float64) < 10 || second["failed"].(float64) < 3 || second["passed"].(float64) < 1 {
+		t.Errorf("%v", rows)
+	}
+	if never := r.Extra["steps"].([]any)[3].(map[string]any); never["ok"] != 0.0 || never["failed"].(float64) < 1 || asked.Load()+int64(never["failed"].(float64)) != int64(r.Counts.Scheduled) {
+		t.Errorf("%v of %d, %+v", never, asked.Load(), r.Errors)
 	}
 }
