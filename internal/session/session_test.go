@@ -20,6 +20,7 @@ func TestCaptures(t *testing.T) {
 	const body = `{"data":{"token":"a\"b","n":17,"ok":true,"list":[{"id":3}],"none":null,"break":"x\r\nX-Evil: 1"}}`
 	for text, want := range map[string]string{
 		"t json data.token": `a"b`, "t json $.data.n": "17", "t json data.ok": "true", "t json data.list.0.id": "3",
+		"t json data.list": `{"id":3}`, "t json data.list.0": `{"id":3}`, "t json data.@this|list|@pretty|0": `{"id":3}`,
 		`t regexp "n":(\d+)`: "17", `t regexp "n":\d+`: `"n":17`,
 	} {
 		var s Session
@@ -28,7 +29,7 @@ func TestCaptures(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"t json data.no": "does not have it", "t json data.none": "is not a string", "t json data": "is not a string",
+		"t json data.no": "does not have it", "t json data.none": "it is null",
 		"t json data.list.7": "does not have it", "t json data.break": "control character", "t regexp zzz": "does not have it",
 		"t header X-Token": "does not have it", "t json a.b.c": "does not have it",
 	} {
@@ -61,7 +62,7 @@ func TestSeveralValues(t *testing.T) {
 		"t json items.#.id": "1", "t last json items.#.id": "3", "t random json items.#.id": "2", "t first json items.#.id": "1", "t json items.#": "3",
 		`t json items.#(sku=="b c").id`: "2", `t json items.#(id>1)#.sku`: "b c", `t json $.items[2].id`: "3", `t json $.items[*].sku`: "a",
 		`t json $.items[?(@.sku=="d")].id`: "3", `t json $['odd.name']`: "", `t json odd\.name`: "x",
-		`t json none.#.id`: "", `t json items.#(sku=="z")#.id`: "", `t json items`: "",
+		`t json none.#.id`: "", `t json items.#(sku=="z")#.id`: "", `t json items`: `{"sku":"a","id":1}`, "t last json items": `{"sku":"d","id":3}`,
 		`t last regexp href="(.*?)"`: "/2", `t random regexp href="/(.*?)"`: "2", "t body": "",
 	} {
 		s := Session{Draw: func(n int) int { return 1 }}
@@ -94,11 +95,11 @@ func TestSeveralValues(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	const body = `{"n":17,"state":"done","list":["a","b"],"empty":""}`
+	const body = `{"n":17,"state":"done","list":["a","b"],"empty":"","object":{ "a" : [1, {"b" :2}]}}` + "\r\n"
 	for text, holds := range map[string]bool{
 		"json n == 17": true, "json n == 17.0": true, "json n != 17": false, "json n < 18": true, "json n <= 17": true, "json n > 17": false, "json n >= 17": true,
 		"json state == done": true, "json state < 3": false, "json state contains on": true, "json state matches ^d.*e$": true, "json state matches x": false,
-		"json no": false, "json n": true, "json list.# == 2": true, "json list.#.x": false, `json list.#(=="b") == b`: true, "body contains done": true, "body contains zzz": false,
+		"json no": false, "json n": true, "json list.# == 2": true, "json object": true, `json object == {"a":[1,{"b":2}]}`: true, "json list.#.x": false, `json list.#(=="b") == b`: true, "body contains done": true, "body matches \\}$": true, "body contains zzz": false,
 		"regexp st.te": true, "json empty": true,
 	} {
 		c, err := ParseCheck(text)

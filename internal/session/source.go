@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -134,7 +135,7 @@ func (s *Source) FromBody(body []byte) (values [][]byte, err error) {
 	case inHTML:
 		return s.css.find(body, s.name)
 	case inBody:
-		return [][]byte{body}, nil
+		return [][]byte{bytes.TrimRight(body, "\r\n")}, nil // a line break at the end is that of the server's printer
 	}
 	for _, found := range s.re.FindAllSubmatch(body, -1) {
 		values = append(values, group(found))
@@ -161,8 +162,8 @@ func (s *Source) part(value []byte) ([]byte, bool) {
 func group(found [][]byte) []byte { return found[min(1, len(found)-1)] }
 
 var (
-	errNotJSON   = errors.New("the body is not JSON")
-	errNotScalar = errors.New("it is not a string, a number, true or false")
+	errNotJSON = errors.New("the body is not JSON")
+	errNull    = errors.New("it is null")
 )
 
 // fromJSON finds strings, numbers and truth values in a JSON body, and those of a list.
@@ -186,8 +187,10 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 			values = append(values, []byte(one.Str))
 		case gjson.Number, gjson.True, gjson.False:
 			values = append(values, []byte(one.Raw))
+		case gjson.JSON: // an object, or a list within a list
+			values = append(values, []byte(one.Get("@ugly").Raw))
 		default:
-			return nil, errNotScalar
+			return nil, errNull
 		}
 	}
 	return values, nil

@@ -429,7 +429,7 @@ func robotSite(_ *testing.T, s *site) {
 		}
 		a.must(a.read(&in) && in.Cost.String() == a.said["cost"] && in.Location == countries[a.said["code"]]+" City "+a.said["city"], "other shipping")
 		a.items["SHIP"] = 1
-		a.answers(200, "%s", cart(a))
+		a.answers(200, "%s\n", cart(a))
 	})
 	on("POST /api/payment/pay/{visitor}", "pay", func(a *ask) {
 		a.must(string(a.body) == cart(a), "cart total wrong")
