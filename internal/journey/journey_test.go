@@ -39,9 +39,24 @@ func walk(steps []Step, results ...Result) string {
 	return strings.Join(words, ", ")
 }
 
+// group are the steps of several groups, one behind the other.
+func group(groups ...[]Step) (steps []Step) {
+	for _, g := range groups {
+		for i := range g {
+			g[i].Before, g[i].Behind = i, len(g)-1-i
+		}
+		steps = append(steps, g...)
+	}
+	return steps
+}
+
 func TestJourney(t *testing.T) {
 	failed, refused, done := Result{Class: "4xx", Status: 404}, Result{Class: "5xx", Status: 503}, Result{Done: true}
 	think := dist.Fixed(time.Second)
+	until := func(most int) []Condition {
+		asked := 0
+		return []Condition{{Not: true, Holds: func(User) bool { asked++; return asked > most }}}
+	}
 	is := func(yes bool) []Condition { return []Condition{{Holds: func(User) bool { return yes }}} }
 	retry := &Retry{Times: 2, On: func(_ string, status int) bool { return status == 503 }, Backoff: dist.Fixed(100 * time.Millisecond)}
 	poll := &Poll{Every: dist.Fixed(time.Minute), Most: 3}
@@ -65,6 +80,13 @@ func TestJourney(t *testing.T) {
 		{[]Step{{Poll: poll}, {}}, []Result{{}, {}, {Class: "check"}}, "0.0, 0.0 after 1m0s of the answer, 0.0 after 1m0s of the answer, failed"},
 		{[]Step{{Poll: poll, Retry: retry, Repeat: Repeat{From: 1, To: 2}}}, []Result{refused, {}, refused, refused, done, done}, "0.0, 0.0 after 100ms of the answer, 0.0 after 1m0s of the answer, " +
 			"0.0 after 100ms of the answer, 0.0 after 200ms of the answer, 0.1"},
+		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {Think: think}}, []Step{{}}), nil, "0.0, 1.0 after 1s, 0.1, 1.1 after 1s, 2.0"},
+		{group([]Step{{}}, []Step{{When: is(false)}, {}, {}}, []Step{{}}), nil, "0.0, not [1 2 3], 4.0"},
+		{group([]Step{{When: until(3), Repeat: Repeat{From: 1, To: 9}}, {}}, []Step{{}}), nil, "0.0, 1.0, 0.1, 1.1, 0.2, 1.2, 2.0"},
+		{group([]Step{{Repeat: Repeat{List: "x"}}, {When: is(false)}, {}, {When: is(false)}}), nil, "0.0, not [1], 2.0, not [3], 0.1, not [1], 2.1, not [3]"},
+		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {When: is(false)}}, []Step{{When: is(false)}}, []Step{{}}), nil, "0.0, not [1], 0.1, not [1 2], 3.0"},
+		{group([]Step{{Repeat: Repeat{From: 1, To: 2}, Retry: retry}, {Poll: poll, Optional: true}}), []Result{refused, {}, {}, failed, {}, done}, "0.0, 0.0 after 100ms of the answer, 1.0, 1.0 after 1m0s of the answer, 0.1, 1.1"},
+		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {}}), []Result{{}, failed}, "0.0, 1.0, failed"},
 	} {
 		if got := walk(c.steps, c.results...); got != c.want {
 			t.Errorf("%+v, %+v:\n%s, want\n%s", c.steps, c.results, got, c.want)

@@ -273,3 +273,28 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// An operation that is performed again has other random values, and the same lines of files, number and time of an earlier
+// operation.
+func TestFillAgain(t *testing.T) {
+	env := envOf("a\nb\nc\nd\ne\nf\ng\nh\n")
+	text := `{{uuid}} {{randInt 1 1000000000}} {{hmac sha256 "k" randString 9}}`
+	same := `{{.Seq}} {{file "f"}} {{url file "r" random}}`
+	for want, text := range map[bool]string{false: text, true: same} {
+		tmpl, err := env.Parse("body", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for again := range uint64(50) {
+			b, _ := tmpl.Fill(nil, 3, again, nil, nil)
+			seen[string(b)] = true
+			if again == 0 && string(b) != string(tmpl.Append(nil, 3)) {
+				t.Errorf("%q, not %q", b, tmpl.Append(nil, 3))
+			}
+		}
+		if same := len(seen) == 1; same != want || !same && len(seen) != 50 {
+			t.Errorf("%s: %d texts", text, len(seen))
+		}
+	}
+}

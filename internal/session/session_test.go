@@ -185,3 +185,29 @@ func TestCookieValues(t *testing.T) {
 		}
 	}
 }
+
+// A round has the values of another session, and of its own only those that last; neither of the two sees what the other one
+// sets later.
+func TestBegin(t *testing.T) {
+	var from, s Session
+	from.Set("tenant", []byte("t1"))
+	from.Set("empty", nil)
+	if err := from.setList("keys", [][]byte{[]byte("a"), []byte("b")}); err != nil {
+		t.Fatal(err)
+	}
+	s.Set("token", []byte("old"))
+	s.Set("id", []byte("7"))
+	s.jar.set("sid=1", "/", false)
+	s.Begin([]string{"token", "none"}, &from)
+	s.Set("tenant", []byte("t2"))
+	s.Unset("keys")
+	got := fmt.Sprintf("%s %s %s %v %v %s %v", s.Value("token"), s.Value("tenant"), s.Cookies(nil, "/", false), s.Value("id") == nil, s.Value("empty") != nil, from.Value("tenant"), len(from.List("keys")))
+	if got != "old t2 sid=1 true true t1 2" {
+		t.Error(got)
+	}
+	var first Session
+	if first.Begin(nil, new(Session)); first.Value("a") != nil {
+		t.Error("a value from nowhere")
+	}
+	first.Set("a", []byte("1"))
+}

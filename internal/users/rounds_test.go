@@ -2,6 +2,7 @@ package users
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,35 @@ func TestCoursesOfUsers(t *testing.T) {
 	src.Follow("1/1", time.Hour)
 	got = append(got, next())
 	want := []string{"round 0", "round 1", "none true", "0/1", "none true", "round 2", "none true", "none true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// As many users as there may be begin before one of them begins again, each goes on with its own rounds, and a user that pauses
+// neither begins one nor keeps a run from ending whose operations are used up.
+func TestUsersLast(t *testing.T) {
+	base, err := schedule.Spec{Stages: schedule.Constant(math.Inf(1), 0).Stages, Limit: 5}.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := NewCourses(base, Numbers{}, 3, func(number uint64, user any) any { return fmt.Sprint(number, " of ", user) })
+	src.Begin(time.Now(), func() {})
+	var op takt.Op
+	next := func() string {
+		if !src.Next(&op) {
+			return fmt.Sprint("none ", src.Starved())
+		}
+		return fmt.Sprint(op.Data)
+	}
+	got := []string{next(), next()}
+	src.Over("ann", 0, 0)
+	got = append(got, next(), next())
+	src.Over("bob", 0, time.Hour)
+	got = append(got, next())
+	src.Over("cat", 0, 0)
+	got = append(got, next(), next())
+	want := []string{"0 of <nil>", "1 of <nil>", "2 of <nil>", "3 of ann", "none true", "4 of cat", "none false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -258,8 +258,8 @@ func TestPace(t *testing.T) {
 			begun = append(begun, time.Now())
 		}
 	}
-	r := scenarioRun(t, "-c 1 -n 8", "GET /a\n@pace 30ms\n\nGET /b\n", at)
-	if len(begun) != 4 || begun[3].Sub(begun[0]) < 85*time.Millisecond || r.Counts.OK != 8 {
+	r := scenarioRun(t, "-c 1 -n 9", "GET /once\n@once\n@pace 30ms\n\nGET /a\n\nGET /b\n", at)
+	if len(begun) != 4 || begun[3].Sub(begun[0]) < 85*time.Millisecond || r.Counts.OK != 9 {
 		t.Errorf("%v, %+v", begun, r.Counts)
 	}
 	r = scenarioRun(t, "-c 3 -n 6", "GET /a\n@pace 1h\n\nGET /b\n", at)

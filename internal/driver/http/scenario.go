@@ -431,7 +431,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 		return false
 	}
 	s.prepare(t, r)
-	if pace := t.at().pace; t.first && pace != nil {
+	if pace := t.visit.track.steps[0].pace; t.first && pace != nil {
 		t.visit.next = t.visit.sent.Add(pace.Draw(t.visit.user.Rand))
 	}
 	return true
