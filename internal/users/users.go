@@ -360,6 +360,9 @@ func (c *Crowd) vacate(s *seat) {
 	s.conn.Hangup()
 	c.mu.Lock()
 	c.empty = append(c.empty, s)
+	if c.queue.Len() > 0 && !c.closed { // since the user left: nobody else may come to give it the seat
+		c.enter(c.queue.Pop())
+	}
 }
 
 // close ends all operations and closes all connections.
