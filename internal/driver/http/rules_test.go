@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const rulesText = `POST /login
@@ -227,7 +228,6 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@setup\n@journey x\n\nGET /b\n":                                    "@once, @pace and @journey are about rounds",
 		"GET /a\n@setup\n@teardown\n\nGET /b\n":                                     "scenario:3: both @setup and @teardown",
 		"GET /a\n@capture x body\n\nGET /{{x}}\n@teardown\n":                        "scenario:4: step 2 url: {{x}}: unknown placeholder",
-		"GET /a\n@setup\n\nGET /b\n@think 1s\n":                                     "scenario:5: @think before the first step",
 		"POST /a\n@setup\n@body {{file \"/etc/hosts\" once}}\n\nGET /b\n":           "the word once ends the run",
 		"POST /a\n@setup\n@body {{file \"/etc/hosts\" exclusive}}\n\nGET /b\n":      "the word exclusive lends a line to the user of a scenario",
 		"GET /a\n@once 3\n":                                                         "@once has nothing behind it",
@@ -247,5 +247,32 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n\nGET /b\n@pace 1s\n":                                              "scenario:4: @pace is about rounds",
 	} {
 		wantFault(t, text, want)
+	}
+}
+
+// A user without a rate waits before its next round, also one of another journey; with a rate nobody waits before a round.
+func TestRestBetweenRounds(t *testing.T) {
+	const text, rest = "GET /a\n@think 20ms\n@journey a\n\nGET /b\n\nGET /c\n@journey c\n@think 20ms..25ms\n\nGET /d\n", 20 * time.Millisecond
+	var mu sync.Mutex
+	var last time.Time
+	begun, early := 0, 0
+	r := scenarioRun(t, "-c 1 -n 40", text, func(_ http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if q.URL.Path == "/a" || q.URL.Path == "/c" {
+			begun++
+			if !last.IsZero() && time.Since(last) < rest {
+				early++
+			}
+		}
+		last = time.Now()
+	})
+	if r.Counts.OK != 40 || begun != 20 || early > 0 {
+		t.Errorf("%d rounds, %d too early, %+v", begun, early, r.Counts)
+	}
+	for _, text := range []string{text, "GET /a\n@think 1h\n\nGET /b\n"} {
+		if r := scenarioRun(t, "--rate 400/s -n 20", text, func(http.ResponseWriter, *http.Request) {}); r.Counts.OK < 20 || r.Warned("think_times") {
+			t.Errorf("%+v, %v", r.Counts, r.Warnings)
+		}
 	}
 }

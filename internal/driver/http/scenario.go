@@ -515,9 +515,9 @@ func (s *scenario) countRound(t *turn, n journey.Next) {
 // follow does what follows a step, which was due and whose answer came at these instants.
 func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *takt.Result) {
 	if n.Over {
-		pause := time.Duration(0)
+		pause := t.visit.track.steps[0].rest.Draw(t.visit.user.Rand)
 		if n.Failed && r.Status == 0 && r.BytesReceived == 0 {
-			pause = failPause
+			pause = max(pause, failPause)
 		}
 		if next := t.visit.next; !next.IsZero() {
 			pause = max(pause, next.Sub(s.begun)-at)

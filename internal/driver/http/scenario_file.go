@@ -38,6 +38,7 @@ type step struct {
 	form     form      // body; nil: it is no form
 	sets     []setting // values that are made before it
 	think    dist.Time // before the step
+	rest     dist.Time // of a user before its next round begins with the step
 	line     int       // where it begins
 	rules
 }
@@ -222,8 +223,11 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if where.think > 0 && first {
-		return nil, r.at(where.think, errors.New("@think before the first step has no effect, nobody waits before it; put it at the step before which users wait, or leave it out"))
+	switch first = first || s.journey != ""; {
+	case first && s.phase == inRounds:
+		s.rest, s.think = s.think, dist.Time{}
+	case first && where.think > 0:
+		return nil, r.at(where.think, errors.New("@think before the first step of @setup or @teardown has no effect, nobody waits before it; put it at a later step, or leave it out"))
 	}
 	if other := r.names[s.name]; other > 0 && where.name > 0 {
 		return nil, r.at(where.name, fmt.Errorf("the step of line %d has the name %.60q, too; give each step a name of its own", other, s.name))

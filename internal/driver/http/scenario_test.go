@@ -226,7 +226,7 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\nHost: {{uuid}}\n":            "Host header",
 		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
 		"GET /a b\n":                          "must be percent-encoded",
-		"GET /a\n@think 1s\n":                 "scenario:2: @think before the first step",
+		"GET /a\n@setup\n@think 1s\n\nGET /b": "scenario:3: @think before the first step of @setup",
 		"GET /a\n@captur t json a\n":          "scenario:2: unknown line @captur; known are @name, @think, @capture, @check, @form, @file, @body",
 		"\nGET /a\nX: {{token}}\nY: z\n\n":    "scenario:3: ",
 		"GET /{{token}}\nY: z\n\n":            "@capture",
