@@ -150,8 +150,8 @@ func (s *scenario) makeValues(t *turn) error {
 		if !t.place.IsFirst() && v.session.Value(one.name) != nil {
 			continue
 		}
-		v.session.Unset(one.name)
 		text, missing := s.fillAll(v, one.value)
+		v.session.Unset(one.name) // also if there is no new one
 		switch {
 		case missing != "":
 			return lacks(missing)
@@ -192,11 +192,13 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 	defer conn.Close()
 	v := s.keeper
 	v.track = t
+	watch := s.o.attended.begin()
 	for n := journey.Begin(t.rules, v.user); !n.Over; {
 		if !pause.For(n.Wait, ctx.Done()) {
 			return context.Cause(ctx)
 		}
 		one := &turn{visit: v, place: n.Place}
+		watch.say("%s is under way, at step %q", phase, one.at().name)
 		var r takt.Result
 		if s.prepare(one, &r); r.Class == "" {
 			conn.Do(ctx, &takt.Op{Data: one}, &r)

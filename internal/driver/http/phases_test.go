@@ -81,6 +81,19 @@ GET /last?{{order}}
 	}
 }
 
+// So it is in a file whose rounds have all their steps due whatever the answers do.
+func TestSetInFixedRounds(t *testing.T) {
+	var s asked
+	r := scenarioRun(t, "--rate 500/s -n 30 --seed 5", "POST /a\n@set order {{uuid}}\n@body {{order}}\n\nPOST /b\n@think 1ms..5ms\n@body {{order}}\n\nPOST /c\n@set order {{order}}!\n@body {{order}}\n", s.ServeHTTP)
+	for _, list := range s.bodies {
+		slices.Sort(list)
+	}
+	a, b, c := s.bodies["/a"], s.bodies["/b"], s.bodies["/c"]
+	if len(slices.Compact(slices.Clone(a))) != 10 || !slices.Equal(a, b) || len(c) != 10 || c[0] != a[0]+"!" || r.Counts.OK != 30 || r.Extra["rounds"] != nil {
+		t.Errorf("%q, %+v", s.bodies, r.Counts)
+	}
+}
+
 // What is before the load is performed once, in order, and its values are in every round; what is behind it is performed
 // with the same values. None of it is in a figure.
 func TestSetUpAndTearDown(t *testing.T) {
@@ -123,6 +136,9 @@ DELETE /tenants/{{tenant}}
 	}
 }
 
+// told is what takt says meanwhile.
+var told []string
+
 // setUpRun runs a scenario whose context may end.
 func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc) (*takt.Report, error) {
 	t.Helper()
@@ -131,6 +147,7 @@ func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc
 	o, e := New(), engine.Defaults()
 	e.Connections, e.Requests = 2, 20
 	o.Scenario = scenarioFile(t, text)
+	o.Attend(nil, func(text string) { told = append(told, text) })
 	o.Shape(&e)
 	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
 		t.Fatal(faults)
@@ -172,6 +189,8 @@ func TestSetUpFails(t *testing.T) {
 			t.Errorf("%q: %v, %q", text, err, s.bodies)
 		}
 	}
+	defer func(old time.Duration) { tellAfter = old }(tellAfter)
+	told, tellAfter = nil, 0
 	const text = "GET /up\n@setup\n\nGET /load\n\nGET /down\n@teardown\n"
 	for _, when := range []string{"/up", "/load", "/down", "never"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -191,6 +210,9 @@ func TestSetUpFails(t *testing.T) {
 		case when != "/up" && (err != nil || len(s.bodies["/down"]) != 1 || !r.Warned("teardown")):
 			t.Errorf("ended at %s: %v, %q", when, err, s.bodies)
 		}
+	}
+	if !slices.Contains(told, `@setup is under way, at step "GET /up"`) {
+		t.Errorf("%q", told)
 	}
 }
 
