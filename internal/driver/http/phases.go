@@ -114,6 +114,16 @@ func (t *track) add(at *step, rules journey.Step) {
 	t.steps, t.rules = append(t.steps, at), append(t.rules, rules)
 }
 
+// isNeverEmpty reports whether each round has a step, whatever the values are.
+func (t *track) isNeverEmpty() bool {
+	for i, r := range t.rules {
+		if head := &t.rules[i-r.Before]; r.When == nil && head.When == nil && head.Repeat.List == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // setting is one @set of a step: a value that is made before the step is sent.
 type setting struct {
 	name, text string
@@ -171,6 +181,11 @@ func (s *scenario) setUp(ctx context.Context) error {
 		return err
 	}
 	s.given = s.keeper.session
+	for _, t := range s.tracks {
+		if journey.Begin(t.rules, s.visit(s.o.part).user).Over {
+			return fmt.Errorf("the values of @setup leave no step for a round: the conditions of all steps from line %d on do not hold, or their lists are empty", t.steps[0].line)
+		}
+	}
 	return nil
 }
 

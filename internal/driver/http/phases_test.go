@@ -174,6 +174,8 @@ func TestSetUpFails(t *testing.T) {
 		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                              `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
 		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                 `@setup failed: step "GET /ok": cannot capture id from the body`,
 		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                   `it is 200`,
+		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":             `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":    `the values of @setup leave no step for a round`,
 		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                    `status 500`,
 		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load": `the round has no value {{id}}`,
 	} {
@@ -268,6 +270,25 @@ GET /seen
 	}
 }
 
+// A user has something to do in each round.
+func TestOnceIsNotAll(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET /a\n@once\n": "no step of the journey from line 1 on is performed in every round",
+		"GET /a\n@once\n@capture x status\n\nGET /b\n@when x == 200\n":                                       "no step of the journey from line 1 on",
+		"GET /a\n@once\n@capture x all json x\n\nGET /b\n@group g\n@repeat y in x\n\nGET /c\n@group g\n":     "no step of the journey from line 1 on",
+		"GET /a\n@journey a\n\nGET /c\n@once\n@journey b\n":                                                  "no step of the journey from line 4 on",
+		"GET /a\n@once\n@capture x all json x\n\nGET /b\n@group g\n@repeat 3\n\nGET /c\n@group g\n@when x\n": "",
+	} {
+		o, e := New(), engine.Defaults()
+		e.Connections, e.Requests, o.Scenario = 2, 20, scenarioFile(t, text)
+		o.Shape(&e)
+		faults := o.Validate([]string{"http://127.0.0.1:1/"})
+		if want == "" && len(faults) > 0 || want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), want)) {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}
+
 // Users with a pace begin a round at the earliest that long after the one before, and a run of a number of requests does
 // not wait for a round that nobody will begin. A round that lasts longer is a warning.
 func TestPace(t *testing.T) {
@@ -283,6 +304,11 @@ func TestPace(t *testing.T) {
 	r := scenarioRun(t, "-c 1 -n 9", "GET /once\n@once\n@pace 30ms\n\nGET /a\n\nGET /b\n", at)
 	if len(begun) != 4 || begun[3].Sub(begun[0]) < 85*time.Millisecond || r.Counts.OK != 9 {
 		t.Errorf("%v, %+v", begun, r.Counts)
+	}
+	begun = nil
+	r = scenarioRun(t, "-c 1 -n 4", "GET /once\n@once\n\nGET /a\n@think 30ms\n", at) // the think time is that of all rounds
+	if passed := r.Extra["steps"].([]any)[0].(map[string]any)["passed_over"]; len(begun) != 3 || begun[2].Sub(begun[0]) < 55*time.Millisecond || passed != 2.0 {
+		t.Errorf("%v, passed over %v", begun, passed)
 	}
 	r = scenarioRun(t, "-c 3 -n 6", "GET /a\n@pace 1h\n\nGET /b\n", at)
 	if r.Counts.OK != 6 || r.DurationS > 1000 || r.Warned("pace_missed") {
