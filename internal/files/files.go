@@ -110,6 +110,19 @@ func IsConfined(name string) bool {
 	return f != nil
 }
 
+// Getenv is a variable of the environment, for a file or a flag that asks for it. A confined process reads none: what it
+// does is another person's than its environment, which may have secrets.
+func Getenv(name string) (string, error) {
+	if confined.Load() != nil {
+		return "", fmt.Errorf("a shard and a session of takt server do not read the variable %s of their environment; write its value into a file in the folder", name)
+	}
+	value, is := os.LookupEnv(name)
+	if !is {
+		return "", fmt.Errorf("the environment has no variable %s; set it, as in %[1]s=VALUE takt …", name)
+	}
+	return value, nil
+}
+
 // refused is the error of a name, with what to do about it if the folder does not contain the name.
 func (f *folder) refused(name string, err error) error {
 	var e *fs.PathError

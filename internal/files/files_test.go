@@ -209,6 +209,22 @@ func TestConfinedOnce(t *testing.T) {
 	}
 }
 
+// A confined process reads no variable of its environment: that is its owner's.
+func TestConfinedEnvironment(t *testing.T) {
+	t.Setenv("TAKT_SECRET", "x")
+	if v, err := Getenv("TAKT_SECRET"); v != "x" || err != nil {
+		t.Error(v, err)
+	}
+	if v, err := Getenv("TAKT_NONE"); v != "" || err == nil {
+		t.Error(v, err)
+	}
+	dir, _ := folders(t)
+	confine(t, dir)
+	if v, err := Getenv("TAKT_SECRET"); v != "" || err == nil {
+		t.Error(v, err)
+	}
+}
+
 // Other processes open what package os does.
 func TestNotConfined(t *testing.T) {
 	dir, outside := folders(t)

@@ -116,7 +116,9 @@ type User struct {
 func Begin(steps []Step, u User) Next {
 	var n Next
 	n.forward(steps, 0, 0, u)
-	n.Wait = 0 // nobody waits before the first one
+	if n.Step == 0 {
+		n.Wait = 0 // nobody waits before the first one
+	}
 	return n
 }
 

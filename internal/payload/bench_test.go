@@ -102,6 +102,7 @@ func BenchmarkTemplate(b *testing.B) {
 }
 
 func TestAllocs(t *testing.T) {
+	t.Setenv("NAME", "stage")
 	texts := append(placeholders(), "", "plain", everything, "{{randString 65536}}", "{{randInt -9223372036854775808 9223372036854775807}}")
 	for _, text := range texts {
 		tmpl := parse(t, text)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/internal/files"
 )
 
 // maxRandString is the longest random string, 64 KiB: longer bodies are cut from
@@ -31,6 +33,7 @@ func kinds() []kind {
 		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
 		{"date", []string{`{{date "%Y-%m-%d"}}`, `{{date "%FT%TZ" +24h}}`}, makeDate},
 		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`, `{{file "orders.csv" 2 header random}}`}, makeFeed},
+		{"env", []string{`{{env "NAME"}}`}, makeEnv},
 		{"url", []string{`{{url file "ids.txt"}}`}, nil},
 		{"json", []string{`{{json file "ids.txt"}}`}, nil},
 		{"base64", []string{`{{base64 "user:password"}}`}, nil},
@@ -99,6 +102,15 @@ func plain(build func(draw) part) func(*parser, []token) (part, error) {
 		}
 		return build(p.draw()), nil
 	}
+}
+
+// makeEnv makes the part of {{env "NAME"}}: text that is known before the run, as if it were written there.
+func makeEnv(_ *parser, args []token) (part, error) {
+	if len(args) != 1 || !args[0].quoted || args[0].text == "" {
+		return nil, errArguments
+	}
+	value, err := files.Getenv(args[0].text)
+	return literal(value), err
 }
 
 func makeRandInt(p *parser, args []token) (part, error) {

@@ -94,7 +94,7 @@ func TestClock(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const (
 		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
-			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}} {{hmac sha256 "key.txt" .Seq}}; literal braces are {{"{{"}}`
+			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{env "NAME"}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}} {{hmac sha256 "key.txt" .Seq}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`
 		usage    = "wrong arguments; write "
@@ -127,6 +127,8 @@ func TestParseErrors(t *testing.T) {
 		{"{{randInt 2 1}}", "{{randInt 2 1}}: 2 is greater than 1; write the smaller number first"},
 		{"{{randString}}", "{{randString}}: " + usage + "{{randString 16}}"},
 		{"{{randString x}}", "{{randString x}}: " + usage + "{{randString 16}}"},
+		{`{{env "TAKT_NONE"}}`, `{{env "TAKT_NONE"}}: the environment has no variable TAKT_NONE; set it, as in TAKT_NONE=VALUE takt …`},
+		{"{{env HOME}}", `{{env HOME}}: wrong arguments; write {{env "NAME"}}`},
 		{"{{randString 0}}", "{{randString 0}}: " + length + "0; choose a length within"},
 		{"{{randString 65537}}", "{{randString 65537}}: " + length + "65537; choose a length within"},
 		{"{{file}}", "{{file}}: " + feeder},
@@ -162,8 +164,9 @@ func TestParseReportsEveryFault(t *testing.T) {
 }
 
 func TestEveryPlaceholderParses(t *testing.T) {
+	t.Setenv("NAME", "stage")
 	text := strings.Join(placeholders(), "")
-	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7a1a1dXNlcjpwYXNzd29yZA==0cfb14084faad90bc41dc1e7eef25fcea1b0f01b47bfae68b3778ffd77b48814{{")) {
+	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret7stagea1a1dXNlcjpwYXNzd29yZA==0cfb14084faad90bc41dc1e7eef25fcea1b0f01b47bfae68b3778ffd77b48814{{")) {
 		t.Errorf("%q", got)
 	}
 }

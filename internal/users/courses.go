@@ -13,8 +13,8 @@ import (
 type Courses struct {
 	base    takt.Source
 	numbers Numbers
-	users   int                               // without a schedule; 0: there is one
-	first   func(number uint64, user any) any // Data of a round's first operation; user is that of Over, nil: a new one
+	users   int // without a schedule; 0: there is one
+	first   First
 
 	mu      sync.Mutex
 	wake    func()
@@ -33,6 +33,10 @@ type Courses struct {
 	last    time.Duration
 }
 
+// First is Data of the first operation of a round. user is that of Over; nil: a new one, or there is a schedule. Without a
+// schedule, the operation begins after wait.
+type First func(number uint64, user any) (data any, wait time.Duration)
+
 // pending is an operation of a round in progress, or the end of a user's pause.
 type pending struct {
 	data any // nil: a pause
@@ -41,7 +45,7 @@ type pending struct {
 }
 
 // NewCourses wraps the schedule base.
-func NewCourses(base takt.Source, numbers Numbers, users int, first func(number uint64, user any) any) *Courses {
+func NewCourses(base takt.Source, numbers Numbers, users int, first First) *Courses {
 	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
@@ -72,25 +76,37 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 	if !c.started.IsZero() {
 		now = time.Since(c.started)
 	}
+	if !c.have && !c.base.Next(&c.next) { // else it would be known only after the pause of a user
+		c.stopped = true
+		return false
+	}
+	for c.have = true; c.have; {
+		data, ok := c.follows(now)
+		if !ok {
+			c.starved = c.active > 0
+			return false
+		}
+		if data != nil {
+			*op, c.have = c.next, false
+			op.Data = data
+		}
+	}
+	return true
+}
+
+// follows is Data of the next operation of a user; nil: a user has begun a round, and waits before its first operation. It
+// reports false if nobody has one now.
+func (c *Courses) follows(now time.Duration) (data any, ok bool) {
 	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= now {
 		c.resting.Push(c.pending.Pop().user)
 		c.active--
 	}
-	if !c.have && !c.base.Next(&c.next) { // or the last users would pause before that is known
-		c.stopped = true
-		return false
+	if c.pending.Len() > 0 && c.pending.Top().at <= now {
+		return c.pending.Pop().data, true
 	}
-	c.have = true
 	number := c.numbers.number(c.begun)
-	follows := c.pending.Len() > 0 && c.pending.Top().at <= now
-	if !follows && (c.active == c.users || c.numbers.stops(number)) {
-		c.starved = c.active > 0
-		return false
-	}
-	*op, c.have = c.next, false
-	if follows {
-		op.Data = c.pending.Pop().data
-		return true
+	if c.active == c.users || c.numbers.stops(number) {
+		return nil, false
 	}
 	var user any
 	if c.made < c.users {
@@ -100,8 +116,12 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 	}
 	c.active++
 	c.begun++
-	op.Data = c.first(number, user)
-	return true
+	data, wait := c.first(number, user)
+	if wait > 0 {
+		c.pending.Push(pending{data: data, at: now + wait})
+		return nil, true
+	}
+	return data, true
 }
 
 // nextDue is Next with a schedule. The caller holds the lock.
@@ -115,7 +135,8 @@ func (c *Courses) nextDue(op *takt.Op) bool {
 		p := c.pending.Pop()
 		op.Due, op.Data = p.at, p.data
 	case c.have:
-		op.Due, op.Data, c.have = c.next.Due, c.first(c.numbers.number(c.begun), nil), false
+		op.Due, c.have = c.next.Due, false
+		op.Data, _ = c.first(c.numbers.number(c.begun), nil)
 		c.begun++
 		c.active++
 	default:

@@ -76,7 +76,7 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 
 // A user begins its next round when the last has ended, and not before.
 func TestCoursesOfUsers(t *testing.T) {
-	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64, _ any) any { return fmt.Sprint("round ", number) })
+	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
 	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	next := func() string {
@@ -107,7 +107,12 @@ func TestUsersLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := NewCourses(base, Numbers{}, 3, func(number uint64, user any) any { return fmt.Sprint(number, " of ", user) })
+	src := NewCourses(base, Numbers{}, 3, func(number uint64, user any) (any, time.Duration) {
+		if user == "cat" {
+			return "later", time.Hour
+		}
+		return fmt.Sprint(number, " of ", user), 0
+	})
 	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	next := func() string {
@@ -122,8 +127,10 @@ func TestUsersLast(t *testing.T) {
 	src.Over("bob", 0, time.Hour)
 	got = append(got, next())
 	src.Over("cat", 0, 0)
+	got = append(got, next())
+	src.Over("dan", 0, 0)
 	got = append(got, next(), next())
-	want := []string{"0 of <nil>", "1 of <nil>", "2 of <nil>", "3 of ann", "none true", "4 of cat", "none false"}
+	want := []string{"0 of <nil>", "1 of <nil>", "2 of <nil>", "3 of ann", "none true", "none true", "5 of dan", "none false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -136,7 +143,7 @@ func TestCoursesOfSchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := NewCourses(base, Numbers{}, 0, func(number uint64, _ any) any { return fmt.Sprint("round ", number) })
+	src := NewCourses(base, Numbers{}, 0, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -186,7 +193,7 @@ func TestNumbersOfRounds(t *testing.T) {
 			t.Errorf("%d parts: %q", parts, numbers)
 		}
 	}
-	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64, any) any { return 0 })
+	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64, any) (any, time.Duration) { return 0, 0 })
 	src.Begin(time.Now(), func() {})
 	var op takt.Op
 	n := 0

@@ -114,6 +114,16 @@ func (t *track) add(at *step, rules journey.Step) {
 	t.steps, t.rules = append(t.steps, at), append(t.rules, rules)
 }
 
+// isNeverEmpty reports whether each round has a step, whatever the values are.
+func (t *track) isNeverEmpty() bool {
+	for i, r := range t.rules {
+		if head := &t.rules[i-r.Before]; r.When == nil && head.When == nil && head.Repeat.List == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // setting is one @set of a step: a value that is made before the step is sent.
 type setting struct {
 	name, text string
@@ -150,8 +160,8 @@ func (s *scenario) makeValues(t *turn) error {
 		if !t.place.IsFirst() && v.session.Value(one.name) != nil {
 			continue
 		}
-		v.session.Unset(one.name)
 		text, missing := s.fillAll(v, one.value)
+		v.session.Unset(one.name) // also if there is no new one
 		switch {
 		case missing != "":
 			return lacks(missing)
@@ -171,6 +181,11 @@ func (s *scenario) setUp(ctx context.Context) error {
 		return err
 	}
 	s.given = s.keeper.session
+	for _, t := range s.tracks {
+		if journey.Begin(t.rules, s.visit(s.o.part).user).Over {
+			return fmt.Errorf("the values of @setup leave no step for a round: the conditions of all steps from line %d on do not hold, or their lists are empty", t.steps[0].line)
+		}
+	}
 	return nil
 }
 
@@ -192,11 +207,13 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 	defer conn.Close()
 	v := s.keeper
 	v.track = t
+	watch := s.o.attended.begin()
 	for n := journey.Begin(t.rules, v.user); !n.Over; {
 		if !pause.For(n.Wait, ctx.Done()) {
 			return context.Cause(ctx)
 		}
 		one := &turn{visit: v, place: n.Place}
+		watch.say("%s is under way, at step %q", phase, one.at().name)
 		var r takt.Result
 		if s.prepare(one, &r); r.Class == "" {
 			conn.Do(ctx, &takt.Op{Data: one}, &r)

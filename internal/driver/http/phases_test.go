@@ -81,6 +81,19 @@ GET /last?{{order}}
 	}
 }
 
+// So it is in a file whose rounds have all their steps due whatever the answers do.
+func TestSetInFixedRounds(t *testing.T) {
+	var s asked
+	r := scenarioRun(t, "--rate 500/s -n 30 --seed 5", "POST /a\n@set order {{uuid}}\n@body {{order}}\n\nPOST /b\n@think 1ms..5ms\n@body {{order}}\n\nPOST /c\n@set order {{order}}!\n@body {{order}}\n", s.ServeHTTP)
+	for _, list := range s.bodies {
+		slices.Sort(list)
+	}
+	a, b, c := s.bodies["/a"], s.bodies["/b"], s.bodies["/c"]
+	if len(slices.Compact(slices.Clone(a))) != 10 || !slices.Equal(a, b) || len(c) != 10 || c[0] != a[0]+"!" || r.Counts.OK != 30 || r.Extra["rounds"] != nil {
+		t.Errorf("%q, %+v", s.bodies, r.Counts)
+	}
+}
+
 // What is before the load is performed once, in order, and its values are in every round; what is behind it is performed
 // with the same values. None of it is in a figure.
 func TestSetUpAndTearDown(t *testing.T) {
@@ -123,6 +136,9 @@ DELETE /tenants/{{tenant}}
 	}
 }
 
+// told is what takt says meanwhile.
+var told []string
+
 // setUpRun runs a scenario whose context may end.
 func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc) (*takt.Report, error) {
 	t.Helper()
@@ -131,6 +147,7 @@ func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc
 	o, e := New(), engine.Defaults()
 	e.Connections, e.Requests = 2, 20
 	o.Scenario = scenarioFile(t, text)
+	o.Attend(nil, func(text string) { told = append(told, text) })
 	o.Shape(&e)
 	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
 		t.Fatal(faults)
@@ -157,6 +174,8 @@ func TestSetUpFails(t *testing.T) {
 		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                              `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
 		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                 `@setup failed: step "GET /ok": cannot capture id from the body`,
 		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                   `it is 200`,
+		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":             `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":    `the values of @setup leave no step for a round`,
 		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                    `status 500`,
 		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load": `the round has no value {{id}}`,
 	} {
@@ -172,6 +191,8 @@ func TestSetUpFails(t *testing.T) {
 			t.Errorf("%q: %v, %q", text, err, s.bodies)
 		}
 	}
+	defer func(old time.Duration) { tellAfter = old }(tellAfter)
+	told, tellAfter = nil, 0
 	const text = "GET /up\n@setup\n\nGET /load\n\nGET /down\n@teardown\n"
 	for _, when := range []string{"/up", "/load", "/down", "never"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -191,6 +212,9 @@ func TestSetUpFails(t *testing.T) {
 		case when != "/up" && (err != nil || len(s.bodies["/down"]) != 1 || !r.Warned("teardown")):
 			t.Errorf("ended at %s: %v, %q", when, err, s.bodies)
 		}
+	}
+	if !slices.Contains(told, `@setup is under way, at step "GET /up"`) {
+		t.Errorf("%q", told)
 	}
 }
 
@@ -246,6 +270,25 @@ GET /seen
 	}
 }
 
+// A user has something to do in each round.
+func TestOnceIsNotAll(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET /a\n@once\n": "no step of the journey from line 1 on is performed in every round",
+		"GET /a\n@once\n@capture x status\n\nGET /b\n@when x == 200\n":                                       "no step of the journey from line 1 on",
+		"GET /a\n@once\n@capture x all json x\n\nGET /b\n@group g\n@repeat y in x\n\nGET /c\n@group g\n":     "no step of the journey from line 1 on",
+		"GET /a\n@journey a\n\nGET /c\n@once\n@journey b\n":                                                  "no step of the journey from line 4 on",
+		"GET /a\n@once\n@capture x all json x\n\nGET /b\n@group g\n@repeat 3\n\nGET /c\n@group g\n@when x\n": "",
+	} {
+		o, e := New(), engine.Defaults()
+		e.Connections, e.Requests, o.Scenario = 2, 20, scenarioFile(t, text)
+		o.Shape(&e)
+		faults := o.Validate([]string{"http://127.0.0.1:1/"})
+		if want == "" && len(faults) > 0 || want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), want)) {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}
+
 // Users with a pace begin a round at the earliest that long after the one before, and a run of a number of requests does
 // not wait for a round that nobody will begin. A round that lasts longer is a warning.
 func TestPace(t *testing.T) {
@@ -258,9 +301,15 @@ func TestPace(t *testing.T) {
 			begun = append(begun, time.Now())
 		}
 	}
+	from := time.Now() // a busy machine only adds to what follows
 	r := scenarioRun(t, "-c 1 -n 9", "GET /once\n@once\n@pace 30ms\n\nGET /a\n\nGET /b\n", at)
-	if len(begun) != 4 || begun[3].Sub(begun[0]) < 85*time.Millisecond || r.Counts.OK != 9 {
+	if len(begun) != 4 || begun[3].Sub(from) < 90*time.Millisecond || r.Counts.OK != 9 {
 		t.Errorf("%v, %+v", begun, r.Counts)
+	}
+	begun, from = nil, time.Now()
+	r = scenarioRun(t, "-c 1 -n 4", "GET /once\n@once\n\nGET /a\n@think 30ms\n", at) // the think time is that of all rounds
+	if passed := r.Extra["steps"].([]any)[0].(map[string]any)["passed_over"]; len(begun) != 3 || begun[2].Sub(from) < 90*time.Millisecond || passed != 2.0 {
+		t.Errorf("%v, passed over %v", begun, passed)
 	}
 	r = scenarioRun(t, "-c 3 -n 6", "GET /a\n@pace 1h\n\nGET /b\n", at)
 	if r.Counts.OK != 6 || r.DurationS > 1000 || r.Warned("pace_missed") {

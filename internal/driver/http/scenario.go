@@ -97,11 +97,12 @@ type visit struct {
 
 // turn is the Data of an operation.
 type turn struct {
-	visit *visit
-	last  bool // of its round
-	place journey.Place
-	first bool // of its round
-	done  bool // the answer is what the step polls for
+	visit  *visit
+	last   bool // of its round
+	place  journey.Place
+	first  bool  // of its round
+	passed []int // steps before the first one, that were passed over
+	done   bool  // the answer is what the step polls for
 
 	asks []*check        // of the step, with the values of the round
 	held []steps.Outcome // of each check of the step
@@ -276,16 +277,17 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		s.figures = append(s.figures, f)
 	}
 	if s.reacts || s.users > 0 {
-		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64, user any) any {
+		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64, user any) (any, time.Duration) {
 			v, again := user.(*visit)
 			if again {
 				v = s.round(v, number)
 			} else {
 				v = s.visit(number)
 			}
-			t := s.turn(v, journey.Begin(v.track.rules, v.user))
-			t.first = true
-			return t
+			n := journey.Begin(v.track.rules, v.user)
+			t := s.turn(v, n)
+			t.first, t.passed = true, n.Passed
+			return t, n.Wait
 		})
 		return s.courses
 	}
@@ -497,7 +499,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 
 // countRound counts a round that is over, and the steps that it passed over. The caller holds the lock.
 func (s *scenario) countRound(t *turn, n journey.Next) {
-	for _, i := range n.Passed {
+	for _, i := range slices.Concat(t.passed, n.Passed) {
 		s.figures[t.visit.track.from+i].Passed++
 	}
 	if t.first {
@@ -542,8 +544,8 @@ func (t *turn) repeat() {
 		return
 	}
 	v := strconv.AppendInt(nil, int64(r.From+t.place.Time()), 10)
-	if r.List != "" {
-		v = t.visit.session.List(r.List)[t.place.Time()]
+	if list := t.visit.session.List(r.List); t.place.Time() < len(list) {
+		v = list[t.place.Time()]
 	}
 	t.visit.session.Set(r.Name, v)
 }

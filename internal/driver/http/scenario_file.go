@@ -137,6 +137,9 @@ func (s *scenario) buildTracks() error {
 		s.tracks[len(s.tracks)-1].add(at, s.rulesOf(at))
 	}
 	for _, t := range s.tracks {
+		if s.lasts && !t.isNeverEmpty() {
+			return fmt.Errorf("no step of the journey from line %d on is performed in every round: each has @once, a condition, or a list that may be empty; add one that has none", t.steps[0].line)
+		}
 		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
 	}
 	return nil

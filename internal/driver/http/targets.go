@@ -101,7 +101,7 @@ func (l *targetList) survey() error {
 	return nil
 }
 
-// attended is whoever waits for Validate. The zero value is nobody.
+// attended is whoever waits for Validate, and for @setup. The zero value is nobody.
 type attended struct {
 	stop <-chan struct{}
 	tell func(text string)
@@ -112,13 +112,13 @@ func (o *Options) Attend(stop <-chan struct{}, tell func(text string)) {
 	o.attended = attended{stop, tell}
 }
 
-// tellAfter is how long a list is checked before takt says so, and says it again. Tests set it.
+// tellAfter is how long takt waits before it says so, and says it again. Tests set it.
 var tellAfter = 3 * time.Second
 
 // errStopped is the error of a check that a signal ended.
 var errStopped = errors.New("the check of the list was stopped")
 
-// waiting is a check of a long list under way.
+// waiting is work under way that may take long, such as the check of a long list.
 type waiting struct {
 	attended
 	told time.Time
@@ -139,11 +139,16 @@ func (w *waiting) look(name string, n int) error {
 		return errStopped
 	default:
 	}
+	w.say("checking %s: %d targets so far; the run begins when all are checked", name, n)
+	return nil
+}
+
+// say tells what goes on, unless that was told just now.
+func (w *waiting) say(format string, args ...any) {
 	if w.tell != nil && time.Since(w.told) >= tellAfter {
 		w.told = time.Now()
-		w.tell(fmt.Sprintf("checking %s: %d targets so far; the run begins when all are checked", name, n))
+		w.tell(fmt.Sprintf(format, args...))
 	}
-	return nil
 }
 
 func (l *targetList) noteSecrets(t *fixed) {
