@@ -42,7 +42,11 @@ type Repeat struct {
 	Name     string // of the value of each time; "": it has none
 	List     string // captured list with the values; "": they are numbers
 	From, To int    // first and last of the numbers
+	By       int    // from one number to the next; 0: 1
 }
+
+// Number is the number of repetition i, from 0.
+func (r Repeat) Number(i int) int { return r.From + i*max(1, r.By) }
 
 // values are those of a repetition; list is a captured list.
 func (r Repeat) values(list func(name string) [][]byte) int {
@@ -50,7 +54,7 @@ func (r Repeat) values(list func(name string) [][]byte) int {
 	case r.List != "":
 		return len(list(r.List))
 	case r.To >= r.From && r.To > 0:
-		return r.To - r.From + 1
+		return (r.To-r.From)/max(1, r.By) + 1
 	}
 	return 1
 }

@@ -116,9 +116,9 @@ func TestSitesNotice(t *testing.T) {
 		{"cart", "@capture cart body", "@capture cart regexp .*items", "cart total wrong"},
 		{"cart", "{{json town}}", "City 11", "other shipping"},
 		{"upload", "@file document guide.pdf", "@form document guide.pdf", "isn't multipart/form-data"},
-		{"pages", "{{page}}0", "{{page}}00", "page beyond the end"},
-		{"pages", "{{page}}0", "00", "page twice"},
-		{"pages", "0..9", "0..10", "wrong order"},
+		{"pages", "{{first}}", "{{first}}0", "page beyond the end"},
+		{"pages", "{{first}}", "0", "page twice"},
+		{"pages", "0..180", "0..200", "wrong order"},
 		{"graphql", `{"userId":"{{user}}"}`, `{"userId":"user-1"}`, "token of another user"},
 		{"csrf", "{{token}}", "{{.Seq}}", "CSRF token of another form"},
 		{"polling", "X-Okapi-Token: {{token}}", "X-Okapi-Token: other", "no token"},
@@ -466,7 +466,7 @@ func uploadSite(t *testing.T, s *site) {
 
 // pagesSite is the users of a Keycloak realm, in pages.
 func pagesSite(_ *testing.T, s *site) {
-	const users, size = 100, 10
+	const users, size = 200, 20
 	s.on("POST /realms/realm-0/protocol/openid-connect/token", func(a *ask) {
 		token := a.id("token")
 		want := []string{"token"}

@@ -145,10 +145,10 @@ func (r *rules) of(think dist.Time, holds func(*condition, *visit) bool) journey
 	return s
 }
 
-// parseRepeat reads N, NAME in LIST or NAME in 1..N.
+// parseRepeat reads N, NAME in LIST, NAME in 1..N or NAME in 0..N by M.
 func parseRepeat(text string) (r journey.Repeat, err error) {
 	hint := func() (journey.Repeat, error) {
-		return r, fmt.Errorf("%.40q does not say how often; write @repeat 3, @repeat id in ids for a list that a step before captures with @capture ids all …, or @repeat page in 1..5, at most %d", text, maxRepeats)
+		return r, fmt.Errorf("%.40q does not say how often; write @repeat 3, @repeat id in ids for a list that a step before captures with @capture ids all …, @repeat page in 1..5 or @repeat first in 0..80 by 20, at most %d times", text, maxRepeats)
 	}
 	words := strings.Fields(text)
 	switch {
@@ -158,7 +158,14 @@ func parseRepeat(text string) (r journey.Repeat, err error) {
 		}
 		r.From = 1
 		return r, nil
-	case len(words) != 3 || words[1] != "in" || !session.IsName(words[0]):
+	case len(words) == 5 && words[3] == "by" && strings.Contains(words[2], ".."):
+		if r.By, err = strconv.Atoi(words[4]); err != nil || r.By < 1 {
+			return hint()
+		}
+	case len(words) != 3:
+		return hint()
+	}
+	if words[1] != "in" || !session.IsName(words[0]) {
 		return hint()
 	}
 	r.Name = words[0]
@@ -172,7 +179,7 @@ func parseRepeat(text string) (r journey.Repeat, err error) {
 	var err2 error
 	r.From, err = strconv.Atoi(first)
 	r.To, err2 = strconv.Atoi(last)
-	if err != nil || err2 != nil || r.From < 0 || r.To < r.From || r.To < 1 || r.To-r.From >= maxRepeats {
+	if err != nil || err2 != nil || r.From < 0 || r.To < r.From || r.To < 1 || (r.To-r.From)/max(1, r.By) >= maxRepeats {
 		return hint()
 	}
 	return r, nil

@@ -543,7 +543,7 @@ func (t *turn) repeat() {
 	if r.Name == "" {
 		return
 	}
-	v := strconv.AppendInt(nil, int64(r.From+t.place.Time()), 10)
+	v := strconv.AppendInt(nil, int64(r.Number(t.place.Time())), 10)
 	if list := t.visit.session.List(r.List); t.place.Time() < len(list) {
 		v = list[t.place.Time()]
 	}
