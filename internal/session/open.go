@@ -19,13 +19,15 @@ func parseOpen(text string) (s Source, err error) {
 	if strings.Contains(valueIn.ReplaceAllString(text, ""), braces) {
 		return s, fmt.Errorf("%.60q has %s that begin no value; write {{NAME}} of a value that is captured or set before, or \\{\\{ in an expression", text, braces)
 	}
-	if s, err = parseFixed(valueIn.ReplaceAllString(text, "0")); err != nil {
+	if s, err = parseFixed(valueIn.ReplaceAllString(text, "x")); err != nil {
 		return s, err
 	}
 	if s.re == nil && s.kind != inJSON && s.kind != inHTML {
 		return s, errors.New("a value in the name of a header or cookie has no effect; write it in an expression, a path or a selector")
 	}
-	s.open = strings.TrimSpace(text)
+	if s.open = strings.TrimSpace(text); s.kind == inJSON {
+		s.open = "json " + gjsonPath(strings.TrimSpace(strings.TrimPrefix(s.open, "json"))) // whose quotes are not those of JSONPath
+	}
 	return s, nil
 }
 
@@ -50,21 +52,70 @@ func (s *Source) with(value func(name string) []byte) (*Source, error) {
 			return nil, fmt.Errorf("there is no value {{%s}}: the step that captures it was passed over, or failed", name)
 		}
 	}
-	filled, err := parseFixed(valueIn.ReplaceAllStringFunc(s.open, func(place string) string {
-		return s.escape(string(value(valueIn.FindStringSubmatch(place)[1])))
-	}))
+	filled, err := parseFixed(s.fill(value))
 	return &filled, err
 }
 
-// inQuotes escapes a value for a text in quotes, of a path or of a selector.
-var inQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// escape makes a value stand for itself.
-func (s *Source) escape(value string) string {
-	if s.re != nil {
-		return regexp.QuoteMeta(value)
+// fill is the text of s with values.
+func (s *Source) fill(value func(name string) []byte) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range valueIn.FindAllStringSubmatchIndex(s.open, -1) {
+		b.WriteString(s.open[end:at[0]])
+		b.WriteString(s.escape(string(value(s.open[at[2]:at[3]])), s.open[:at[0]]))
+		end = at[1]
 	}
-	return inQuotes.Replace(value)
+	b.WriteString(s.open[end:])
+	return b.String()
+}
+
+var (
+	inQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`) // escapes a value for a text in quotes
+	inEither = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`)
+
+	number  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+	special = regexp.MustCompile(`^[0-9]|[^A-Za-z0-9_\x{80}-\x{10ffff}]`) // what a name does not have
+)
+
+// escape makes a value behind this text stand for itself, whatever a server sends: a path that it chooses could cost seconds
+// of CPU.
+func (s *Source) escape(value, before string) string {
+	quotes, within, operators := `"`, inQuotes, "=<>%" // of GJSON
+	if s.kind == inHTML {
+		quotes, within, operators = `"'`, inEither, "="
+	}
+	switch {
+	case s.re != nil:
+		return regexp.QuoteMeta(value)
+	case isQuoted(before, quotes):
+		return within.Replace(value)
+	case s.kind == inJSON && number.MatchString(value):
+		return value
+	case strings.IndexByte(operators, before[len(before)-1]) >= 0:
+		return `"` + inQuotes.Replace(value) + `"`
+	}
+	return special.ReplaceAllStringFunc(value, func(c string) string {
+		if s.kind == inHTML {
+			return fmt.Sprintf(`\%06x`, c[0]) // CSS Syntax 3, 4.3.7
+		}
+		return `\` + c
+	})
+}
+
+// isQuoted reports whether a text ends within quotes.
+func isQuoted(text, quotes string) bool {
+	in := byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case in == 0 && strings.IndexByte(quotes, c) >= 0:
+			in = c
+		case c == in:
+			in = 0
+		}
+	}
+	return in != 0
 }
 
 // Needs are the names of the values in the text of the source.

@@ -9,14 +9,29 @@ import (
 // whatever a server sends.
 func TestOpenSources(t *testing.T) {
 	const (
-		list = `{"items":[{"id":"a","sku":"one"},{"id":"b.*\"(","sku":"two"},{"id":"\\","sku":"three"}],"b":{"c":7}}`
-		page = `<a data-id='b.*"(' data-sku=two>2</a><a data-id="\" data-sku=three>3</a><input name="b.*&quot;(" value=x>; b.*"( is 5, bxx"( is 6`
+		list = `{"items":[{"id":"a","sku":"one"},{"id":"b.*\"(","sku":"two"},{"id":"\\","sku":"three"},{"id":"it's","sku":"four"}],"b":{"c":7},"b.*\"(":{"c":9},"n":[{"id":17,"v":1},{"id":-1.5,"v":2}],"5":{"c":3}}`
+		page = `<a data-id='b.*"(' data-sku=two>2</a><a data-id="\" data-sku=three>3</a><p id=5a>fifth</p><p id=x.5>sixth</p>; b.*"( is 5, bxx"( is 6`
 	)
 	for source, want := range map[string]string{
 		`json items.#(id=="{{id}}").sku`:        "two",
 		`json items.#(id=="{{ slash }}").sku`:   "three",
 		`json {{key}}.c`:                        "7",
 		`json $.items[?(@.id=="{{slash}}")].id`: `\`,
+		`json {{id}}.c`:                         "9",
+		`json $["{{id}}"].c`:                    "9",
+		`json $['{{id}}'].c`:                    "9",
+		`json {{five}}.c`:                       "3",
+		`json items.#(id=={{id}}).sku`:          "two",
+		`json items.#(id=="{{quote}}").sku`:     "four",
+		`json n.#(id=={{seventeen}}).v`:         "1",
+		`json n.#(id=={{less}}).v`:              "2",
+		`json b.{{evil}}`:                       "does not have it",
+		`json items.#(id=="{{evil}}").sku`:      "does not have it",
+		`css a[data-id={{id}}] attr data-sku`:   "two",
+		`css a[data-id='{{id}}'] attr data-sku`: "two",
+		`css #{{five}}a`:                        "fifth",
+		`css #{{evil}}`:                         "does not have it",
+		`css #x\.{{five}}`:                      "sixth",
 		`css a[data-id="{{id}}"] attr data-sku`: "two",
 		`css a[data-id="{{slash}}"]`:            "3",
 		`regexp {{id}} is (\d)`:                 "5",
@@ -35,7 +50,7 @@ func TestOpenSources(t *testing.T) {
 			continue
 		}
 		var s Session
-		for name, value := range map[string]string{"id": `b.*"(`, "slash": `\`, "key": "b", "five": "5"} {
+		for name, value := range map[string]string{"id": `b.*"(`, "slash": `\`, "key": "b", "five": "5", "seventeen": "17", "less": "-1.5", "quote": "it's", "evil": strings.Repeat("@pretty|", 1000) + "p, a > b"} {
 			s.Set(name, []byte(value))
 		}
 		err = s.Field([]Capture{c}, "/", false, []byte("Location"), []byte("/6/9 /5/8"))
