@@ -171,13 +171,14 @@ func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc
 // that fails is a warning; it is also performed if the run was ended, and if it was ended before its start.
 func TestSetUpFails(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                              `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
-		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                 `@setup failed: step "GET /ok": cannot capture id from the body`,
-		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                   `it is 200`,
-		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":             `the values of @setup leave no step for a round`,
-		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":    `the values of @setup leave no step for a round`,
-		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                    `status 500`,
-		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load": `the round has no value {{id}}`,
+		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                                            `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
+		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                               `@setup failed: step "GET /ok": cannot capture id from the body`,
+		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                                 `it is 200`,
+		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":                           `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":                  `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load\n@once\n\nGET /b?{{id}}\n@repeat id in ids\n": `the values of @setup leave no step for a round`,
+		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                                  `status 500`,
+		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load":               `the round has no value {{id}}`,
 	} {
 		var s asked
 		s.answer = func(w http.ResponseWriter, q *http.Request, _ int) {
