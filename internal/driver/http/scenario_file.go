@@ -427,11 +427,14 @@ func (s *step) checkFixed() error {
 	if !s.target.Fixed() {
 		return nil
 	}
-	for _, h := range s.header {
+	q := s.text.Request
+	q.Target, q.Header = string(s.target.Append(nil, 0)), slices.Clone(q.Header)
+	for i, h := range s.header {
 		if !h.Fixed() {
 			return nil
 		}
+		q.Header[i].Value = string(h.Append(nil, 0))
 	}
-	_, err := s.text.AppendTo(nil)
+	_, err := q.AppendTo(nil)
 	return err
 }
