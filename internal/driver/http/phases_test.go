@@ -94,6 +94,26 @@ func TestSetInFixedRounds(t *testing.T) {
 	}
 }
 
+// A variable of the environment is text as if it were written there.
+func TestEnvironmentInSteps(t *testing.T) {
+	t.Setenv("TAKT_STAGE", "x/y z")
+	var s asked
+	r := scenarioRun(t, "-c 1 -n 2", "POST /a/{{url env \"TAKT_STAGE\"}}\nX-Stage: {{env \"TAKT_STAGE\"}}\n@body {{env \"TAKT_STAGE\"}}\n", s.ServeHTTP)
+	if got := s.bodies["/a/x/y z"]; r.Counts.OK != 2 || !slices.Equal(got, []string{"x/y z", "x/y z"}) {
+		t.Errorf("%q, %+v", s.bodies, r.Errors)
+	}
+	t.Setenv("TAKT_STAGE", "a")
+	wantNone := New()
+	wantNone.Scenario = scenarioFile(t, "GET /{{env \"TAKT_STAGE\"}}\n")
+	if faults := wantNone.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Error(faults)
+	}
+	t.Setenv("TAKT_STAGE", "a\r\nX-Evil: 1")
+	wantFault(t, "GET /a\nX: {{env \"TAKT_STAGE\"}}\n", "scenario:1: header X: byte 2 of the value is a control character")
+	wantFault(t, "GET /{{env \"TAKT_STAGE\"}}\n", "scenario:1: ")
+	wantFault(t, "GET /a\n@body {{env \"TAKT_NONE\"}}\n", "scenario:2: step 1 body: {{env \"TAKT_NONE\"}}: the environment has no variable TAKT_NONE")
+}
+
 // What is before the load is performed once, in order, and its values are in every round; what is behind it is performed
 // with the same values. None of it is in a figure.
 func TestSetUpAndTearDown(t *testing.T) {
@@ -171,13 +191,14 @@ func setUpRun(ctx context.Context, t *testing.T, text string, h http.HandlerFunc
 // that fails is a warning; it is also performed if the run was ended, and if it was ended before its start.
 func TestSetUpFails(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                              `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
-		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                 `@setup failed: step "GET /ok": cannot capture id from the body`,
-		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                   `it is 200`,
-		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":             `the values of @setup leave no step for a round`,
-		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":    `the values of @setup leave no step for a round`,
-		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                    `status 500`,
-		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load": `the round has no value {{id}}`,
+		"GET /no\n@setup\n\nGET /load\n\nGET /down\n@teardown\n":                                            `@setup failed: step "GET /no": status 500; the answer begins with "broken \"x\""`,
+		"GET /ok\n@setup\n@capture id json id\n\nGET /load\n":                                               `@setup failed: step "GET /ok": cannot capture id from the body`,
+		"GET /ok\n@setup\n@check status 201\n\nGET /load\n":                                                 `it is 200`,
+		"GET /ok\n@setup\n@capture code status\n\nGET /load\n@when code == 201\n":                           `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load?{{id}}\n@repeat id in ids\n":                  `the values of @setup leave no step for a round`,
+		"GET /ok\n@setup\n@capture ids all css a\n\nGET /load\n@once\n\nGET /b?{{id}}\n@repeat id in ids\n": `the values of @setup leave no step for a round`,
+		"GET /no\n@setup\n@retry 3 5xx 1ms\n\nGET /load\n":                                                  `status 500`,
+		"GET /no\n@setup\n@optional\n@capture id json id\n\nGET /{{id}}\n@setup\n\nGET /load":               `the round has no value {{id}}`,
 	} {
 		var s asked
 		s.answer = func(w http.ResponseWriter, q *http.Request, _ int) {

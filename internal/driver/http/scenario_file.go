@@ -113,7 +113,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, fmt.Errorf("%s: no step in it that users perform; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	s.sum = hex.EncodeToString(sum.Sum(nil))
-	if err := s.buildTracks(); err != nil {
+	if err := s.buildTracks(r.all); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	rounds := r.envOf(inRounds)
@@ -122,8 +122,8 @@ func (o *Options) readScenario() (*scenario, error) {
 	return s, nil
 }
 
-// buildTracks makes the journeys of the steps.
-func (s *scenario) buildTracks() error {
+// buildTracks makes the journeys of the steps. lists are those of @setup.
+func (s *scenario) buildTracks(lists []string) error {
 	for i, at := range s.steps {
 		if i > 0 && at.journey != "" && s.steps[0].journey == "" {
 			return fmt.Errorf("step %d begins the journey %s, but the first step begins none; write @journey NAME WEIGHT there, too", i+1, at.journey)
@@ -137,7 +137,7 @@ func (s *scenario) buildTracks() error {
 		s.tracks[len(s.tracks)-1].add(at, s.rulesOf(at))
 	}
 	for _, t := range s.tracks {
-		if s.lasts && !t.isNeverEmpty() {
+		if s.lasts && !t.isNeverEmpty(lists) {
 			return fmt.Errorf("no step of the journey from line %d on is performed in every round: each has @once, a condition, or a list that may be empty; add one that has none", t.steps[0].line)
 		}
 		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
@@ -444,11 +444,14 @@ func (s *step) checkFixed() error {
 	if !s.target.Fixed() {
 		return nil
 	}
-	for _, h := range s.header {
+	q := s.text.Request
+	q.Target, q.Header = string(s.target.Append(nil, 0)), slices.Clone(q.Header)
+	for i, h := range s.header {
 		if !h.Fixed() {
 			return nil
 		}
+		q.Header[i].Value = string(h.Append(nil, 0))
 	}
-	_, err := s.text.AppendTo(nil)
+	_, err := q.AppendTo(nil)
 	return err
 }
