@@ -21,7 +21,7 @@ type formField struct {
 }
 
 // readField reads NAME VALUE of @form, or NAME FILE of @file.
-func readField(word, rest string, line int) (f formField, err error) {
+func readField(word, rest, scenario string, line int) (f formField, err error) {
 	f = formField{line: line}
 	f.name, f.value, _ = strings.Cut(rest, " ")
 	f.value = strings.TrimSpace(f.value)
@@ -31,7 +31,7 @@ func readField(word, rest string, line int) (f formField, err error) {
 	if word == "@form" {
 		return f, nil
 	}
-	b, err := readFile(f.value, maxBody)
+	b, err := readFile(near(scenario, f.value), maxBody)
 	if err != nil {
 		return f, fmt.Errorf("cannot read the file: %w", err)
 	}

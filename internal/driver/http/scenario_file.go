@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,6 +60,7 @@ type scenarioReader struct {
 
 // lines are the line numbers of a step's parts, for errors.
 type lines struct {
+	file                     string // the scenario
 	start, body, name, think int
 	until                    int
 	checks                   []int
@@ -91,7 +93,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for number := 1; ; number++ {
@@ -194,7 +196,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
 	s := &step{name: fmt.Sprintf("%s %s", method, at), line: r.line}
-	where := &lines{start: r.line, header: map[string]int{}}
+	where := &lines{file: r.name, start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
 	for {
@@ -277,7 +279,7 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 		s.sets = append(s.sets, one)
 		return body, err
 	case "@form", "@file":
-		f, err := readField(word, rest, line)
+		f, err := readField(word, rest, where.file, line)
 		s.form = append(s.form, f)
 		return body, err
 	case "@think":
@@ -304,11 +306,32 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 	if word == "@body" {
 		return []byte(rest), nil
 	}
-	b, err := readFile(strings.TrimPrefix(text, "@"), maxBody)
+	b, err := readFile(near(where.file, strings.TrimPrefix(text, "@")), maxBody)
 	if err != nil {
 		err = fmt.Errorf("cannot read the body: %w", err)
 	}
 	return b, err
+}
+
+// near is the path of a file that a scenario names: from the working directory, or else beside the scenario.
+func near(scenario, path string) string {
+	if _, err := files.Stat(path); !errors.Is(err, os.ErrNotExist) || filepath.IsAbs(path) {
+		return path
+	}
+	beside := filepath.Join(filepath.Dir(scenario), path)
+	if _, err := files.Stat(beside); err != nil {
+		return path
+	}
+	return beside
+}
+
+// openNear opens a file that the scenario names.
+func (o *Options) openNear(path string) (io.ReadCloser, error) {
+	f, err := files.Open(near(o.Scenario, path))
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w, and it is not beside the scenario", err)
+	}
+	return f, err
 }
 
 // isMisspelt reports whether a text looks like the name of a line, and is no file.

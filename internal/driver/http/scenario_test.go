@@ -636,3 +636,34 @@ GET /list
 		t.Errorf("%v of %d, %+v", never, asked.Load(), r.Errors)
 	}
 }
+
+// A file that a scenario names is in the working directory, or else beside the scenario.
+func TestFilesBesideTheScenario(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(t.TempDir())
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.csv", "b.csv", "key.txt", "body.txt", "up.txt"} {
+		write(filepath.Join(dir, name), "beside "+name)
+	}
+	write("b.csv", "here")
+	path := filepath.Join(dir, "steps.txt")
+	write(path, "POST /a?{{url file \"a.csv\"}}&{{url file \"b.csv\"}}&{{hmac sha1 \"key.txt\" .Seq}}\n@body.txt\n\nPOST /b\n@file f up.txt\n")
+	o := New()
+	o.Scenario = path
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	s := o.requests.(*scenario)
+	first, upload := s.fill(s.visit(0), s.steps[0].target), s.fill(s.visit(0), s.steps[1].body)
+	if !strings.HasPrefix(first, "/a?beside%20a.csv&here&") || s.fill(s.visit(0), s.steps[0].body) != "beside body.txt" || !strings.Contains(upload, "beside up.txt") {
+		t.Errorf("%s, %s", first, upload)
+	}
+	write(path, "GET /{{file \"no.csv\"}}\n")
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "not beside the scenario") {
+		t.Errorf("%v", faults)
+	}
+}
