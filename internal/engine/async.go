@@ -67,6 +67,7 @@ type slot struct {
 	due, free, sent time.Duration // sent: notSent while a client that queues has not begun it
 	ready           time.Duration // see record.Event
 	place           int           // see takt.Turn
+	step            int32         // see takt.Sample
 	before          record.Slot
 }
 
@@ -199,7 +200,7 @@ func (a *async) pace(w pace.Waiter) {
 			op := &a.ops[0]
 			a.take(op, now)
 			a.mu.Unlock()
-			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped}, nil)
+			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Step: stepOf(op)}, nil)
 		default:
 			a.parked = true
 			a.mu.Unlock()
@@ -356,8 +357,8 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	s.generation++
 	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
 	s.ready, s.before, s.place = a.ready, a.last, 0
-	if a.queues {
-		s.sent = notSent
+	if s.step = 0; a.queues {
+		s.sent, s.step = notSent, stepOf(op)
 	}
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
@@ -451,7 +452,7 @@ func (a *async) Drop(token uint64) {
 		return
 	}
 	a.release(uint32(token))
-	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true}, nil)
+	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true, Step: s.step}, nil)
 	if a.busy == a.max {
 		a.fullUntil = a.now() // an operation that waited for this room was not late before
 	}
@@ -497,7 +498,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled in place: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
-		e.Ready, e.Before = s.ready, s.before
+		e.Ready, e.Before, e.Step = s.ready, s.before, s.step
 		if e.Sent == notSent { // its client could not begin it
 			e.Sent = read
 		}
@@ -622,7 +623,7 @@ func (a *async) cut(at time.Duration) {
 		if s := &a.slots[i]; s.busy {
 			// An operation may have started after the instant at, before the lock was taken
 			// here.
-			e := record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}
+			e := record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent, Step: s.step}
 			if s.sent == notSent { // it waits for the operation before it
 				e.Free, e.Done, e.Outcome = max(at, s.free), max(at, s.due), record.UnfinishedQueued
 			}

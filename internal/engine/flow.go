@@ -94,6 +94,19 @@ type Reactive interface {
 	Sooner(op *takt.Op) // replaces op, which was not taken, if another operation is due before
 }
 
+// Stepped is the Data of an operation that is a step of a scenario.
+type Stepped interface {
+	StepNumber() int32 // see takt.Sample
+}
+
+// stepOf is the number of op's step; 0: it is none.
+func stepOf(op *takt.Op) int32 {
+	if s, ok := op.Data.(Stepped); ok {
+		return s.StepNumber()
+	}
+	return 0
+}
+
 // starvedPause is the wait before a starved source is asked again.
 const starvedPause = time.Millisecond
 
@@ -266,7 +279,7 @@ func (f *flow) countOne(op *takt.Op) bool {
 	}
 	f.take(op, e.Done)
 	f.left, f.have = f.have, false
-	e.Seq, e.Due = op.Seq, op.Due
+	e.Seq, e.Due, e.Step = op.Seq, op.Due, stepOf(op)
 	f.rec.Sample(0, e, nil)
 	return true
 }

@@ -121,6 +121,18 @@ func Merge(extras []map[string]any) (rows []any, ok bool) {
 // key is a name as conditions write it: they have no spaces.
 func key(name string) string { return strings.ReplaceAll(name, " ", "") }
 
+// Named is the Extra of a report before its run, with nothing but the names of the steps; nil: there are none.
+func Named(names []string) map[string]any {
+	if names == nil {
+		return nil
+	}
+	var rows []any
+	for _, n := range names {
+		rows = append(rows, map[string]any{"name": n})
+	}
+	return map[string]any{Key: rows}
+}
+
 // Names are those of the steps of a report.
 func Names(r *takt.Report) (names []string) {
 	list, _ := r.Extra[Key].([]any)

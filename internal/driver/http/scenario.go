@@ -96,6 +96,9 @@ type turn struct {
 	held []steps.Outcome // of each check of the step
 }
 
+// StepNumber implements engine.Stepped.
+func (t *turn) StepNumber() int32 { return int32(t.step) + 1 }
+
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
 func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	t := op.Data.(*turn)

@@ -38,6 +38,12 @@ func scenarioFile(t *testing.T, text string) string {
 // scenarioRun runs a scenario against a server.
 func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Report {
 	t.Helper()
+	return scenarioRows(t, flags, text, h, nil)
+}
+
+// scenarioRows is scenarioRun with a function that gets the rows.
+func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows engine.OnSamples) *takt.Report {
+	t.Helper()
 	s := httptest.NewServer(h)
 	defer s.Close()
 	o, e := New(), new(engine.Options)
@@ -64,7 +70,7 @@ func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Rep
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Run(context.Background(), engine.Plan{Options: *e, Kind: "http", Source: src, Driver: d})
+	r, err := engine.Run(context.Background(), engine.Plan{Options: *e, Kind: "http", Source: src, Driver: d, OnSamples: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -595,5 +601,43 @@ func TestRedirectsOfScenarios(t *testing.T) {
 	}
 	if !r.Warned("redirects") {
 		t.Errorf("%v", r.Warnings)
+	}
+}
+
+// The row of each operation names its step, also of one that failed, that was not sent, and that the end of the run cut off.
+func TestRowsNameTheirSteps(t *testing.T) {
+	for _, flags := range []string{"--rate 300/s -n 30 --drain 300ms", "-c 3 -n 30 --drain 300ms"} {
+		var mu sync.Mutex
+		rows := map[string]float64{}
+		calls := 0
+		r := scenarioRows(t, flags, "POST /a\n\nGET /b\n\nGET /c\n", func(w http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			calls++
+			n := calls
+			mu.Unlock()
+			switch {
+			case n == 5:
+				<-q.Context().Done()
+			case n%7 == 0:
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}, func(_ []string, list []takt.Sample) {
+			for _, s := range list {
+				rows[fmt.Sprint(s.Step, " ", s.Class)]++
+			}
+		})
+		unfinished := 0.0
+		for i, one := range r.Extra["steps"].([]any) {
+			step := one.(map[string]any)
+			for class, name := range map[string]string{"": "ok", "5xx": "failed", takt.ClassDropped: "skipped"} {
+				if got := rows[fmt.Sprint(i+1, " ", class)]; got != step[name] {
+					t.Errorf("%s: step %d has %v rows of class %q, want %v; %v", flags, i+1, got, class, step[name], rows)
+				}
+			}
+			unfinished += rows[fmt.Sprint(i+1, " ", takt.ClassUnfinished)]
+		}
+		if unfinished == 0 || unfinished != float64(r.Counts.Unfinished) || r.Counts.Failed == 0 {
+			t.Errorf("%s: %v unfinished rows name a step; %+v", flags, unfinished, r.Counts)
+		}
 	}
 }
