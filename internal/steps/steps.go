@@ -14,6 +14,7 @@ import (
 const (
 	Key    = "steps"
 	Rounds = "rounds"
+	Asked  = "asked_per_s" // of Rounds, where the schedule of the report is one of operations: the constant rate of the whole
 )
 
 // Figures are what a run saw of one step.
@@ -180,8 +181,10 @@ func MergeRounds(extras []map[string]any) (whole map[string]any, ok bool) {
 		}
 		for name, v := range one {
 			n, _ := v.(float64)
-			sum, _ := whole[name].(float64)
-			whole[name] = sum + n
+			if sum, _ := whole[name].(float64); name != Asked {
+				n += sum
+			}
+			whole[name] = n
 		}
 	}
 	return whole, len(extras) > 0

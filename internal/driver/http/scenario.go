@@ -120,6 +120,19 @@ func (s *scenario) describe(v map[string]any) {
 	}
 }
 
+// shapeRounds gives the load the rate of --rounds. Those of a file without rules get their operations when it is read.
+func (o *Options) shapeRounds(e *engine.Options) {
+	o.load = e
+	if o.Rounds.Given() && !o.ratedTwice() {
+		e.Rate = o.Rounds.OfRounds(1)
+	}
+}
+
+// ratedTwice reports whether there is a rate beside --rounds.
+func (o *Options) ratedTwice() bool {
+	return o.load.Stages.Given() || o.load.Rate.Given() && !o.load.Rate.CountsRounds()
+}
+
 // shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
 // many there are.
 func (o *Options) shapeUsers(e *engine.Options) {
@@ -134,9 +147,12 @@ func (o *Options) shapeUsers(e *engine.Options) {
 
 // checkScenario refuses flags that mean nothing beside --scenario.
 func (o *Options) checkScenario(faults *value.Faults) {
+	faults.If(o.Rounds.Given() && o.Scenario == "", "--rounds is given without --scenario; give the file of the rounds, or give --rate")
 	if o.Scenario == "" {
 		return
 	}
+	faults.If(o.Rounds.Given() && o.ratedTwice(), "both --rounds and --rate or --stages are given; keep one")
+	faults.If(o.Rounds.Given() && o.closed, "--rounds is %s; give a rate such as 75/s, or leave it out: -c users then begin a round when their last one is over", o.Rounds)
 	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
 	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
 	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
@@ -153,6 +169,9 @@ func (o *Options) buildScenario() (faults value.Faults) {
 		return []error{err}
 	}
 	s.users = o.users
+	if o.Rounds.Given() && !s.reacts {
+		o.load.Rate = o.Rounds.OfRounds(len(s.steps))
+	}
 	for _, l := range s.leases {
 		n := l.Len(o.part, o.parts)
 		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
@@ -268,7 +287,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		if last {
 			delete(visits, round)
 		}
-		return &turn{visit: v, step: step, last: last, place: journey.Place{Step: step}}
+		return &turn{visit: v, step: step, first: step == 0, last: last, place: journey.Place{Step: step}}
 	}, Numbers: numbers, Seed: s.o.seed}
 	for _, at := range s.steps {
 		order.Think = append(order.Think, at.think)
@@ -445,10 +464,9 @@ func (s *scenario) countRound(t *turn, n journey.Next) {
 		s.rounds.begun++
 	}
 	switch {
-	case !t.last:
 	case t.visit.failed:
 		s.rounds.failed++
-	default:
+	case t.last:
 		s.rounds.completed++
 	}
 }
@@ -553,12 +571,15 @@ func (s *scenario) noteBarred(r *takt.Report) {
 
 // noteRounds says how many rounds there were, where they and not their steps have a rate.
 func (s *scenario) noteRounds(r *takt.Report) {
-	if !s.reacts {
+	if !s.reacts && !s.o.Rounds.Given() {
 		return
 	}
 	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
 	if r.Rate.Intended != nil {
 		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
+	}
+	if asked, constant := s.o.Rounds.Constant(); constant && !s.reacts && s.o.Rounds.Given() {
+		rounds[steps.Asked] = asked
 	}
 	r.Extra[steps.Rounds] = rounds
 }

@@ -641,3 +641,48 @@ func TestRowsNameTheirSteps(t *testing.T) {
 		}
 	}
 }
+
+// With --rounds a fixed file has the operations of the equivalent --rate: the same instants, and the same key. The report
+// counts the rounds. In a file that reacts the two flags are the same.
+func TestRoundsAreARate(t *testing.T) {
+	const fixed = "GET /a\n\nGET /b\n@think 10ms\n\nGET /c\n"
+	for _, c := range []struct {
+		text, rounds, rate string
+		want               string // of the rounds
+	}{
+		{fixed, "--rounds 100/s -n 20", "--rate 300/s -n 60", "map[asked_per_s:100 begun:20 completed:15 failed:5]"},
+		{fixed, "--rounds 100/s -z 200ms --shard 2/3", "--rate 300/s -z 200ms --shard 2/3", "map[asked_per_s:100 begun:7 completed:6 failed:1]"},
+		{fixed, "--rounds 50/s..150/s -z 200ms", "--rate 150/s..450/s -z 200ms", "map[begun:20 completed:15 failed:5]"},
+		{fixed + "@optional\n", "--rounds 100/s -n 20", "--rate 100/s -n 20", "map[begun:20 completed:20 failed:0]"},
+	} {
+		run := func(flags string) (due []string, r *takt.Report) {
+			var mu sync.Mutex
+			third := 0
+			r = scenarioRows(t, flags, c.text, func(w http.ResponseWriter, q *http.Request) {
+				if mu.Lock(); q.URL.Path == "/c" {
+					if third++; third%4 == 0 {
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+				}
+				mu.Unlock()
+			}, func(_ []string, list []takt.Sample) {
+				for _, s := range list {
+					due = append(due, fmt.Sprintf("%09d %d", s.Due, s.Step))
+				}
+			})
+			slices.Sort(due)
+			return due, r
+		}
+		due, r := run(c.rounds)
+		want, other := run(c.rate)
+		if !slices.Equal(due, want) || fmt.Sprint(r.Schedule) != fmt.Sprint(other.Schedule) {
+			t.Errorf("%s: due %v, want %v; %+v, want %+v", c.rounds, due, want, r.Schedule, other.Schedule)
+		}
+		rounds := r.Extra["rounds"].(map[string]any)
+		intended := rounds["intended_per_s"]
+		delete(rounds, "intended_per_s")
+		if got := fmt.Sprint(rounds); got != c.want || intended.(float64) <= 0 {
+			t.Errorf("%s: %s at %v, want %s", c.rounds, got, intended, c.want)
+		}
+	}
+}

@@ -127,7 +127,11 @@ func roundsOf(r *takt.Report) string {
 	}
 	s := page.Count(uint64(plainNumber(rounds["begun"]))) + " rounds"
 	if rate, is := rounds["intended_per_s"]; is {
-		s += " at " + page.Rate(asked(r, plainNumber(rate))) + " intended"
+		intended := asked(r, plainNumber(rate))
+		if whole, is := rounds[steps.Asked]; is && !takt.IsShard(r.Schedule.Shard) {
+			intended = plainNumber(whole)
+		}
+		s += " at " + page.Rate(intended) + " intended"
 	}
 	return s + ", " + page.Count(uint64(plainNumber(rounds["completed"]))) + " completed, " + page.Count(uint64(plainNumber(rounds["failed"]))) + " failed"
 }
