@@ -445,6 +445,7 @@ func (a *async) Began(token uint64, t takt.Turn) {
 // Drop implements takt.Sink. What the client did not begin says nothing of the generator's
 // lateness, so the operation counts as dropped when it was due.
 func (a *async) Drop(token uint64) {
+	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.inFlight(token)
@@ -454,7 +455,7 @@ func (a *async) Drop(token uint64) {
 	a.release(uint32(token))
 	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true, Step: s.step}, nil)
 	if a.busy == a.max {
-		a.fullUntil = a.now() // an operation that waited for this room was not late before
+		a.fullUntil = now // an operation that waited for this room was not late before
 	}
 	a.busy--
 	a.wakes.Add(1)

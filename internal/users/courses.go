@@ -18,7 +18,7 @@ type Courses struct {
 
 	mu      sync.Mutex
 	wake    func()
-	started time.Time
+	now     time.Duration
 	begun   uint64 // rounds
 	active  int    // rounds in progress, and users that pause after one
 	taken   uint64 // operations, with a schedule
@@ -42,11 +42,18 @@ func NewCourses(base takt.Source, numbers Numbers, users int, first func(number 
 	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
-// Begin says when the run has begun, and how to wake the engine.
-func (c *Courses) Begin(at time.Time, wake func()) {
+// Begin says how to wake the engine.
+func (c *Courses) Begin(wake func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.started, c.wake = at, wake
+	c.wake = wake
+}
+
+// At implements engine.Timed.
+func (c *Courses) At(now time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
 }
 
 // Next implements takt.Source.
@@ -65,16 +72,12 @@ func (c *Courses) Next(op *takt.Op) bool {
 
 // nextOfUsers is Next without a schedule. The caller holds the lock.
 func (c *Courses) nextOfUsers(op *takt.Op) bool {
-	now := time.Duration(0)
-	if !c.started.IsZero() {
-		now = time.Since(c.started)
-	}
-	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= now {
+	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= c.now {
 		c.pending.Pop()
 		c.active--
 	}
 	number := c.numbers.number(c.begun)
-	follows := c.pending.Len() > 0 && c.pending.Top().at <= now
+	follows := c.pending.Len() > 0 && c.pending.Top().at <= c.now
 	if !follows && (c.active == c.users || c.numbers.stops(number)) {
 		c.starved = c.active > 0
 		return false

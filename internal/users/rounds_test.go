@@ -76,7 +76,7 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 // A user begins its next round when the last has ended, and not before.
 func TestCoursesOfUsers(t *testing.T) {
 	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64) any { return fmt.Sprint("round ", number) })
-	src.Begin(time.Now(), func() {})
+	src.Begin(func() {})
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -157,7 +157,7 @@ func TestNumbersOfRounds(t *testing.T) {
 		}
 	}
 	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64) any { return 0 })
-	src.Begin(time.Now(), func() {})
+	src.Begin(func() {})
 	var op takt.Op
 	n := 0
 	for src.Next(&op) {

@@ -81,8 +81,10 @@ type Options struct {
 	Sessions  Sessions  // of the users of a Recording
 	Recording Recording // makes the requests instead of the flags; nil: they do
 
-	ContrastFor time.Duration // of the closed loop after the run; 0: none
-	Stdin       io.Reader     // of -D - and --targets -; nil: empty
+	ContrastFor  time.Duration // of the closed loop after the run; 0: none
+	Stdin        io.Reader     // of -D - and --targets -; nil: empty
+	ScenarioFile io.Reader     // content of the file Scenario; nil: takt opens it
+	World        engine.World  // of users; nil: this machine
 
 	url        *url.URL       // of the argument; nil: the targets say where
 	target     string         // of a request to url: path and query, with placeholders

@@ -350,7 +350,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		c.Started = func(at time.Time) {
 			s.begun = at
 			if s.courses != nil {
-				s.courses.Begin(at, sink.Wake)
+				s.courses.Begin(sink.Wake)
 			}
 			started(at)
 		}
@@ -415,7 +415,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 	if err := s.render(t); err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", s.steps[t.step].name, err)
 	}
-	t.visit.sent = time.Now()
+	t.visit.sent = engine.WorldOf(s.o.World).Now()
 	return true
 }
 

@@ -81,13 +81,17 @@ func (r *scenarioReader) at(line int, err error) error {
 
 // readScenario reads the whole file.
 func (o *Options) readScenario() (*scenario, error) {
-	f, err := files.Open(o.Scenario)
-	if err != nil {
-		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
+	file := o.ScenarioFile
+	if file == nil {
+		f, err := files.Open(o.Scenario)
+		if err != nil {
+			return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
+		}
+		defer f.Close()
+		file = f
 	}
-	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for {
