@@ -196,11 +196,14 @@ func (a *async) pace(w pace.Waiter) {
 			if !a.launch(ops) {
 				return
 			}
-		case a.plan.Overflow == overflowDrop && due != takt.Asap:
+		case a.plan.Overflow == overflowDrop && due != takt.Asap && !isBound(&a.next):
 			op := &a.ops[0]
 			a.take(op, now)
 			a.mu.Unlock()
 			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Step: stepOf(op)}, nil)
+			if s, ok := op.Data.(Stepped); ok {
+				s.Overflow(due)
+			}
 		default:
 			a.parked = true
 			a.mu.Unlock()

@@ -104,7 +104,15 @@ type Timed interface {
 
 // Stepped is the Data of an operation that is a step of a scenario.
 type Stepped interface {
-	StepNumber() int32 // see takt.Sample
+	StepNumber() int32          // see takt.Sample
+	IsFirst() bool              // of its round. Overflow drop is about whole rounds: their other steps wait
+	Overflow(due time.Duration) // the step is dropped, since operations in flight have reached their limit
+}
+
+// isBound reports whether op waits for room, although operations without room are dropped.
+func isBound(op *takt.Op) bool {
+	s, ok := op.Data.(Stepped)
+	return ok && !s.IsFirst()
 }
 
 // stepOf is the number of op's step; 0: it is none.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const rulesText = `POST /login
@@ -213,5 +214,36 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@capture a all cookie\n":                          "has nothing behind it",
 	} {
 		wantFault(t, text, want)
+	}
+}
+
+// With --overflow drop a round is dropped as a whole, at its beginning: the steps of one that has begun wait for room, the
+// run ends, and no step is sent whose step before was not.
+func TestOverflowDropsRounds(t *testing.T) {
+	for _, text := range []string{"GET /0\n\nGET /1\n\nGET /2\n", "GET /0\n\nGET /1\n@optional\n\nGET /2\n"} {
+		var mu sync.Mutex
+		var seen []string
+		r := scenarioRun(t, "--rounds 1000/s -n 60 --max-in-flight 2 --overflow drop", text, func(_ http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			seen = append(seen, q.URL.Path)
+			mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+		})
+		count := func(path string) (n uint64) {
+			for _, s := range seen {
+				if s == path {
+					n++
+				}
+			}
+			return n
+		}
+		rounds := r.Extra["rounds"].(map[string]any)
+		begun, dropped := rounds["begun"].(float64), rounds["dropped"].(float64)
+		if n := count("/0"); begun+dropped != 60 || dropped == 0 || float64(n) != begun || count("/1") != n || count("/2") != n || r.Counts.OK != 3*n {
+			t.Errorf("%v, %d, %d and %d requests, %+v", rounds, n, count("/1"), count("/2"), r.Counts)
+		}
+		if !r.Warned("dropped") {
+			t.Errorf("%v", r.Warnings)
+		}
 	}
 }

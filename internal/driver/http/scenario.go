@@ -54,7 +54,7 @@ type scenario struct {
 }
 
 // roundCounts are how many rounds there were, whose first and last operation count.
-type roundCounts struct{ begun, completed, failed uint64 }
+type roundCounts struct{ begun, completed, failed, dropped uint64 } // dropped: for want of room, at their beginning
 
 // track is one journey: steps of the scenario, one behind the other.
 type track struct {
@@ -72,6 +72,7 @@ type stepFigures struct {
 
 // visit is one round of a user.
 type visit struct {
+	of      *scenario
 	number  uint64
 	key     []byte
 	track   *track
@@ -98,6 +99,24 @@ type turn struct {
 
 // StepNumber implements engine.Stepped.
 func (t *turn) StepNumber() int32 { return int32(t.step) + 1 }
+
+// IsFirst implements engine.Stepped.
+func (t *turn) IsFirst() bool { return t.first }
+
+// Overflow implements engine.Stepped: the round does not begin. Nobody else has its visit yet.
+func (t *turn) Overflow(due time.Duration) {
+	t.visit.failed = true
+	s := t.visit.of
+	if s.courses != nil {
+		s.courses.Over(0, 0)
+	}
+	if due >= s.o.warmup {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.figures[t.step].Skipped++
+		s.rounds.dropped++
+	}
+}
 
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
 func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
@@ -227,7 +246,7 @@ func (s *scenario) render(t *turn) error {
 
 // visit is a new round.
 func (s *scenario) visit(number uint64) *visit {
-	v := &visit{number: number, key: strconv.AppendUint(nil, number, 10)}
+	v := &visit{of: s, number: number, key: strconv.AppendUint(nil, number, 10)}
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
 	if v.track = s.tracks[0]; len(s.tracks) > 1 {
 		v.track = s.trackAt(draws.Float64())
@@ -365,7 +384,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 
 // lend gives a round a line of each file whose lines are lent, or none.
 func (s *scenario) lend(v *visit) bool {
-	if v.lines != nil {
+	if v.lines != nil || v.failed {
 		return true
 	}
 	lines := make([]uint64, 0, len(s.leases))
@@ -546,13 +565,13 @@ func (s *scenario) finish(r *takt.Report) {
 	s.noteRounds(r)
 	s.noteThinking(r)
 	s.noteBarred(r)
-	if skipped+early == 0 {
+	if skipped -= s.rounds.dropped; skipped+early == 0 {
 		return
 	}
 	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped+early {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Dropped })
 	}
-	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
+	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed or was dropped: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
 }
 
 // noteBarred says that rounds waited for lines that others had.
@@ -576,7 +595,10 @@ func (s *scenario) noteRounds(r *takt.Report) {
 	}
 	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
 	if r.Rate.Intended != nil {
-		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
+		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun+s.rounds.dropped) / float64(max(1, r.Counts.Scheduled))
+	}
+	if n := s.rounds.dropped; n > 0 {
+		rounds["dropped"] = float64(n)
 	}
 	if asked, constant := s.o.Rounds.Constant(); constant && !s.reacts && s.o.Rounds.Given() {
 		rounds[steps.Asked] = asked

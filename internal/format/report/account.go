@@ -133,7 +133,12 @@ func roundsOf(r *takt.Report) string {
 		}
 		s += " at " + page.Rate(intended) + " intended"
 	}
-	return s + ", " + page.Count(uint64(plainNumber(rounds["completed"]))) + " completed, " + page.Count(uint64(plainNumber(rounds["failed"]))) + " failed"
+	for _, what := range []string{"completed", "failed", "dropped"} {
+		if n, is := rounds[what]; is {
+			s += ", " + page.Count(uint64(plainNumber(n))) + " " + what
+		}
+	}
+	return s
 }
 
 // Intended is the rate that was asked for, in operations per second. Random arrivals, whole rounds of
