@@ -317,6 +317,9 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, fmt.Errorf("%w; write a path", err))
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
+	if s.journey != "" { // each round is one journey, and has no values of another one
+		r.env.Values, r.lists = nil, nil
+	}
 	prefix := fmt.Sprintf("step %d ", number)
 	if s.repeat.Name != "" {
 		r.know(s.repeat.Name)
@@ -355,7 +358,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	for i, c := range s.conditions {
 		c.want = parse(c.line, fmt.Sprintf("condition %d", i+1), c.Value)
 		if !r.captured(c.name) {
-			faults = append(faults, r.at(c.line, fmt.Errorf("%s is captured by no earlier step; write @capture %[1]s SOURCE there", c.name)))
+			faults = append(faults, r.at(c.line, fmt.Errorf("%s is captured by no earlier step; write @capture %[1]s SOURCE there, in the same journey", c.name)))
 		}
 	}
 	if list := s.repeat.List; list != "" && !slices.Contains(r.lists, list) {
