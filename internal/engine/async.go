@@ -168,6 +168,7 @@ func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func(
 
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
+	var heldFrom, heldTo time.Duration // the last waits for room, one behind the other
 	for {
 		now := w.Now()
 		a.mu.Lock()
@@ -200,7 +201,11 @@ func (a *async) pace(w pace.Waiter) {
 			op := &a.ops[0]
 			a.take(op, now)
 			a.mu.Unlock()
-			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Step: stepOf(op)}, nil)
+			at := now
+			if heldFrom <= due && due <= heldTo { // behind a step that waited for room, so there was none
+				at = due
+			}
+			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: at, Outcome: record.Dropped, Step: stepOf(op)}, nil)
 			if s, ok := op.Data.(Stepped); ok {
 				s.Overflow(due)
 			}
@@ -211,6 +216,10 @@ func (a *async) pace(w pace.Waiter) {
 			if !a.lend() {
 				return
 			}
+			if due > heldTo {
+				heldFrom = now
+			}
+			heldTo = w.Now()
 		}
 	}
 }

@@ -383,5 +383,8 @@ func (c *Crowd) close() error {
 			_ = s.conn.Close() // the run is over
 		}
 	}
+	if len(c.seats) == 0 {
+		_ = c.o.Connect(0).Close() // that of the probe, which no user had
+	}
 	return nil
 }

@@ -100,6 +100,9 @@ type turn struct {
 // StepNumber implements engine.Stepped.
 func (t *turn) StepNumber() int32 { return int32(t.step) + 1 }
 
+// RoundNumber is the number of the step's round, for internal/sim.
+func (t *turn) RoundNumber() uint64 { return t.visit.number }
+
 // IsFirst implements engine.Stepped.
 func (t *turn) IsFirst() bool { return t.first }
 
@@ -485,7 +488,7 @@ func (s *scenario) countRound(t *turn, n journey.Next) {
 	switch {
 	case t.visit.failed:
 		s.rounds.failed++
-	case t.last:
+	case t.last && (s.courses != nil || t.step == len(s.steps)-1): // the schedule may end within a round
 		s.rounds.completed++
 	}
 }

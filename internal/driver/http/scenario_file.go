@@ -135,7 +135,7 @@ func (s *scenario) buildTracks() error {
 		}
 		t := s.tracks[len(s.tracks)-1]
 		t.rules = append(t.rules, at.rules.of(at.think, s.holds))
-		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
+		s.reacts = s.reacts || !journey.Fixed(t.rules) || at.journey != ""
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if err := s.rules.check(); err != nil {
 		return nil, r.at(where.start, err)
 	}
-	if where.think > 0 && number == 1 {
+	if where.think > 0 && number == 1 && s.repeat == (journey.Repeat{}) {
 		return nil, r.at(where.think, errors.New("@think before the first step has no effect, nobody waits before it; put it at the step before which users wait, or leave it out"))
 	}
 	if other := r.names[s.name]; other > 0 && where.name > 0 {
