@@ -360,12 +360,19 @@ func (c *Crowd) sweep(now time.Time) bool {
 }
 
 // vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
-// closing TLS may have to wait.
+// closing TLS may have to wait; a user that came meanwhile gets the seat.
 func (c *Crowd) vacate(s *seat) {
 	c.mu.Unlock()
 	s.conn.Hangup()
+	now := c.world.Now()
 	c.mu.Lock()
-	c.empty = append(c.empty, s)
+	if c.empty = append(c.empty, s); c.queue.Len() == 0 || c.closed {
+		return
+	}
+	u := c.queue.Pop()
+	c.sit(u)
+	u.turn = takt.Turn{Free: now, Read: now}
+	c.begin(func() { c.run(u, s) })
 }
 
 // close ends all operations and closes all connections.
