@@ -437,6 +437,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 	if err := s.render(t); err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", s.steps[t.step].name, err)
 	}
+	t.visit.session.Drop(s.steps[t.step].captures) // also if no answer comes
 	t.visit.sent = engine.WorldOf(s.o.World).Now()
 	return true
 }
@@ -649,7 +650,6 @@ func (s *scenario) codec() takt.Codec {
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
-	c.turn.visit.session.Drop(c.step().captures)
 	return c.Codec.Append(dst, op)
 }
 
