@@ -67,6 +67,7 @@ type slot struct {
 	due, free, sent time.Duration // sent: notSent while a client that queues has not begun it
 	ready           time.Duration // see record.Event
 	place           int           // see takt.Turn
+	step            int32         // see takt.Sample
 	before          record.Slot
 }
 
@@ -167,6 +168,7 @@ func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func(
 
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
+	var heldFrom, heldTo time.Duration // the last waits for room, one behind the other
 	for {
 		now := w.Now()
 		a.mu.Lock()
@@ -195,11 +197,18 @@ func (a *async) pace(w pace.Waiter) {
 			if !a.launch(ops) {
 				return
 			}
-		case a.plan.Overflow == overflowDrop && due != takt.Asap:
+		case a.plan.Overflow == overflowDrop && due != takt.Asap && !isBound(&a.next):
 			op := &a.ops[0]
 			a.take(op, now)
 			a.mu.Unlock()
-			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped}, nil)
+			at := now
+			if heldFrom <= due && due <= heldTo { // behind a step that waited for room, so there was none
+				at = due
+			}
+			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: at, Outcome: record.Dropped, Step: stepOf(op)}, nil)
+			if s, ok := op.Data.(Stepped); ok {
+				s.Overflow(due)
+			}
 		default:
 			a.parked = true
 			a.mu.Unlock()
@@ -207,6 +216,10 @@ func (a *async) pace(w pace.Waiter) {
 			if !a.lend() {
 				return
 			}
+			if due > heldTo {
+				heldFrom = now
+			}
+			heldTo = w.Now()
 		}
 	}
 }
@@ -356,8 +369,8 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	s.generation++
 	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
 	s.ready, s.before, s.place = a.ready, a.last, 0
-	if a.queues {
-		s.sent = notSent
+	if s.step = 0; a.queues {
+		s.sent, s.step = notSent, stepOf(op)
 	}
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
@@ -444,6 +457,7 @@ func (a *async) Began(token uint64, t takt.Turn) {
 // Drop implements takt.Sink. What the client did not begin says nothing of the generator's
 // lateness, so the operation counts as dropped when it was due.
 func (a *async) Drop(token uint64) {
+	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.inFlight(token)
@@ -451,9 +465,9 @@ func (a *async) Drop(token uint64) {
 		return
 	}
 	a.release(uint32(token))
-	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true}, nil)
+	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true, Step: s.step}, nil)
 	if a.busy == a.max {
-		a.fullUntil = a.now() // an operation that waited for this room was not late before
+		a.fullUntil = now // an operation that waited for this room was not late before
 	}
 	a.busy--
 	a.wakes.Add(1)
@@ -497,7 +511,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled in place: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
-		e.Ready, e.Before = s.ready, s.before
+		e.Ready, e.Before, e.Step = s.ready, s.before, s.step
 		if e.Sent == notSent { // its client could not begin it
 			e.Sent = read
 		}
@@ -622,7 +636,7 @@ func (a *async) cut(at time.Duration) {
 		if s := &a.slots[i]; s.busy {
 			// An operation may have started after the instant at, before the lock was taken
 			// here.
-			e := record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}
+			e := record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent, Step: s.step}
 			if s.sent == notSent { // it waits for the operation before it
 				e.Free, e.Done, e.Outcome = max(at, s.free), max(at, s.due), record.UnfinishedQueued
 			}

@@ -57,8 +57,9 @@ type Connection interface {
 }
 
 // Connections is Blocking for a caller that decides which operation uses which connection.
-func Connections(l *takt.Loop) (probe func(context.Context) error, connection func(i int) Connection) {
-	b := newBlocking(machine{}, l)
+// A nil World is this machine.
+func Connections(w World, l *takt.Loop) (probe func(context.Context) error, connection func(i int) Connection) {
+	b := newBlocking(WorldOf(w), l)
 	return b.probe, b.connection
 }
 

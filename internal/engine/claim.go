@@ -19,7 +19,7 @@ func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	}
 	f.move(op)
 	f.claims++
-	f.advance()
+	f.advance(now)
 	return true, false
 }
 

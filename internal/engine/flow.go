@@ -16,6 +16,7 @@ type flow struct {
 	mu     sync.Mutex
 	rec    *record.Recorder
 	src    takt.Source
+	timed  Timed // src; nil: it needs no time
 	next   takt.Op
 	have   bool
 	cutoff time.Duration // operations due at or after it are not started; negative: no cutoff
@@ -61,6 +62,7 @@ func newFlow(p Plan, rec *record.Recorder) *flow {
 	if p.Journal != nil {
 		f.taken = new(record.Steps)
 	}
+	f.timed, _ = p.Source.(Timed)
 	if p.Source.End() >= 0 {
 		f.cutoff = p.Source.End()
 	}
@@ -71,7 +73,7 @@ func newFlow(p Plan, rec *record.Recorder) *flow {
 func (f *flow) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.advance()
+	f.advance(0)
 	f.settle()
 }
 
@@ -94,11 +96,41 @@ type Reactive interface {
 	Sooner(op *takt.Op) // replaces op, which was not taken, if another operation is due before
 }
 
+// Timed is a Source whose next operation depends on the time: the engine says how late it is before each Next, which may
+// not look at a clock itself.
+type Timed interface {
+	At(now time.Duration)
+}
+
+// Stepped is the Data of an operation that is a step of a scenario.
+type Stepped interface {
+	StepNumber() int32          // see takt.Sample
+	IsFirst() bool              // of its round. Overflow drop is about whole rounds: their other steps wait
+	Overflow(due time.Duration) // the step is dropped, since operations in flight have reached their limit
+}
+
+// isBound reports whether op waits for room, although operations without room are dropped.
+func isBound(op *takt.Op) bool {
+	s, ok := op.Data.(Stepped)
+	return ok && !s.IsFirst()
+}
+
+// stepOf is the number of op's step; 0: it is none.
+func stepOf(op *takt.Op) int32 {
+	if s, ok := op.Data.(Stepped); ok {
+		return s.StepNumber()
+	}
+	return 0
+}
+
 // starvedPause is the wait before a starved source is asked again.
 const starvedPause = time.Millisecond
 
 // advance reads the next operation; the caller holds the lock.
-func (f *flow) advance() {
+func (f *flow) advance(now time.Duration) {
+	if f.timed != nil {
+		f.timed.At(now)
+	}
 	more := !f.isFull()
 	f.have = more && f.src.Next(&f.next)
 	f.starved = false
@@ -115,7 +147,7 @@ func (f *flow) refill(now time.Duration) {
 	if !f.starved {
 		return
 	}
-	f.advance()
+	f.advance(now)
 	if _, reacts := f.src.(Reactive); !reacts && f.have && f.next.Due >= 0 && f.next.Due < now {
 		f.ready = now
 		f.late++
@@ -148,7 +180,7 @@ func (f *flow) due(now time.Duration) bool {
 func (f *flow) take(op *takt.Op, now time.Duration) {
 	f.move(op)
 	f.count(op, now)
-	f.advance()
+	f.advance(now)
 }
 
 // move moves the next operation into op; the source may reuse op's old Data. It copies word
@@ -266,7 +298,7 @@ func (f *flow) countOne(op *takt.Op) bool {
 	}
 	f.take(op, e.Done)
 	f.left, f.have = f.have, false
-	e.Seq, e.Due = op.Seq, op.Due
+	e.Seq, e.Due, e.Step = op.Seq, op.Due, stepOf(op)
 	f.rec.Sample(0, e, nil)
 	return true
 }

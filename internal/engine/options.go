@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"time"
 
@@ -143,7 +144,7 @@ func (o *Options) Validate() []error {
 
 // Spec makes the schedule that o describes.
 func (o *Options) Spec() (schedule.Spec, error) {
-	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Requests, Poisson: o.Arrivals == poisson, Seed: o.Seed}
+	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Limit(), Poisson: o.Arrivals == poisson, Seed: o.Seed}
 	var err error
 	if s.Stages, err = o.stages(); err != nil {
 		return s, err
@@ -155,6 +156,15 @@ func (o *Options) Spec() (schedule.Spec, error) {
 	}
 	s.Shard, s.Shards = o.Shard.index(), o.Shard.parts()
 	return s, nil
+}
+
+// Limit is the largest number of measured operations; 0: not bounded.
+func (o *Options) Limit() uint64 {
+	over, n := bits.Mul64(o.Requests, uint64(max(1, o.Rate.each)))
+	if over > 0 {
+		return math.MaxUint64
+	}
+	return n
 }
 
 // Span is the length of the schedule, with the warm-up; not above 0: unknown before the run, as of a closed loop
@@ -223,7 +233,7 @@ func (o *Options) Variables() map[string]any {
 		v["duration_s"] = o.Duration.Seconds()
 	}
 	if o.Requests > 0 {
-		v["requests"] = o.Requests
+		v["requests"] = o.Limit()
 	}
 	if o.Connections > 0 {
 		v["connections"] = o.Connections
@@ -246,8 +256,11 @@ func (o *Options) Variables() map[string]any {
 		v["rate"], v["arrivals"] = "max", "closed"
 	case o.Rate.ramp:
 		v["rate"] = o.Rate.String()
+		if one, err := o.Rate.stage(1); err == nil && o.Rate.each > 1 {
+			v["rate"] = span(one)
+		}
 	default:
-		v["rate_per_s"] = o.Rate.from
+		v["rate_per_s"] = o.Rate.operations(o.Rate.from)
 	}
 	return v
 }

@@ -16,6 +16,7 @@ type Rate struct {
 	from, to float64 // per second; +Inf: a closed loop
 	ramp     bool    // from one rate to another, which may be equal
 	refused  bool    // the text is not a rate
+	each     int     // operations of each round that the rate counts; 0: it counts operations
 }
 
 // PerSecond is a constant rate; +Inf is a closed loop.
@@ -56,6 +57,21 @@ func (r Rate) Given() bool { return r.text != "" }
 // closed reports whether the rate is that of a closed loop, as it is without one.
 func (r Rate) closed() bool { return !r.Given() || math.IsInf(r.from, 1) }
 
+// OfRounds is the rate of rounds that have so many operations each, at least one.
+func (r Rate) OfRounds(operations int) Rate {
+	r.each = max(1, operations)
+	return r
+}
+
+// CountsRounds reports whether the rate is one of rounds.
+func (r Rate) CountsRounds() bool { return r.each > 0 }
+
+// Constant is the rate as it was written, per second; false: it is a ramp.
+func (r Rate) Constant() (perSecond float64, ok bool) { return r.from, !r.ramp }
+
+// operations is how many begin for n that the rate counts.
+func (r Rate) operations(n float64) float64 { return n * float64(max(1, r.each)) }
+
 // stage is the load at this rate for d; 0: without an end.
 func (r Rate) stage(d time.Duration) (schedule.Stage, error) {
 	switch {
@@ -64,7 +80,7 @@ func (r Rate) stage(d time.Duration) (schedule.Stage, error) {
 	case r.ramp && d == 0:
 		return schedule.Stage{}, value.Faultf("--rate %s is a ramp without an end; say with --duration how long it takes", r)
 	}
-	return schedule.Stage{Duration: d, From: r.from, To: r.to}, nil
+	return schedule.Stage{Duration: d, From: r.operations(r.from), To: r.operations(r.to)}, nil
 }
 
 // Stages is the value of --stages. The zero value was not given.

@@ -56,9 +56,12 @@ type World interface {
 }
 
 // world is where p runs.
-func (p *Plan) world() World {
-	if p.World != nil {
-		return p.World
+func (p *Plan) world() World { return WorldOf(p.World) }
+
+// WorldOf is w, or this machine if w is nil.
+func WorldOf(w World) World {
+	if w != nil {
+		return w
 	}
 	return machine{}
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -80,6 +82,35 @@ func openRows(t *testing.T, b *bytes.Buffer) format.RowWriter {
 func TestSamplesGolden(t *testing.T) {
 	golden(t, filepath.Join("testdata", "samples.csv"), rowsOf(t, netPhases(), operations()))
 	golden(t, filepath.Join("testdata", "samples-no-phases.csv"), rowsOf(t, nil, operations()))
+}
+
+// The rows of a scenario have the names of their steps, in a column of their own.
+func TestSamplesOfSteps(t *testing.T) {
+	head := format.Head(base())
+	head.Extra = steps.Named([]string{"log in", `GET /a?"x",y`})
+	f, _, err := format.Parse("samples=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w, err := f.Open(&b, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.(format.RowWriter).Samples(nil, []takt.Sample{{Step: 2}, {Step: 1, Class: "5xx"}, {}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, strings.Join(r[len(r)-2:], " "))
+	}
+	if want := []string{"class step", `ok GET /a?"x",y`, "5xx log in", "ok "}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }
 
 // The batches make no difference, and the head is there before the first row.

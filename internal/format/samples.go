@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -41,7 +43,7 @@ func rowColumns() []rowColumn {
 		{"status-code", func(b []byte, o *operation) []byte { return strconv.AppendInt(b, int64(o.Status), 10) }},
 		{"offset", func(b []byte, o *operation) []byte { return appendSeconds(b, o.Due) }},
 		{"send-delay", func(b []byte, o *operation) []byte { return appendSeconds(b, o.delay) }},
-		{"class", func(b []byte, o *operation) []byte { return appendWord(b, o.Class) }},
+		{"class", func(b []byte, o *operation) []byte { return appendWord(b, cmp.Or(o.Class, "ok")) }},
 	}
 }
 
@@ -54,6 +56,16 @@ func traceColumn(run string) rowColumn {
 			return b
 		}
 		return traces.Append(b, o.Seq)
+	}}
+}
+
+// stepColumn has the names of a scenario's steps.
+func stepColumn(names []string) rowColumn {
+	return rowColumn{"step", func(b []byte, o *operation) []byte {
+		if o.Step == 0 || o.Step > len(names) {
+			return b
+		}
+		return appendWord(b, names[o.Step-1])
 	}}
 }
 
@@ -72,17 +84,14 @@ func appendSeconds(dst []byte, d time.Duration) []byte {
 	return dst
 }
 
-// appendWord quotes a class where CSV requires it: drivers choose the classes.
-func appendWord(dst []byte, class string) []byte {
-	switch {
-	case class == "":
-		return append(dst, "ok"...)
-	case !strings.ContainsAny(class, "\",\r\n"):
-		return append(dst, class...)
+// appendWord quotes a word where CSV requires it: drivers choose classes, and people the names of steps.
+func appendWord(dst []byte, word string) []byte {
+	if !strings.ContainsAny(word, "\",\r\n") {
+		return append(dst, word...)
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{class}) // cannot fail: writes to memory
+	_ = w.Write([]string{word}) // cannot fail: writes to memory
 	w.Flush()
 	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
 }
@@ -100,6 +109,9 @@ func openSamples(w io.Writer, head takt.Report) (Writer, error) {
 	s := &samplesWriter{w: w, columns: rowColumns()}
 	if head.Variables[payload.VariableTraces] == true {
 		s.columns = append(s.columns, traceColumn(head.ID))
+	}
+	if names := steps.Names(&head); names != nil {
+		s.columns = append(s.columns, stepColumn(names))
 	}
 	var names []string
 	for _, c := range s.columns {

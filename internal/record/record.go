@@ -36,7 +36,8 @@ type Event struct {
 	Before                      Slot          // slot that served the operation, before it
 	Dialling                    bool          // it waited for connections that were being made; Before is the making of them
 	Outcome                     Outcome
-	Looked                      bool // dropped after a look for an answer on every connection
+	Looked                      bool  // dropped after a look for an answer on every connection
+	Step                        int32 // see takt.Sample
 }
 
 // Config describes a run to its Recorder.

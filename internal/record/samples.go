@@ -34,7 +34,7 @@ func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
 
 // fill writes every field of row, which is reused.
 func fill(row *takt.Sample, e *Event, res *takt.Result) {
-	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done}
+	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done, Step: int(e.Step)}
 	if (e.Outcome == Ended || e.Outcome == UnfinishedSent) && e.backlogged() {
 		row.Behind = e.backlog()
 	}

@@ -66,6 +66,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	if k.sc.shared() {
 		k.shared(w, rep)
 	}
+	if k.sc.Mode == modeUsers {
+		k.users(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)
@@ -141,10 +144,11 @@ func (k *checker) row(w *world, r *takt.Sample) {
 			k.fault("dropped", "operation %d was dropped, but the target has it", r.Seq)
 		}
 	case takt.ClassUnfinished:
-		if q != nil && r.Sent == takt.NotSent {
+		after := k.sc.Mode == modeUsers && q != nil && q.begun-w.origin >= r.Done // users stop a moment after the cut
+		if q != nil && r.Sent == takt.NotSent && !after {
 			k.fault("unfinished", "operation %d was never sent by its row, but the target has it", r.Seq)
 		}
-	case "5xx":
+	case "5xx", "check", "capture": // of users, whose oracle knows which of them it must be
 		k.answered(w, r, q)
 	default:
 		k.failed(w, r, q)
@@ -360,12 +364,12 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
 		// Answers that wait unread keep connections busy: while a loop may sleep, while another
 		// loop sleeps, or until a client's thread wakes.
-		lazy := k.sc.Mode == modeAsync || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
+		lazy := k.sc.Mode == modeAsync || k.sc.Mode == modeUsers || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
 		if held := lazy && rep.Warned(warn.GeneratorHeld); !valid && !held {
 			k.fault("verdict", "nothing disturbed the generator, but the run is invalid: %s", codes())
 		}
 		for _, r := range k.rows {
-			if ended := r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished; ended && r.Class != "" && r.Class != "5xx" && r.Class != engine.ClassTimeout {
+			if ended := r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished; ended && r.Class != "" && r.Class != "5xx" && r.Class != "check" && r.Class != engine.ClassTimeout {
 				k.fault("failure", "nothing was injected, but operation %d failed: %s", r.Seq, r.Class)
 			}
 		}
@@ -443,6 +447,9 @@ func (k *checker) bounds(w *world) {
 	most := k.sc.InFlight
 	if k.sc.Connections > 0 {
 		most = k.sc.Connections
+	}
+	if k.sc.Mode == modeUsers && k.sc.Rate == 0 {
+		most *= 2 // a round may begin before the connection of the last one is closed
 	}
 	if k.sc.Mode != modeAsync {
 		most++ // the probe's connection, until it is reused

@@ -212,7 +212,7 @@ func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 	}
 	switch {
 	case c.reset >= 0:
-		if c.peer.tls == nil && len(c.out) == 0 || c.begins {
+		if c.peer.tls == nil && w.users == nil && len(c.out) == 0 || c.begins {
 			w.dialFault() // the reset came after the client's last look at the connection
 			c.begins = false
 		}

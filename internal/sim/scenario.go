@@ -50,6 +50,11 @@ type Scenario struct {
 
 	Messages int // that arrive in the receiving mode
 
+	// Users.
+	Script   script  // what they do
+	PerRound bool    // Rate is one of rounds
+	Wrong    float64 // an answer that a step does not accept
+
 	// The target.
 	Service     time.Duration // mean service time; each one is 0.5 to 1.5 of it
 	Workers     int           // requests that the target serves at once; 0: any number
@@ -111,6 +116,7 @@ const (
 	modeH2TLS   = "loop over h2 and tls"
 	modeAsync   = "async"
 	modeReceive = "receive"
+	modeUsers   = "users"
 )
 
 type freeze struct{ From, To time.Duration }
@@ -120,6 +126,11 @@ type clockStep struct{ At, By time.Duration }
 // generate returns the scenario of a seed. About one in four injects no fault: then nothing may fail
 // and the run must be valid.
 func generate(seed uint64) *Scenario {
+	if r := rand.New(rand.NewPCG(seed, 0x75736572)); r.IntN(8) == 0 {
+		sc := new(Scenario)
+		sc.perform(r)
+		return sc
+	}
 	r := rand.New(rand.NewPCG(seed, 0x73696d))
 	sc := &Scenario{
 		Duration: between(r, 5*time.Millisecond, 300*time.Millisecond),

@@ -39,6 +39,11 @@ type request struct {
 	status   int
 	fault    string // kind of the injected fault; "": none
 
+	// Of users:
+	round uint64
+	step  int
+	said  said
+
 	// Over HTTP/2:
 	attempts int           // how often takt began it
 	declined int           // how often takt read that its stream was refused and did not act on that yet
@@ -101,7 +106,7 @@ func (v *server) sent(c *conn, b []byte, t *thread) {
 	w, s := v.w, c.peer
 	switch {
 	case s.h2 != nil:
-	case s.tls == nil:
+	case s.tls == nil && w.users == nil:
 		v.plain(c, b, t)
 	case c.begins:
 		v.firstByte(c, t)
@@ -213,14 +218,14 @@ func (v *server) read(s *session) {
 		if !whole {
 			return
 		}
-		seq, ok := seqOf(head)
-		if !ok {
+		r := v.asked(s, head)
+		if r == nil {
 			v.w.report.fault("request", "malformed request: %q", head)
 			s.in = nil
 			return
 		}
 		s.in = rest
-		r := v.of(seq)
+		seq := r.seq
 		r.s = s
 		if r.arrived++; r.arrived > 1 {
 			v.w.report.fault("double send", "request %d arrived %d times", seq, r.arrived)
@@ -228,6 +233,25 @@ func (v *server) read(s *session) {
 		}
 		v.serve(r)
 	}
+}
+
+// asked is the request with this head; nil: there is none. Those of users have the number of their round and step.
+func (v *server) asked(s *session, head []byte) *request {
+	if v.w.users == nil {
+		seq, ok := seqOf(head)
+		if !ok {
+			return nil
+		}
+		return v.of(seq)
+	}
+	if len(s.c.requests) == 0 {
+		return nil
+	}
+	r := s.c.requests[len(s.c.requests)-1]
+	if n, err := fmt.Sscanf(string(head), "GET /%d/%d HTTP/1.1\r\n", &r.round, &r.step); n < 2 || err != nil {
+		return nil
+	}
+	return r
 }
 
 // serve starts the service of a request, or queues it for a worker.
@@ -281,9 +305,13 @@ func (v *server) answer(r *request) {
 		w.report.injected["503"]++
 	}
 	body := bytes.Repeat([]byte{'x'}, w.rng.IntN(sc.Body+1))
+	if w.users != nil {
+		r.said = v.say()
+		body = []byte(r.said.json(len(body)))
+	}
 	b := fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nX-Seq: %d\r\nContent-Length: %d\r\n\r\n%s", r.status, r.seq, len(body), body)
 	if w.rng.IntN(4) == 0 {
-		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%sx\r\n0\r\n\r\n", r.status, len(body)+1, body)
+		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\n\r\n0\r\n\r\n", r.status, len(body)+1, body)
 	}
 	b = s.seal(b)
 	at := w.now + w.oneWay()

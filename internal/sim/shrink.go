@@ -60,6 +60,11 @@ func simpler() (list []func(*Scenario) bool) {
 		func(sc *Scenario) bool { plain := sc.Mode != modeTLS; sc.Mode = modeWorker; return !plain },
 		func(sc *Scenario) bool { plain := sc.Mode != modeLoopTLS; sc.Mode = modeLoop; return !plain },
 		func(sc *Scenario) bool { plain := sc.Mode != modeH2TLS; sc.Mode = modeH2; return !plain },
+		func(sc *Scenario) bool { // no step needs one behind it
+			n := len(sc.Script) - 1
+			sc.Script = sc.Script[:max(0, n)]
+			return n > 0
+		},
 		func(sc *Scenario) bool { sc.Conns--; return sc.Conns > 0 },
 		func(sc *Scenario) bool { sc.Streams /= 2; return sc.Streams > 0 },
 		func(sc *Scenario) bool { sc.Loops--; return sc.Loops > 0 },

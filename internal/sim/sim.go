@@ -122,6 +122,10 @@ func run(seed uint64, sc *Scenario) *Outcome {
 func (w *world) load() (*takt.Report, error) {
 	o := w.sc.options()
 	src, err := o.Source()
+	var users *takt.Driver
+	if w.sc.Mode == modeUsers {
+		src, users, err = w.openUsers(&o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the scenario has no schedule: %w", err)
 	}
@@ -149,6 +153,8 @@ func (w *world) load() (*takt.Report, error) {
 		p.Driver = &takt.Driver{Async: w.newClient}
 	case modeReceive:
 		p.Driver = &takt.Driver{Receive: w.receive}
+	case modeUsers:
+		p.Driver = users
 	}
 	w.journal.wantsAll = func() bool { return w.rng.IntN(3) == 0 }
 	p.Journal = &w.journal

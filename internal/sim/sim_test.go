@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -179,4 +180,20 @@ func TestQueueOutlivesItsConnection(t *testing.T) {
 			t.Fatal(o)
 		}
 	}
+}
+
+// Users perform their scenario as docs/scenarios.md says, whatever the target answers: TAKT_SEEDS for more.
+func TestUsers(t *testing.T) {
+	from, to := seeds(t, racetest.Some(20))
+	var sum Sum
+	for seed := from; seed <= to; seed++ {
+		sc := new(Scenario)
+		sc.perform(rand.New(rand.NewPCG(seed, 1)))
+		o := run(seed, sc)
+		sum.Add(o)
+		if len(o.Faults) > 0 {
+			t.Fatal(o, "\n", Shrink(o))
+		}
+	}
+	t.Log(&sum)
 }

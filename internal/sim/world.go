@@ -55,6 +55,7 @@ type world struct {
 	cores   []time.Duration // instants from which the client's cores are free
 	open    int             // operations in flight at asynchronous clients
 	muxes   []*watchedMux
+	users   *crowd // nil: there are none
 	trace   trace
 	report  *checker
 	journal journal

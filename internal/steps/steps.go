@@ -14,6 +14,7 @@ import (
 const (
 	Key    = "steps"
 	Rounds = "rounds"
+	Asked  = "asked_per_s" // of Rounds, where the schedule of the report is one of operations: the constant rate of the whole
 )
 
 // Figures are what a run saw of one step.
@@ -121,6 +122,18 @@ func Merge(extras []map[string]any) (rows []any, ok bool) {
 // key is a name as conditions write it: they have no spaces.
 func key(name string) string { return strings.ReplaceAll(name, " ", "") }
 
+// Named is the Extra of a report before its run, with nothing but the names of the steps; nil: there are none.
+func Named(names []string) map[string]any {
+	if names == nil {
+		return nil
+	}
+	var rows []any
+	for _, n := range names {
+		rows = append(rows, map[string]any{"name": n})
+	}
+	return map[string]any{Key: rows}
+}
+
 // Names are those of the steps of a report.
 func Names(r *takt.Report) (names []string) {
 	list, _ := r.Extra[Key].([]any)
@@ -168,8 +181,10 @@ func MergeRounds(extras []map[string]any) (whole map[string]any, ok bool) {
 		}
 		for name, v := range one {
 			n, _ := v.(float64)
-			sum, _ := whole[name].(float64)
-			whole[name] = sum + n
+			if sum, _ := whole[name].(float64); name != Asked {
+				n += sum
+			}
+			whole[name] = n
 		}
 	}
 	return whole, len(extras) > 0

@@ -19,7 +19,7 @@ func shard(n uint64) map[string]any {
 	}
 	f.Checks[0].Add(Failed)
 	f.Checks[0].Add(Unasked)
-	return map[string]any{Key: Rows([]Figures{f}), Rounds: map[string]any{"begun": float64(n), "intended_per_s": 5.0}}
+	return map[string]any{Key: Rows([]Figures{f}), Rounds: map[string]any{"begun": float64(n), "intended_per_s": 5.0, Asked: 15.0}}
 }
 
 // The rows of the whole are those of one process that did all of it, and a shard with other checks has no whole.
@@ -49,7 +49,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	rounds, ok := MergeRounds([]map[string]any{shard(10), shard(20)})
-	if !ok || rounds["begun"] != 30.0 || rounds["intended_per_s"] != 10.0 {
+	if !ok || rounds["begun"] != 30.0 || rounds["intended_per_s"] != 10.0 || rounds[Asked] != 15.0 {
 		t.Errorf("%v", rounds)
 	}
 	if _, ok := MergeRounds([]map[string]any{shard(1), {}}); ok {

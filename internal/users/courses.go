@@ -18,7 +18,7 @@ type Courses struct {
 
 	mu      sync.Mutex
 	wake    func()
-	started time.Time
+	now     time.Duration
 	begun   uint64          // rounds
 	made    int             // users, without a schedule
 	resting ring.Queue[any] // users without a round that may begin one, without a schedule
@@ -49,11 +49,18 @@ func NewCourses(base takt.Source, numbers Numbers, users int, first First) *Cour
 	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
-// Begin says when the run has begun, and how to wake the engine.
-func (c *Courses) Begin(at time.Time, wake func()) {
+// Begin says how to wake the engine.
+func (c *Courses) Begin(wake func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.started, c.wake = at, wake
+	c.wake = wake
+}
+
+// At implements engine.Timed.
+func (c *Courses) At(now time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
 }
 
 // Next implements takt.Source.
@@ -72,16 +79,12 @@ func (c *Courses) Next(op *takt.Op) bool {
 
 // nextOfUsers is Next without a schedule. The caller holds the lock.
 func (c *Courses) nextOfUsers(op *takt.Op) bool {
-	now := time.Duration(0)
-	if !c.started.IsZero() {
-		now = time.Since(c.started)
-	}
 	if !c.have && !c.base.Next(&c.next) { // else it would be known only after the pause of a user
 		c.stopped = true
 		return false
 	}
 	for c.have = true; c.have; {
-		data, ok := c.follows(now)
+		data, ok := c.follows()
 		if !ok {
 			c.starved = c.active > 0
 			return false
@@ -96,12 +99,12 @@ func (c *Courses) nextOfUsers(op *takt.Op) bool {
 
 // follows is Data of the next operation of a user; nil: a user has begun a round, and waits before its first operation. It
 // reports false if nobody has one now.
-func (c *Courses) follows(now time.Duration) (data any, ok bool) {
-	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= now {
+func (c *Courses) follows() (data any, ok bool) {
+	for c.pending.Len() > 0 && c.pending.Top().data == nil && c.pending.Top().at <= c.now {
 		c.resting.Push(c.pending.Pop().user)
 		c.active--
 	}
-	if c.pending.Len() > 0 && c.pending.Top().at <= now {
+	if c.pending.Len() > 0 && c.pending.Top().at <= c.now {
 		return c.pending.Pop().data, true
 	}
 	number := c.numbers.number(c.begun)
@@ -118,7 +121,7 @@ func (c *Courses) follows(now time.Duration) (data any, ok bool) {
 	c.begun++
 	data, wait := c.first(number, user)
 	if wait > 0 {
-		c.pending.Push(pending{data: data, at: now + wait})
+		c.pending.Push(pending{data: data, at: c.now + wait})
 		return nil, true
 	}
 	return data, true

@@ -77,7 +77,7 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 // A user begins its next round when the last has ended, and not before.
 func TestCoursesOfUsers(t *testing.T) {
 	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
-	src.Begin(time.Now(), func() {})
+	src.Begin(func() {})
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -113,7 +113,7 @@ func TestUsersLast(t *testing.T) {
 		}
 		return fmt.Sprint(number, " of ", user), 0
 	})
-	src.Begin(time.Now(), func() {})
+	src.Begin(func() {})
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -194,7 +194,7 @@ func TestNumbersOfRounds(t *testing.T) {
 		}
 	}
 	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64, any) (any, time.Duration) { return 0, 0 })
-	src.Begin(time.Now(), func() {})
+	src.Begin(func() {})
 	var op takt.Op
 	n := 0
 	for src.Next(&op) {

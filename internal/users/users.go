@@ -14,6 +14,7 @@ import (
 
 // Options describe the users of a run. Functions may be nil if their comment says what that means.
 type Options struct {
+	World   engine.World                     // clock and goroutines; nil: of this machine
 	Key     func(op *takt.Op) []byte         // name of the user whose operation it is; valid until the next call
 	Connect func(seat int) engine.Connection // called once a seat
 	Seats   int                              // largest number of connections open at once
@@ -53,14 +54,16 @@ type seat struct {
 // Crowd has all users of a run.
 type Crowd struct {
 	o      Options
+	world  engine.World
 	sink   takt.Sink
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   sync.WaitGroup
 
 	mu     sync.Mutex
+	live   int           // goroutines
+	gone   chan struct{} // closed when none is left; nil: nobody waits
 	users  map[string]*User
-	gone   map[string]struct{} // keys of users that were forgotten and may come again; at most mostGone
+	left   map[string]struct{} // keys of users that were forgotten and may come again; at most mostGone
 	seats  []*seat
 	empty  []*seat           // seats without a user
 	idle   seat              // start of the ring of resting seats: idle.older is the newest, idle.newer the oldest
@@ -86,7 +89,7 @@ const mostGone = 1 << 20
 
 // New returns a crowd without users.
 func New(o Options) *Crowd {
-	c := &Crowd{o: o, users: map[string]*User{}, gone: map[string]struct{}{}}
+	c := &Crowd{o: o, world: engine.WorldOf(o.World), users: map[string]*User{}, left: map[string]struct{}{}}
 	c.idle.newer, c.idle.older = &c.idle, &c.idle
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -142,8 +145,8 @@ func (c *Crowd) start(op *takt.Op) error {
 func (c *Crowd) enter(u *User) {
 	u.busy = true
 	if c.sit(u) {
-		c.done.Add(1)
-		go c.run(u, u.seat)
+		s := u.seat
+		c.begin(func() { c.run(u, s) })
 		return
 	}
 	c.seen.Crowded++
@@ -159,6 +162,20 @@ func (c *Crowd) Admit() {
 	}
 }
 
+// begin runs f in a goroutine for which close waits. The caller holds the lock.
+func (c *Crowd) begin(f func()) {
+	c.live++
+	c.world.Go(func() {
+		f()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.live--; c.live == 0 && c.gone != nil {
+			close(c.gone)
+			c.gone = nil
+		}
+	})
+}
+
 // user is the user with this key.
 func (c *Crowd) user(key []byte) *User {
 	u := c.users[string(key)]
@@ -168,7 +185,7 @@ func (c *Crowd) user(key []byte) *User {
 			u.Memory = c.o.Memory()
 		}
 		c.users[u.Key] = u
-		if _, back := c.gone[u.Key]; !back {
+		if _, back := c.left[u.Key]; !back {
 			c.seen.Users++
 		}
 	}
@@ -209,8 +226,8 @@ func (c *Crowd) leave(s *seat, gone bool) {
 	if gone || c.o.Memory == nil {
 		delete(c.users, s.user.Key)
 	}
-	if !gone && c.o.Memory == nil && len(c.gone) < mostGone {
-		c.gone[s.user.Key] = struct{}{}
+	if !gone && c.o.Memory == nil && len(c.left) < mostGone {
+		c.left[s.user.Key] = struct{}{}
 	}
 	s.user, s.since = nil, time.Time{}
 }
@@ -231,7 +248,6 @@ func (c *Crowd) rest(s *seat, now time.Time) {
 
 // run sends the operations of u until it has no other.
 func (c *Crowd) run(u *User, s *seat) {
-	defer c.done.Done()
 	if s.conn == nil {
 		s.conn = c.o.Connect(s.index)
 	} else if s.since.IsZero() { // another user's connection
@@ -261,14 +277,14 @@ func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
 	}
 	u.turn.Place = s.index + 1
 	c.sink.Began(op.Token, u.turn)
-	sent := time.Now()
+	sent := c.world.Now()
 	if r.Class == "" {
 		s.conn.Do(c.ctx, op, r)
 	}
 	if c.ctx.Err() != nil { // the report has counted it as unfinished
 		return
 	}
-	read := time.Now()
+	read := c.world.Now()
 	u.turn = takt.Turn{Free: read, Read: read}
 	if r.Arrived.After(sent) && r.Arrived.Before(read) {
 		u.turn.Free = r.Arrived
@@ -286,7 +302,7 @@ func (c *Crowd) send(u *User, s *seat, op *takt.Op, r *takt.Result) {
 // next is the next operation of u. If there is none, u rests: its seat goes to a user that waits
 // for one, or to the resting seats; or nobody has it, if u leaves.
 func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
-	now := time.Now()
+	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if u.waiting.Len() > 0 {
@@ -307,8 +323,7 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 	c.leave(s, leaves)
 	s.user, other.seat = other, s
 	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
-	c.done.Add(1)
-	go c.run(other, s)
+	c.begin(func() { c.run(other, s) })
 	return op, false
 }
 
@@ -317,21 +332,15 @@ func (c *Crowd) started(time.Time) {
 	if c.o.Idle <= 0 {
 		return
 	}
-	c.done.Add(1)
-	go func() {
-		defer c.done.Done()
-		t := time.NewTicker(max(time.Millisecond, min(c.o.Idle/2, time.Second)))
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				for c.sweep(time.Now()) {
-				}
-			case <-c.ctx.Done():
-				return
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(func() {
+		often := max(time.Millisecond, min(c.o.Idle/2, time.Second))
+		for c.world.Either(c.world.After(often), c.ctx.Done()) == 0 {
+			for c.sweep(c.world.Now()) {
 			}
 		}
-	}()
+	})
 }
 
 // sweep closes the connection of a user that has been idle for long, and reports whether there was
@@ -354,28 +363,38 @@ func (c *Crowd) sweep(now time.Time) bool {
 }
 
 // vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
-// closing TLS may have to wait.
+// closing TLS may have to wait; a user that came meanwhile gets the seat.
 func (c *Crowd) vacate(s *seat) {
 	c.mu.Unlock()
 	s.conn.Hangup()
+	now := c.world.Now()
 	c.mu.Lock()
-	c.empty = append(c.empty, s)
-	if c.queue.Len() > 0 && !c.closed { // since the user left: nobody else may come to give it the seat
-		c.enter(c.queue.Pop())
+	if c.empty = append(c.empty, s); c.queue.Len() == 0 || c.closed {
+		return
 	}
+	u := c.queue.Pop()
+	c.sit(u)
+	u.turn = takt.Turn{Free: now, Read: now}
+	c.begin(func() { c.run(u, s) })
 }
 
 // close ends all operations and closes all connections.
 func (c *Crowd) close() error {
 	c.mu.Lock()
-	c.closed = true
+	left, gone := c.live, make(chan struct{})
+	c.closed, c.gone = true, gone
 	c.mu.Unlock()
 	c.cancel()
-	c.done.Wait()
+	if left > 0 {
+		c.world.First(gone)
+	}
 	for _, s := range c.seats {
 		if s.conn != nil {
 			_ = s.conn.Close() // the run is over
 		}
+	}
+	if len(c.seats) == 0 {
+		_ = c.o.Connect(0).Close() // that of the probe, which no user had
 	}
 	return nil
 }

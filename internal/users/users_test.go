@@ -52,3 +52,34 @@ func TestUsersThatLeaveAreForgotten(t *testing.T) {
 		t.Errorf("%d users are remembered, of %+v", left, c.Seen())
 	}
 }
+
+// farewell is a line whose first Hangup lasts until another user has come.
+type farewell struct {
+	line
+	once   sync.Once
+	hangup func()
+}
+
+func (f *farewell) Hangup() { f.once.Do(f.hangup) }
+
+// A user that comes while the last connection is being closed gets it. It used to wait until another user left, which a run
+// with one user at a time never sees.
+func TestUserComesWhileASeatIsVacated(t *testing.T) {
+	sink := new(counter)
+	sink.ended.Add(2)
+	conn := &farewell{}
+	c := New(Options{
+		Seats: 1, Connect: func(int) engine.Connection { return conn },
+		Key:    func(op *takt.Op) []byte { return strconv.AppendUint(nil, op.Seq, 10) },
+		Leaves: func(*takt.Op) bool { return true },
+	})
+	client := c.Client(sink)
+	conn.hangup = func() { _ = client.Start(&takt.Op{Seq: 1}) }
+	if err := client.Start(&takt.Op{Seq: 0}); err != nil {
+		t.Fatal(err)
+	}
+	sink.ended.Wait()
+	if err := client.Close(); err != nil || c.Seen().Crowded != 1 {
+		t.Errorf("%v, %+v", err, c.Seen())
+	}
+}

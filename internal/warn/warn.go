@@ -94,7 +94,7 @@ const (
 	NoLoop takt.WarningCode = "no_loop"
 	// operations were dropped at the in-flight bound
 	Dropped takt.WarningCode = "dropped"
-	// of `takt http --scenario`: steps that were not sent, because an earlier step of their round failed; they count as dropped
+	// of `takt http --scenario`: steps that were not sent, because an earlier step of their round failed or was dropped; they count as dropped
 	StepsSkipped takt.WarningCode = "steps_skipped"
 	// of `takt http --scenario` with a rate: the think times of a round are more than a tenth of the run, which ends that much later than its schedule, so its rates, means over the whole run, are lower than those of the schedule
 	ThinkTimes takt.WarningCode = "think_times"

@@ -15,6 +15,7 @@ type Sample struct {
 	BytesReceived int64
 	Status        int    // the protocol's own result code; 0: none
 	Class         string // "": ok; ClassDropped, ClassUnfinished, or a class of the driver
+	Step          int    // number of the step of a scenario, from 1; 0: there are no steps
 }
 
 // NotSent as Sample.Sent: the operation was dropped, or queued at the cut.

@@ -65,7 +65,7 @@ func (k *climb) validate(env core.Env, command []string) (faults []error) {
 		switch name {
 		case "duration", "warmup", "seed", "output", "store", "store-limit", "no-store":
 			faults = append(faults, value.Faultf("--%s comes after --; give it to takt capacity, before --", name))
-		case "rate", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
+		case "rate", "rounds", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
 			faults = append(faults, value.Faultf("--%s comes after --, but the search sets it; leave it out", name))
 		case "assert":
 			faults = append(faults, value.Faultf("--assert comes after --; give its conditions with --slo"))

@@ -26,6 +26,7 @@ import (
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -209,7 +210,9 @@ func (l *load) run(ctx context.Context, args []string) error {
 // once makes one run and its report, and returns the error for its exit code.
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
-	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, head)
+	shown := head
+	shown.Extra = steps.Named(l.steps())
+	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, shown)
 	if err != nil {
 		return err
 	}

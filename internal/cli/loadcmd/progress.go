@@ -195,7 +195,7 @@ func (l *load) liveHead(run string, end time.Duration, d *takt.Driver) live.Head
 	h := live.Head{
 		Run:     run,
 		Command: strings.Join(l.command(), " "), End: end, Warmup: l.engine.Warmup, Drain: l.engine.Drain.Duration(),
-		Requests: l.engine.Requests, Room: l.engine.InFlight(), Closed: l.engine.Closed(), OneWay: d.OneWay,
+		Requests: l.engine.Limit(), Room: l.engine.InFlight(), Closed: l.engine.Closed(), OneWay: d.OneWay,
 		Receives: d.Loop == nil && d.Async == nil && d.Worker == nil, Waits: overload.Waits(l.driver.Variables()),
 	}
 	for _, a := range l.requirements.Assertions {

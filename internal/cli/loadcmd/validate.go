@@ -140,14 +140,18 @@ func (l *load) checkUnused() (faults []error) {
 
 // checkSteps refuses assertions on steps that the load does not have.
 func (l *load) checkSteps() (faults []error) {
-	var names []string
-	if l.driver.Steps != nil {
-		names = l.driver.Steps()
-	}
 	for _, a := range l.requirements.Assertions {
-		faults = core.AppendError(faults, value.About(a.InSteps(names), "assert"))
+		faults = core.AppendError(faults, value.About(a.InSteps(l.steps()), "assert"))
 	}
 	return faults
+}
+
+// steps are the names of the steps that the load has; nil: it has none.
+func (l *load) steps() []string {
+	if l.driver.Steps == nil {
+		return nil
+	}
+	return l.driver.Steps()
 }
 
 // checkLatencies refuses assertions on times that the load does not have.

@@ -59,7 +59,8 @@ func (v *verifyCommand) noDuet(command []string) string {
 			return "--" + name + " comes after --"
 		}
 	}
-	if !setsFlag(command, "rate") && !setsFlag(command, "stages") && command[0] != "replay" {
+	scheduled := slices.ContainsFunc([]string{"rate", "rounds", "stages"}, func(flag string) bool { return setsFlag(command, flag) })
+	if !scheduled && command[0] != "replay" {
 		return "the command has no --rate, so it has no schedule that both could share"
 	}
 	if err := v.options.CheckDuet(verify.DuetParts{Block: verify.BlockLeast}, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong

@@ -104,6 +104,7 @@ func trials() map[string]trial {
 		"body-file":     {words: file("body-file", "body", "-m", "POST"), want: []string{"\n\nn={{.Seq}}\n"}},
 		"body-template": {words: file("body-file", "body", "-m", "POST", "--body-template"), want: []string{"\n\nn=0\n", "\n\nn=2\n"}},
 		"scenario":      {words: file("scenario", "steps"), want: []string{"GET /one HTTP/1.1\n", "POST /two HTTP/1.1\n"}},
+		"rounds":        {words: file("scenario", "steps", "--rounds", "100/s"), free: true, n: 1, want: []string{"GET /one HTTP/1.1\n", "POST /two HTTP/1.1\n"}, result: []string{"2 × 200"}},
 		"targets":       {words: file("targets", "targets"), want: []string{"GET /one HTTP/1.1\n", "POST /two HTTP/1.1\n", "\nx-oDD: 1\n"}},
 		"targets several hosts": {
 			words: file("targets", "hosts"), want: []string{"GET /one HTTP/1.1\n", "GET /two HTTP/1.1\n", "connection 2"},
@@ -407,7 +408,9 @@ func (s *scene) args(url string) []string {
 // contrast lets hey send n requests, and one more, which shows that n were answered.
 func (s *scene) contrast(t *testing.T, one trial, n uint64, url string) seenBy {
 	e := engine.Defaults()
-	e.Rate = engine.MustRate("100/s")
+	if !s.o.Rounds.Given() {
+		e.Rate = engine.MustRate("100/s")
+	}
 	if !one.free && s.o.Scenario == "" {
 		e.Connections = 1
 	}

@@ -48,8 +48,9 @@ type Options struct {
 	ContentType  string
 	Credentials  Credentials
 	Host         string
-	Targets      string // a file of requests instead of one
-	Scenario     string // a file of steps that each user performs in order
+	Targets      string      // a file of requests instead of one
+	Scenario     string      // a file of steps that each user performs in order
+	Rounds       engine.Rate // of the scenario, instead of a rate
 
 	// How it gets there.
 	Timeout            time.Duration // of a request, from sent to done
@@ -80,8 +81,10 @@ type Options struct {
 	Sessions  Sessions  // of the users of a Recording
 	Recording Recording // makes the requests instead of the flags; nil: they do
 
-	ContrastFor time.Duration // of the closed loop after the run; 0: none
-	Stdin       io.Reader     // of -D - and --targets -; nil: empty
+	ContrastFor  time.Duration // of the closed loop after the run; 0: none
+	Stdin        io.Reader     // of -D - and --targets -; nil: empty
+	ScenarioFile io.Reader     // content of the file Scenario; nil: takt opens it
+	World        engine.World  // of users; nil: this machine
 
 	url        *url.URL       // of the argument; nil: the targets say where
 	target     string         // of a request to url: path and query, with placeholders
@@ -92,14 +95,15 @@ type Options struct {
 	warmup     time.Duration
 	part       uint64 // of the schedule, from 0, that the run sends
 	parts      uint64
-	givenUsers int         // -c, with a scenario
-	users      int         // of a scenario without a rate; 0: there is a rate
-	closed     bool        // the run has no schedule
-	fixedPool  bool        // the user says how many connections there are
-	loops      bool        // the engine may use its loop
-	streams    int         // most on a connection
-	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
-	tls        *tls.Config // what connections to any https server have in common
+	load       *engine.Options // that Shape got last
+	givenUsers int             // -c, with a scenario
+	users      int             // of a scenario without a rate; 0: there is a rate
+	closed     bool            // the run has no schedule
+	fixedPool  bool            // the user says how many connections there are
+	loops      bool            // the engine may use its loop
+	streams    int             // most on a connection
+	muxes      *muxes          // of the run under way; nil: no HTTP/2 in the loop
+	tls        *tls.Config     // what connections to any https server have in common
 	handshakes handshakes
 	keys       *keyLog       // of the run; nil: none
 	room       http1.Room    // of the bodies that are read
@@ -205,6 +209,7 @@ func (o *Options) client() string {
 // Shape fills in what the user left open: 200 requests over 50 connections in a
 // closed loop, as hey has it, or 10 s at a given rate.
 func (o *Options) Shape(e *engine.Options) {
+	o.shapeRounds(e)
 	o.seed, o.conns, o.closed = e.Seed, heyConnections, e.Closed()
 	if e.Connections > 0 {
 		o.conns = e.Connections

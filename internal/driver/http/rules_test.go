@@ -250,6 +250,9 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@pace 2h\n":                                                        "is not the time of a round",
 		"GET /a\n@pace 1s\n":                                                        "scenario:2: both @pace and a rate",
 		"GET /a\n\nGET /b\n@pace 1s\n":                                              "scenario:4: @pace is about rounds",
+		"GET /a\n@journey a\n@capture v json v\n\nGET /b\n@journey b\n@when v == 1\n":       "v is captured by no earlier step",
+		"GET /a\n@journey a\n@capture v all json v\n\nGET /b\n@journey b\n@repeat i in v\n": "no earlier step captures the list v",
+		"GET /a\n@journey a\n@capture v json v\n\nGET /{{v}}\n@journey b\n":                 "unknown placeholder",
 	} {
 		wantFault(t, text, want)
 	}
@@ -278,6 +281,37 @@ func TestRestBetweenRounds(t *testing.T) {
 	for _, text := range []string{text, "GET /a\n@think 1h\n\nGET /b\n"} {
 		if r := scenarioRun(t, "--rate 400/s -n 20", text, func(http.ResponseWriter, *http.Request) {}); r.Counts.OK < 20 || r.Warned("think_times") {
 			t.Errorf("%+v, %v", r.Counts, r.Warnings)
+		}
+	}
+}
+
+// With --overflow drop a round is dropped as a whole, at its beginning: the steps of one that has begun wait for room, the
+// run ends, and no step is sent whose step before was not.
+func TestOverflowDropsRounds(t *testing.T) {
+	for _, text := range []string{"GET /0\n\nGET /1\n\nGET /2\n", "GET /0\n\nGET /1\n@optional\n\nGET /2\n"} {
+		var mu sync.Mutex
+		var seen []string
+		r := scenarioRun(t, "--rounds 1000/s -n 60 --max-in-flight 2 --overflow drop", text, func(_ http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			seen = append(seen, q.URL.Path)
+			mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+		})
+		count := func(path string) (n uint64) {
+			for _, s := range seen {
+				if s == path {
+					n++
+				}
+			}
+			return n
+		}
+		rounds := r.Extra["rounds"].(map[string]any)
+		begun, dropped := rounds["begun"].(float64), rounds["dropped"].(float64)
+		if n := count("/0"); begun+dropped != 60 || dropped == 0 || float64(n) != begun || count("/1") != n || count("/2") != n || r.Counts.OK != 3*n {
+			t.Errorf("%v, %d, %d and %d requests, %+v", rounds, n, count("/1"), count("/2"), r.Counts)
+		}
+		if !r.Warned("dropped") {
+			t.Errorf("%v", r.Warnings)
 		}
 	}
 }

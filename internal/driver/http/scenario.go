@@ -61,7 +61,7 @@ type scenario struct {
 }
 
 // roundCounts are how many rounds there were, whose first and last operation count.
-type roundCounts struct{ begun, completed, failed uint64 }
+type roundCounts struct{ begun, completed, failed, dropped uint64 } // dropped: for want of room, at their beginning
 
 // track is one journey: steps of the scenario, one behind the other.
 type track struct {
@@ -80,6 +80,7 @@ type stepFigures struct {
 
 // visit is one round of a user.
 type visit struct {
+	of      *scenario
 	number  uint64
 	key     []byte
 	track   *track
@@ -114,6 +115,30 @@ func (t *turn) at() *step { return t.visit.track.steps[t.place.Step] }
 // row is the number of the step in the report.
 func (t *turn) row() int { return t.visit.track.from + t.place.Step }
 
+// StepNumber implements engine.Stepped.
+func (t *turn) StepNumber() int32 { return int32(t.row()) + 1 }
+
+// RoundNumber is the number of the step's round, for internal/sim.
+func (t *turn) RoundNumber() uint64 { return t.visit.number }
+
+// IsFirst implements engine.Stepped.
+func (t *turn) IsFirst() bool { return t.first }
+
+// Overflow implements engine.Stepped: the round does not begin. Nobody else has its visit yet.
+func (t *turn) Overflow(due time.Duration) {
+	t.visit.failed = true
+	s := t.visit.of
+	if s.courses != nil {
+		s.courses.Over(nil, 0, 0)
+	}
+	if due >= s.o.warmup {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.figures[t.row()].Skipped++
+		s.rounds.dropped++
+	}
+}
+
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
 func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	t := op.Data.(*turn)
@@ -135,6 +160,19 @@ func (s *scenario) describe(v map[string]any) {
 	}
 }
 
+// shapeRounds gives the load the rate of --rounds. Those of a file without rules get their operations when it is read.
+func (o *Options) shapeRounds(e *engine.Options) {
+	o.load = e
+	if o.Rounds.Given() && !o.ratedTwice() {
+		e.Rate = o.Rounds.OfRounds(1)
+	}
+}
+
+// ratedTwice reports whether there is a rate beside --rounds.
+func (o *Options) ratedTwice() bool {
+	return o.load.Stages.Given() || o.load.Rate.Given() && !o.load.Rate.CountsRounds()
+}
+
 // shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
 // many there are.
 func (o *Options) shapeUsers(e *engine.Options) {
@@ -149,9 +187,12 @@ func (o *Options) shapeUsers(e *engine.Options) {
 
 // checkScenario refuses flags that mean nothing beside --scenario.
 func (o *Options) checkScenario(faults *value.Faults) {
+	faults.If(o.Rounds.Given() && o.Scenario == "", "--rounds is given without --scenario; give the file of the rounds, or give --rate")
 	if o.Scenario == "" {
 		return
 	}
+	faults.If(o.Rounds.Given() && o.ratedTwice(), "both --rounds and --rate or --stages are given; keep one")
+	faults.If(o.Rounds.Given() && o.closed, "--rounds is %s; give a rate such as 75/s, or leave it out: -c users then begin a round when their last one is over", o.Rounds)
 	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
 	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
 	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
@@ -168,6 +209,9 @@ func (o *Options) buildScenario() (faults value.Faults) {
 		return []error{err}
 	}
 	s.users = o.users
+	if o.Rounds.Given() && !s.reacts {
+		o.load.Rate = o.Rounds.OfRounds(len(s.steps))
+	}
 	for _, l := range s.leases {
 		n := l.Len(o.part, o.parts)
 		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
@@ -229,7 +273,7 @@ func (s *scenario) render(t *turn) error {
 
 // visit is a round of a new user.
 func (s *scenario) visit(number uint64) *visit {
-	return s.round(&visit{key: strconv.AppendUint(nil, number, 10)}, number)
+	return s.round(&visit{of: s, key: strconv.AppendUint(nil, number, 10)}, number)
 }
 
 // round begins a round of a user.
@@ -301,7 +345,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		if last {
 			delete(visits, round)
 		}
-		return &turn{visit: v, last: last, place: journey.Place{Step: step}}
+		return &turn{visit: v, first: step == 0, last: last, place: journey.Place{Step: step}}
 	}, Numbers: numbers, Seed: s.o.seed}
 	for _, at := range s.steps {
 		order.Think = append(order.Think, at.think)
@@ -366,7 +410,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		c.Started = func(at time.Time) {
 			s.begun = at
 			if s.courses != nil {
-				s.courses.Begin(at, sink.Wake)
+				s.courses.Begin(sink.Wake)
 			}
 			started(at)
 		}
@@ -386,7 +430,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 
 // lend gives a round a line of each file whose lines are lent, or none.
 func (s *scenario) lend(v *visit) bool {
-	if v.lines != nil {
+	if v.lines != nil || v.failed {
 		return true
 	}
 	lines := make([]uint64, 0, len(s.leases))
@@ -452,7 +496,8 @@ func (s *scenario) prepare(t *turn, r *takt.Result) {
 	if err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().name, err)
 	}
-	t.visit.sent = time.Now()
+	t.visit.session.Drop(t.at().captures) // also if no answer comes
+	t.visit.sent = engine.WorldOf(s.o.World).Now()
 }
 
 // end is users.Options.End.
@@ -506,10 +551,9 @@ func (s *scenario) countRound(t *turn, n journey.Next) {
 		s.rounds.begun++
 	}
 	switch {
-	case !t.last:
 	case t.visit.failed:
 		s.rounds.failed++
-	default:
+	case t.last && (s.courses != nil || t.row() == len(s.steps)-1): // the schedule may end within a round
 		s.rounds.completed++
 	}
 }
@@ -597,13 +641,13 @@ func (s *scenario) finish(r *takt.Report) {
 	s.noteThinking(r)
 	s.notePace(r)
 	s.noteBarred(r)
-	if skipped+early == 0 {
+	if skipped -= s.rounds.dropped; skipped+early == 0 {
 		return
 	}
 	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped+early {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Dropped })
 	}
-	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
+	r.Warn(warn.StepsSkipped, "%d steps were not sent, because an earlier step of their round failed or was dropped: they count as dropped and are in no percentile", takt.Number("skipped", skipped+early))
 }
 
 // noteBarred says that rounds waited for lines that others had.
@@ -622,12 +666,18 @@ func (s *scenario) noteBarred(r *takt.Report) {
 
 // noteRounds says how many rounds there were, where they and not their steps have a rate.
 func (s *scenario) noteRounds(r *takt.Report) {
-	if !s.reacts {
+	if !s.reacts && !s.o.Rounds.Given() {
 		return
 	}
 	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
 	if r.Rate.Intended != nil {
-		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun) / float64(max(1, r.Counts.Scheduled))
+		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun+s.rounds.dropped) / float64(max(1, r.Counts.Scheduled))
+	}
+	if n := s.rounds.dropped; n > 0 {
+		rounds["dropped"] = float64(n)
+	}
+	if asked, constant := s.o.Rounds.Constant(); constant && !s.reacts && s.o.Rounds.Given() {
+		rounds[steps.Asked] = asked
 	}
 	r.Extra[steps.Rounds] = rounds
 }
@@ -672,7 +722,6 @@ func (s *scenario) codec() takt.Codec {
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
-	c.turn.visit.session.Drop(c.step().captures)
 	return c.Codec.Append(dst, op)
 }
 

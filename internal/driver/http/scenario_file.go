@@ -87,13 +87,17 @@ func (r *scenarioReader) at(line int, err error) error {
 
 // readScenario reads the whole file.
 func (o *Options) readScenario() (*scenario, error) {
-	f, err := files.Open(o.Scenario)
-	if err != nil {
-		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
+	file := o.ScenarioFile
+	if file == nil {
+		f, err := files.Open(o.Scenario)
+		if err != nil {
+			return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
+		}
+		defer f.Close()
+		file = f
 	}
-	defer f.Close()
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	s := &scenario{o: o, name: o.Scenario}
 	for number := 1; ; number++ {
@@ -142,7 +146,7 @@ func (s *scenario) buildTracks(lists []string) error {
 		if s.lasts && !t.isNeverEmpty(lists) {
 			return fmt.Errorf("no step of the journey from line %d on is performed in every round: each has @once, a condition, or a list that may be empty; add one that has none", t.steps[0].line)
 		}
-		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
+		s.reacts = s.reacts || !journey.Fixed(t.rules) || t.name != ""
 	}
 	return nil
 }
@@ -230,7 +234,9 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	switch first = first || s.journey != ""; {
 	case first && s.phase == inRounds:
-		s.rest, s.think = s.think, dist.Time{}
+		if s.rest = s.think; s.repeat == (journey.Repeat{}) { // else it is the time before each further repetition, too
+			s.think = dist.Time{}
+		}
 	case first && where.think > 0:
 		return nil, r.at(where.think, errors.New("@think before the first step of @setup or @teardown has no effect, nobody waits before it; put it at a later step, or leave it out"))
 	}
@@ -370,6 +376,9 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, fmt.Errorf("%w; write a path", err))
 	}
 	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
+	if s.journey != "" { // each round is one journey, and has no values of another one
+		r.env.Values, r.lists = slices.Clone(r.values), slices.Clone(r.all)
+	}
 	prefix := fmt.Sprintf("step %d ", number)
 	var faults []error
 	know := func(line int, name string) {
@@ -429,7 +438,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	for i, c := range s.conditions {
 		c.want = parse(c.line, fmt.Sprintf("condition %d", i+1), c.Value)
 		if !r.captured(c.name) {
-			faults = append(faults, r.at(c.line, fmt.Errorf("%s is captured by no earlier step; write @capture %[1]s SOURCE there", c.name)))
+			faults = append(faults, r.at(c.line, fmt.Errorf("%s is captured by no earlier step; write @capture %[1]s SOURCE there, in the same journey", c.name)))
 		}
 	}
 	if list := s.repeat.List; list != "" && !slices.Contains(r.lists, list) {

@@ -38,6 +38,12 @@ func scenarioFile(t *testing.T, text string) string {
 // scenarioRun runs a scenario against a server.
 func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Report {
 	t.Helper()
+	return scenarioRows(t, flags, text, h, nil)
+}
+
+// scenarioRows is scenarioRun with a function that gets the rows.
+func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows engine.OnSamples) *takt.Report {
+	t.Helper()
 	s := httptest.NewServer(h)
 	defer s.Close()
 	o, e := New(), new(engine.Options)
@@ -64,7 +70,7 @@ func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Rep
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Run(context.Background(), engine.Plan{Options: *e, Kind: "http", Source: src, Driver: d})
+	r, err := engine.Run(context.Background(), engine.Plan{Options: *e, Kind: "http", Source: src, Driver: d, OnSamples: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -665,5 +671,88 @@ func TestFilesBesideTheScenario(t *testing.T) {
 	write(path, "GET /{{file \"no.csv\"}}\n")
 	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), "not beside the scenario") {
 		t.Errorf("%v", faults)
+	}
+}
+
+// The row of each operation names its step, also of one that failed, that was not sent, and that the end of the run cut off.
+func TestRowsNameTheirSteps(t *testing.T) {
+	for _, flags := range []string{"--rate 300/s -n 30 --drain 300ms", "-c 3 -n 30 --drain 300ms"} {
+		var mu sync.Mutex
+		rows := map[string]float64{}
+		calls := 0
+		r := scenarioRows(t, flags, "POST /a\n\nGET /b\n\nGET /c\n", func(w http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			calls++
+			n := calls
+			mu.Unlock()
+			switch {
+			case n == 5:
+				<-q.Context().Done()
+			case n%7 == 0:
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}, func(_ []string, list []takt.Sample) {
+			for _, s := range list {
+				rows[fmt.Sprint(s.Step, " ", s.Class)]++
+			}
+		})
+		unfinished := 0.0
+		for i, one := range r.Extra["steps"].([]any) {
+			step := one.(map[string]any)
+			for class, name := range map[string]string{"": "ok", "5xx": "failed", takt.ClassDropped: "skipped"} {
+				if got := rows[fmt.Sprint(i+1, " ", class)]; got != step[name] {
+					t.Errorf("%s: step %d has %v rows of class %q, want %v; %v", flags, i+1, got, class, step[name], rows)
+				}
+			}
+			unfinished += rows[fmt.Sprint(i+1, " ", takt.ClassUnfinished)]
+		}
+		if unfinished == 0 || unfinished != float64(r.Counts.Unfinished) || r.Counts.Failed == 0 {
+			t.Errorf("%s: %v unfinished rows name a step; %+v", flags, unfinished, r.Counts)
+		}
+	}
+}
+
+// With --rounds a fixed file has the operations of the equivalent --rate: the same instants, and the same key. The report
+// counts the rounds. In a file that reacts the two flags are the same.
+func TestRoundsAreARate(t *testing.T) {
+	const fixed = "GET /a\n\nGET /b\n@think 10ms\n\nGET /c\n"
+	for _, c := range []struct {
+		text, rounds, rate string
+		want               string // of the rounds
+	}{
+		{fixed, "--rounds 100/s -n 20", "--rate 300/s -n 60", "map[asked_per_s:100 begun:20 completed:15 failed:5]"},
+		{fixed, "--rounds 100/s -z 200ms --shard 2/3", "--rate 300/s -z 200ms --shard 2/3", "map[asked_per_s:100 begun:7 completed:5 failed:1]"},
+		{fixed, "--rounds 50/s..150/s -z 200ms", "--rate 150/s..450/s -z 200ms", "map[begun:20 completed:15 failed:5]"},
+		{fixed + "@optional\n", "--rounds 100/s -n 20", "--rate 100/s -n 20", "map[begun:20 completed:20 failed:0]"},
+	} {
+		run := func(flags string) (due []string, r *takt.Report) {
+			var mu sync.Mutex
+			third := 0
+			r = scenarioRows(t, flags, c.text, func(w http.ResponseWriter, q *http.Request) {
+				if mu.Lock(); q.URL.Path == "/c" {
+					if third++; third%4 == 0 {
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+				}
+				mu.Unlock()
+			}, func(_ []string, list []takt.Sample) {
+				for _, s := range list {
+					due = append(due, fmt.Sprintf("%09d %d", s.Due, s.Step))
+				}
+			})
+			slices.Sort(due)
+			return due, r
+		}
+		due, r := run(c.rounds)
+		want, other := run(c.rate)
+		if !slices.Equal(due, want) || fmt.Sprint(r.Schedule) != fmt.Sprint(other.Schedule) {
+			t.Errorf("%s: due %v, want %v; %+v, want %+v", c.rounds, due, want, r.Schedule, other.Schedule)
+		}
+		rounds := r.Extra["rounds"].(map[string]any)
+		intended := rounds["intended_per_s"]
+		delete(rounds, "intended_per_s")
+		if got := fmt.Sprint(rounds); got != c.want || intended.(float64) <= 0 {
+			t.Errorf("%s: %s at %v, want %s", c.rounds, got, intended, c.want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if limit, used := proc.OpenFiles(); limit > 0 {
+	if limit, used := proc.OpenFiles(); limit > 0 && o.World == nil {
 		if limit < used+2*spareFiles {
 			return nil, nil, value.Faultf("too many open files: the limit is %d, and %d are in use; run 'ulimit -n %d'", limit, used, used+1000)
 		}
@@ -33,8 +33,8 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	o.Sessions.begin()
 	var c *users.Crowd
 	l := o.LoopTo(u, func(i int) takt.Codec { return o.userCodec(func() *users.User { return c.At(i) }) })
-	probe, connect := engine.Connections(l)
-	crowd.Connect = connect
+	probe, connect := engine.Connections(o.World, l)
+	crowd.World, crowd.Connect = o.World, connect
 	c = users.New(crowd)
 	return &takt.Driver{
 		Phases: engine.NetPhases,

@@ -127,9 +127,18 @@ func roundsOf(r *takt.Report) string {
 	}
 	s := page.Count(uint64(plainNumber(rounds["begun"]))) + " rounds"
 	if rate, is := rounds["intended_per_s"]; is {
-		s += " at " + page.Rate(asked(r, plainNumber(rate))) + " intended"
+		intended := asked(r, plainNumber(rate))
+		if whole, is := rounds[steps.Asked]; is && !takt.IsShard(r.Schedule.Shard) {
+			intended = plainNumber(whole)
+		}
+		s += " at " + page.Rate(intended) + " intended"
 	}
-	return s + ", " + page.Count(uint64(plainNumber(rounds["completed"]))) + " completed, " + page.Count(uint64(plainNumber(rounds["failed"]))) + " failed"
+	for _, what := range []string{"completed", "failed", "dropped"} {
+		if n, is := rounds[what]; is {
+			s += ", " + page.Count(uint64(plainNumber(n))) + " " + what
+		}
+	}
+	return s
 }
 
 // Intended is the rate that was asked for, in operations per second. Random arrivals, whole rounds of
