@@ -17,6 +17,9 @@ const failRest = 100 * time.Millisecond
 // soon is how late a user without a schedule, whose thread nothing disturbs, begins what it may begin.
 const soon = 20 * time.Millisecond
 
+// told is how long after an answer a thread that nothing disturbs tells the engine of it, at most.
+const told = time.Millisecond
+
 // rounds is the oracle of users: what docs/scenarios.md says of steps and rounds, from what the target said.
 type rounds struct {
 	*checker
@@ -335,7 +338,7 @@ func (c *rounds) turns() {
 		k := i - c.users
 		switch {
 		case k < 0:
-		case k >= len(c.over) || at < c.over[k]-c.exact()-soon && c.calm() && at < c.over[k]-failRest/2:
+		case k >= len(c.over) || c.calm() && at < c.over[k]-told:
 			c.fault("turn", "%d users: round %d began at %v, and only %d were over", c.users, i, at, len(c.over))
 			return
 		case at > c.over[k]+soon && c.calm():

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 func TestMain(m *testing.M) {
@@ -196,4 +197,42 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	t.Log(&sum)
+}
+
+// The oracle of users detects a step that came too early, one that nobody should have sent, and a round that is missing.
+func TestOracleOfUsers(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		spoil func(c *crowd)
+	}{
+		{"due", func(c *crowd) { c.tries[len(c.tries)-1].due-- }},
+		{"round", func(c *crowd) { c.tries = c.tries[:len(c.tries)-1] }},
+		{"round", func(c *crowd) { c.tries[len(c.tries)-1].step-- }},
+		{"class", func(c *crowd) { c.tries[0].class = "check" }},
+		{"round", func(c *crowd) { c.tries = append(c.tries, c.tries[len(c.tries)-1]) }},
+		{"steps", func(c *crowd) { c.tries[len(c.tries)-1].ended = false }},
+		{"skipped", func(c *crowd) { c.tries[len(c.tries)-1].dropped = true }},
+	} {
+		sc := &Scenario{
+			Mode: modeUsers, Rate: 100, Duration: 100 * time.Millisecond, InFlight: 100, Room: unbounded, Drain: time.Second, Timeout: time.Second,
+			ConnectTimeout: time.Second, Service: time.Millisecond,
+			Script: script{{asks: -1, list: -1}, {asks: -1, list: -1, optional: true, think: span{time.Millisecond, time.Millisecond}}},
+		}
+		w := newWorld(sc, 1)
+		var rep *takt.Report
+		var err error
+		w.run(func() { rep, err = w.load() })
+		if err != nil || len(w.report.faults) > 0 {
+			t.Fatal(err, w.report.faults)
+		}
+		w.origin = rep.StartedAt.Sub(w.base)
+		if w.report.check(w, rep); len(w.report.faults) > 0 {
+			t.Fatal(w.report.faults)
+		}
+		c.spoil(w.users)
+		w.report.users(w, rep)
+		if !slices.ContainsFunc(w.report.faults, func(f Fault) bool { return f.Kind == c.kind }) {
+			t.Errorf("%s: the oracle says %v", c.kind, w.report.faults)
+		}
+	}
 }

@@ -27,6 +27,9 @@ const never = time.Duration(math.MaxInt64)
 // mostSteps limits the steps of a world, so that a run without an end is a fault.
 const mostSteps = 20_000_000
 
+// mostTime is longer than any world of users lasts. While nothing else happens, the engine's seconds go on.
+const mostTime = time.Hour
+
 // world is an engine.World in which a seed decides everything. Its threads are coroutines, each
 // with its own clock. The thread whose clock is furthest behind runs until it is ahead of another
 // thread or of an event. So the threads seem to run in parallel, each on its own core, and all
@@ -212,7 +215,7 @@ func (w *world) run(main func()) {
 
 // step runs the next event or thread. It reports false when none can continue, or after mostSteps.
 func (w *world) step() bool {
-	if w.steps++; w.steps > mostSteps {
+	if w.steps++; w.steps > mostSteps || w.users != nil && w.now > mostTime {
 		w.report.fault("no end", "the run does not end: %d steps, instant %v", w.steps, w.now)
 		return false
 	}
