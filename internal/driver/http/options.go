@@ -238,6 +238,11 @@ func (o *Options) Secrets() []string {
 	if o.list != nil {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
+	if s, ok := o.requests.(*scenario); ok {
+		for _, at := range s.steps {
+			secrets = append(secrets, SecretsIn(at.text.url)...)
+		}
+	}
 	return secrets
 }
 

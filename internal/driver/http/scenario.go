@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ type scenario struct {
 	name    string
 	sum     string
 	steps   []*step // of all journeys
+	hosts   hosts   // that of the url argument first
 	tracks  []*track
 	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
 	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
@@ -80,8 +82,9 @@ type visit struct {
 	session session.Session
 	failed  bool
 	sent    time.Time
-	target  string // of the current step, as sent
-	request []byte // of the current step
+	place   session.Place // of the current step, as sent
+	server  int           // of the current step: index in scenario.hosts
+	request []byte        // of the current step
 }
 
 // turn is the Data of an operation.
@@ -110,8 +113,10 @@ func (s *scenario) message(*takt.Op) (*message, error) {
 
 func (s *scenario) describe(v map[string]any) {
 	v["scenario"], v["scenario_sha256"], v["steps"] = s.name, s.sum, len(s.steps)
-	u := s.steps[0].text.url
-	v["scheme"], v["host"] = u.Scheme, u.Host
+	v["scheme"], v["host"] = s.hosts[0].Scheme, s.hosts[0].Host
+	if len(s.hosts) > 1 {
+		v["other_hosts"] = strings.Join(s.hosts[1:].names(), ", ")
+	}
 	if s.users > 0 {
 		v["users"] = s.users
 	}
@@ -191,17 +196,33 @@ func (s *scenario) render(t *turn) error {
 	if lacks != "" {
 		return fmt.Errorf("the round has no value {{%s}}: the step that captures it was passed over, or failed", lacks)
 	}
-	var err error
-	if _, q.Target, err = targetOn(at.text.url, q.Host, target); err != nil {
+	_, server, path, err := s.hosts.locate(at.text.url, q.Host, target)
+	if err != nil {
 		return err
 	}
-	v.target = q.Target
-	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
+	if !sameOrigin(server, at.text.url) {
+		q.Host, q.Header = withoutZone(server.Host), at.withoutCredentials(q.Header)
+	}
+	q.Target, v.server = path, s.hosts.index(server)
+	v.place = session.Place{Host: server.Hostname(), Path: path, Secure: server.Scheme == "https"}
+	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
 }
+
+// withoutCredentials is a header without those that follow the step's own lines: they are of the flags or the user of a
+// URL, and for another server.
+func (s *step) withoutCredentials(header []http1.Field) []http1.Field {
+	own := header[:s.own:s.own]
+	return append(own, slices.DeleteFunc(slices.Clone(header[s.own:]), func(f http1.Field) bool {
+		return strings.EqualFold(f.Name, "Authorization") || strings.EqualFold(f.Name, "Cookie")
+	})...)
+}
+
+// serverOf is the index of the server that the operation of a scenario goes to.
+func serverOf(op *takt.Op) int { return op.Data.(*turn).visit.server }
 
 // visit is a new round.
 func (s *scenario) visit(number uint64) *visit {
@@ -589,11 +610,12 @@ type scenarioCodec struct {
 	matches func(http1.Content) error // --expect-body; nil: not given
 }
 
-func (s *scenario) codec() takt.Codec {
+// codec is that of a connection to u.
+func (s *scenario) codec(u *url.URL) takt.Codec {
 	c := &scenarioCodec{s: s}
 	opt := http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
 	c.matches = s.o.ExpectBody.check()
-	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
+	c.Codec = http1.NewCodec(s.o.throughProxyTo(u, s), opt)
 	return c
 }
 
@@ -626,7 +648,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
 	}
-	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
+	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.place, name, value); err != nil && c.fault == nil {
 		c.fault = err
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ const maxSteps = 1000
 type step struct {
 	name     string
 	text     *message // before anything is filled in
+	own      int      // number of header lines in text that the step itself has
 	target   *payload.Template
 	header   []*payload.Template // the values of text.Header
 	body     *payload.Template
@@ -44,6 +46,7 @@ type step struct {
 // @name and @body.
 type scenarioReader struct {
 	o     *Options
+	hosts hosts // so far
 	env   *payload.Env
 	lines *bufio.Scanner
 	name  string
@@ -89,6 +92,9 @@ func (o *Options) readScenario() (*scenario, error) {
 	sum := sha256.New()
 	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
+	if o.url != nil {
+		r.hosts = hosts{o.url}
+	}
 	s := &scenario{o: o, name: o.Scenario}
 	for {
 		at, err := r.step(len(s.steps) + 1)
@@ -108,7 +114,8 @@ func (o *Options) readScenario() (*scenario, error) {
 	if len(s.steps) == 0 {
 		return nil, fmt.Errorf("%s: no step in it; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
-	s.sum = hex.EncodeToString(sum.Sum(nil))
+	s.sum, s.hosts = hex.EncodeToString(sum.Sum(nil)), r.hosts
+	o.url = s.hosts[0]
 	if err := s.buildTracks(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -170,7 +177,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if !ok {
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
-	s := &step{name: fmt.Sprintf("%s %s", method, at)}
+	s := &step{name: fmt.Sprintf("%s %s", method, value.HidePassword(at))}
 	where := &lines{start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
@@ -288,13 +295,6 @@ func isMisspelt(text string) bool {
 
 // finish completes a step with the flags, and reads its placeholders.
 func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
-	u := r.o.url
-	if u == nil {
-		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
-	}
-	if host, target := splitTarget(whole(u, at)); host != "" && target == "" && strings.Contains(host, placeholder) {
-		return r.at(where.start, errors.New("the url has a placeholder in its host; write a path, since all steps of a scenario are on the host of the url argument"))
-	}
 	if len(s.form) > 0 {
 		if body != nil {
 			return r.at(s.form[0].line, errFormAndBody)
@@ -307,12 +307,10 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		}
 		body = []byte("form") // s.form makes it
 	}
-	named := r.o.newMessage(method, u, "", header, body).Host
-	mine, target, err := targetOn(u, named, at)
+	target, err := r.direct(s, method, at, header, body)
 	if err != nil {
-		return r.at(where.start, fmt.Errorf("%w; write a path", err))
+		return r.at(where.start, err)
 	}
-	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	prefix := fmt.Sprintf("step %d ", number)
 	if s.repeat.Name != "" {
 		r.know(s.repeat.Name)
@@ -367,6 +365,50 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, err)
 	}
 	return errors.Join(faults...)
+}
+
+// hosted matches the URL of a request with a value right behind its host.
+var hosted = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+
+// direct completes a step with the server that it is sent to, and says what the step asks this server for. Credentials
+// of the flags, and --host, are for the first server.
+func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field, body []byte) (target string, err error) {
+	behind := "" // the host, if that is a value
+	if m := hosted.FindStringSubmatch(at); m != nil {
+		at, behind = m[1], m[2]
+	}
+	base := r.o.url
+	w := whole(base, at)
+	if host, target := splitTarget(w); target == "" && strings.Contains(host, placeholder) {
+		return "", errors.New("the url has a placeholder in its host; write the host itself, and give --connect-to to send its requests elsewhere")
+	}
+	if w == "" && base == nil {
+		return "", fmt.Errorf("%.60q has no host, and there is no url argument; write the whole url, or give takt http --scenario FILE http://HOST:PORT", at)
+	}
+	alias := r.o.newMessage(method, cmp.Or(base, &url.URL{}), "", header, body).Host
+	if err := r.hosts.add(base, alias, w); err != nil {
+		return "", err
+	}
+	u, server, target, err := r.hosts.locate(base, alias, at)
+	if err != nil {
+		return "", err
+	}
+	target = cmp.Or(behind, target)
+	s.text = r.o.newMessage(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
+	hostLine := Header(header).Has("Host")
+	if s.own = len(header); hostLine {
+		s.own--
+	}
+	if server == r.hosts[0] {
+		return target, nil
+	}
+	if s.text.Header = s.withoutCredentials(s.text.Header); u.User != nil && !Header(s.text.Header).Has("Authorization") {
+		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: basic(u.User)})
+	}
+	if !hostLine {
+		s.text.Host = withoutZone(server.Host)
+	}
+	return target, nil
 }
 
 // know adds a value that later steps may use.

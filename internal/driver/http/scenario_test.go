@@ -219,7 +219,8 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@capture t\n":                "is not a part of an answer",
 		"GET /a\n@body a\n@body b\n":          "second body",
 		"what\n":                              "does not begin a step",
-		"GET http://other.example/\n":         "on the host of the url",
+		"GET http://{{uuid}}.example/\n":      "placeholder in its host",
+		"GET ftp://other.example/\n":          "has the scheme ftp",
 		"GET /a\n@/no/such/file\n":            "cannot read the body",
 		"GET /a\nHost: {{uuid}}\n":            "Host header",
 		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
@@ -245,8 +246,8 @@ func TestScenarioFaults(t *testing.T) {
 		wantFault(t, text, want)
 	}
 	o := New()
-	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n")
-	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "on the host of the url") {
+	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n\nGET /a\n")
+	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "scenario:3: \"/a\" has no host, and there is no url argument") {
 		t.Errorf("without a URL: %v", faults)
 	}
 }
@@ -385,7 +386,7 @@ func TestCapturedLocation(t *testing.T) {
 			switch {
 			case c.want != "" && (r.Counts.OK != 3 || got.Load() != c.want || cookie.Load() != "sid=1"):
 				t.Errorf("%s: %+v, %v with the cookie %v; %+v", c.location, r.Counts, got.Load(), cookie.Load(), r.Errors)
-			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "on the host of the url argument")):
+			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "no host that only an answer names")):
 				t.Errorf("%s: %+v, %d asked, %+v", c.location, r.Counts, asked.Load(), r.Errors)
 			}
 		}
