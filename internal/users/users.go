@@ -300,13 +300,18 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 		c.rest(s, now)
 		return op, false
 	}
-	other := c.queue.Pop()
 	c.leave(s, leaves)
+	c.pass(s, takt.Turn{Free: now, Read: now, Service: u.turn.Service})
+	return op, false
+}
+
+// pass gives a seat without a user to the first one that waits for a seat, and says how long this user has waited.
+func (c *Crowd) pass(s *seat, waited takt.Turn) {
+	other := c.queue.Pop()
 	s.user, other.seat = other, s
-	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
+	other.turn = waited
 	c.done.Add(1)
 	go c.run(other, s)
-	return op, false
 }
 
 // started begins to look for users that are idle.
@@ -351,11 +356,16 @@ func (c *Crowd) sweep(now time.Time) bool {
 }
 
 // vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
-// closing TLS may have to wait.
+// closing TLS may have to wait. A user may have begun to wait for a seat by then.
 func (c *Crowd) vacate(s *seat) {
 	c.mu.Unlock()
 	s.conn.Hangup()
 	c.mu.Lock()
+	if c.queue.Len() > 0 && !c.closed {
+		now := time.Now()
+		c.pass(s, takt.Turn{Free: now, Read: now})
+		return
+	}
 	c.empty = append(c.empty, s)
 }
 

@@ -52,3 +52,35 @@ func TestUsersThatLeaveAreForgotten(t *testing.T) {
 		t.Errorf("%d users are remembered, of %+v", left, c.Seen())
 	}
 }
+
+// lateHangup is a connection that calls a function while it is closed.
+type lateHangup struct {
+	line
+	meanwhile func()
+}
+
+func (c lateHangup) Hangup() { c.meanwhile() }
+
+// A user that begins to wait for a seat while the connection of a leaving user is being closed gets this seat.
+func TestSeatWhoseConnectionIsBeingClosed(t *testing.T) {
+	var client *takt.AsyncClient
+	next := sync.OnceValue(func() error { return client.Start(&takt.Op{Seq: 1}) })
+	c := New(Options{
+		Seats: 1, Connect: func(int) engine.Connection { return lateHangup{meanwhile: func() { _ = next() }} },
+		Key:    func(op *takt.Op) []byte { return strconv.AppendUint(nil, op.Seq, 10) },
+		Leaves: func(*takt.Op) bool { return true },
+	})
+	sink := new(counter)
+	client = c.Client(sink)
+	sink.ended.Add(2)
+	if err := client.Start(&takt.Op{Seq: 0}); err != nil {
+		t.Fatal(err)
+	}
+	sink.ended.Wait() // for ever, if nobody gives the second user the seat
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if seen := c.Seen(); seen.Users != 2 || seen.Crowded != 1 {
+		t.Errorf("%+v", seen)
+	}
+}

@@ -51,6 +51,9 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 	o.reportCertificate(r)
 	o.keys.report(r)
 	o.reportH2(r)
+	if n := engine.ObservedOf(ctx).Repeated(); n > 0 {
+		r.Extra["repeated"] = n
+	}
 	if n := engine.ObservedOf(ctx).EarlyAnswers() + o.muxes.early(); n > 0 {
 		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}

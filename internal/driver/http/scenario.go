@@ -84,7 +84,8 @@ type visit struct {
 	sent    time.Time
 	place   session.Place // of the current step, as sent
 	server  int           // of the current step: index in scenario.hosts
-	request []byte        // of the current step
+	asked   http1.Request // of the current step
+	request []byte        // the same, rendered
 }
 
 // turn is the Data of an operation.
@@ -140,6 +141,7 @@ func (o *Options) checkScenario(faults *value.Faults) {
 		return
 	}
 	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
+	faults.If(o.HTTP2Connections > 1 || o.HTTP2Streams > 0, "--h2-connections or --h2-streams is given with --scenario; leave it out, each user has a connection of its own, and one request at a time")
 	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
 	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
 	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
@@ -208,6 +210,7 @@ func (s *scenario) render(t *turn) error {
 	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
+	v.asked = q
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
 }
@@ -612,18 +615,26 @@ type scenarioCodec struct {
 
 // codec is that of a connection to u.
 func (s *scenario) codec(u *url.URL) takt.Codec {
-	c := &scenarioCodec{s: s}
-	opt := http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
-	c.matches = s.o.ExpectBody.check()
-	c.Codec = http1.NewCodec(s.o.throughProxyTo(u, s), opt)
+	c := &scenarioCodec{s: s, matches: s.o.ExpectBody.check()}
+	c.Codec = http1.NewCodec(s.o.throughProxyTo(u, s), c.options())
 	return c
+}
+
+// options are what the codec asks answers.
+func (c *scenarioCodec) options() http1.Options {
+	return http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &c.s.o.room}
 }
 
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
+	c.begin(op)
+	return c.Codec.Append(dst, op)
+}
+
+// begin makes c ready for the answer to op.
+func (c *scenarioCodec) begin(op *takt.Op) {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
 	c.turn.visit.session.Drop(c.step().captures)
-	return c.Codec.Append(dst, op)
 }
 
 // step is the step whose request is in flight.
@@ -717,12 +728,18 @@ func (c *scenarioCodec) ask(body http1.Content) (first error) {
 
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	switch n, p = c.Codec.Parse(in, eof, r); {
-	case p == takt.More:
+	if n, p = c.Codec.Parse(in, eof, r); p != takt.More {
+		classify(r)
+	}
+	return n, p
+}
+
+// classify gives an answer without a value, or whose check does not hold, its class.
+func classify(r *takt.Result) {
+	switch {
 	case errors.Is(r.Err, session.ErrCapture):
 		r.Class = classCapture
 	case errors.Is(r.Err, session.ErrCheck):
 		r.Class = classCheck
 	}
-	return n, p
 }

@@ -32,6 +32,9 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 		return nil, nil, err
 	}
 	o.Sessions.begin()
+	if o.HTTP2 {
+		o.muxes = new(muxes)
+	}
 	var c *users.Crowd
 	all := &perHost{to: serverOf}
 	var probe []func(context.Context) error
@@ -69,12 +72,16 @@ func (o *Options) servers() ([]*url.URL, error) {
 
 // userLoop describes connections to u, each used by one user after the other.
 func (o *Options) userLoop(u *url.URL, user func(conn int) *users.User) *takt.Loop {
-	return o.LoopTo(u, func(i int) takt.Codec {
-		if s, ok := o.requests.(*scenario); ok {
-			return s.codec(u)
-		}
-		return o.codecOf(func() *users.User { return user(i) })
-	})
+	s, ok := o.requests.(*scenario)
+	if !ok {
+		return o.LoopTo(u, func(i int) takt.Codec { return o.codecOf(func() *users.User { return user(i) }) })
+	}
+	l := o.LoopTo(u, func(int) takt.Codec { return s.codec(u) })
+	if o.HTTP2 {
+		l.Mux = func(int) takt.Mux { return s.mux(u) }
+		o.agree(l)
+	}
+	return l
 }
 
 // describeUsers adds to the report what was seen of users.
@@ -93,7 +100,7 @@ func describeUsers(r *takt.Report, s users.Seen, seats int) {
 func (o *Options) CheckUsers(flag string) error {
 	why := o.needsNet()
 	switch {
-	case o.HTTP2:
+	case o.HTTP2 && o.Scenario == "":
 		why = "HTTP/2 (--h2)"
 	case why == "" && o.Client == clientNet:
 		why = "net/http (--client net)"
