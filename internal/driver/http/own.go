@@ -70,6 +70,9 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 			n += count
 		}
 	}
+	if s, ok := o.requests.(*scenario); ok {
+		n -= min(n, s.followed)
+	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
 		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s", takt.Number("redirects", n), takt.Advice(o.onRedirects()))
 	}
@@ -84,7 +87,7 @@ func (o *Options) onRedirects() string {
 	const count = "count them as failed with --fail-on 3xx,4xx,5xx"
 	switch {
 	case o.Scenario != "":
-		return "write their targets as steps, with @capture NAME header Location, or " + count
+		return "write @follow into their steps, write their targets as steps, with @capture NAME header Location, or " + count
 	case o.DisableRedirects, o.Client == clientOwn:
 		return "give the final URL, or " + count
 	}

@@ -53,6 +53,8 @@ type scenario struct {
 	begun   time.Time
 	figures []stepFigures
 	rounds  roundCounts
+
+	followed uint64 // redirects
 }
 
 // roundCounts are how many rounds there were, whose first and last operation count.
@@ -96,6 +98,9 @@ type turn struct {
 	place journey.Place
 	first bool // of its round
 	done  bool // the answer is what the step polls for
+
+	hop      *hop   // nil: the request is that of the step
+	location string // of the answer, if the step follows redirects; "": none
 
 	held []steps.Outcome // of each check of the step
 }
@@ -198,12 +203,17 @@ func (s *scenario) render(t *turn) error {
 	if lacks != "" {
 		return fmt.Errorf("the round has no value {{%s}}: the step that captures it was passed over, or failed", lacks)
 	}
-	_, server, path, err := s.hosts.locate(at.text.url, q.Host, target)
+	base, alias, own := at.text.url, q.Host, at.own
+	if t.hop != nil {
+		t.hop.apply(&q)
+		base, alias, own, target = s.hosts[v.server], v.asked.Host, 0, t.hop.to
+	}
+	_, server, path, err := s.hosts.locate(base, alias, target)
 	if err != nil {
 		return err
 	}
 	if !sameOrigin(server, at.text.url) {
-		q.Host, q.Header = withoutZone(server.Host), at.withoutCredentials(q.Header)
+		q.Host, q.Header = withoutZone(server.Host), withoutCredentials(q.Header, own)
 	}
 	q.Target, v.server = path, s.hosts.index(server)
 	v.place = session.Place{Host: server.Hostname(), Path: path, Secure: server.Scheme == "https"}
@@ -215,11 +225,10 @@ func (s *scenario) render(t *turn) error {
 	return err
 }
 
-// withoutCredentials is a header without those that follow the step's own lines: they are of the flags or the user of a
-// URL, and for another server.
-func (s *step) withoutCredentials(header []http1.Field) []http1.Field {
-	own := header[:s.own:s.own]
-	return append(own, slices.DeleteFunc(slices.Clone(header[s.own:]), func(f http1.Field) bool {
+// withoutCredentials is a header without those that follow the first n lines, the step's own: they are of the flags or the
+// user of a URL, and for another server.
+func withoutCredentials(header []http1.Field, n int) []http1.Field {
+	return append(header[:n:n], slices.DeleteFunc(slices.Clone(header[n:]), func(f http1.Field) bool {
 		return strings.EqualFold(f.Name, "Authorization") || strings.EqualFold(f.Name, "Cookie")
 	})...)
 }
@@ -262,7 +271,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	s.figures, s.courses, s.rounds = nil, nil, roundCounts{}
+	s.figures, s.courses, s.rounds, s.followed = nil, nil, roundCounts{}, 0
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -425,10 +434,13 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Duration) {
 	t := op.Data.(*turn)
 	response, service := at.Sub(s.begun)-op.Due, at.Sub(t.visit.sent)
-	s.checkTimes(t, r, response, service)
+	follower := s.follower(t, r)
+	if follower == nil {
+		s.checkTimes(t, r, response, service)
+	}
 	failed := r.Class != ""
 	next := journey.Next{Failed: failed}
-	if s.courses != nil {
+	if s.courses != nil && follower == nil {
 		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
@@ -437,6 +449,9 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		s.mu.Lock()
 		s.countRound(t, next)
 		f := &s.figures[t.step]
+		if follower != nil {
+			s.followed++
+		}
 		if failed {
 			f.Failed++
 		} else {
@@ -452,7 +467,9 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	if t.last || t.visit.failed {
 		s.leave(t.visit)
 	}
-	if s.courses != nil {
+	if follower != nil {
+		s.courses.Follow(follower, at.Sub(s.begun))
+	} else if s.courses != nil {
 		s.follow(t, next, op.Due, at.Sub(s.begun), r)
 	}
 }
@@ -643,6 +660,9 @@ func (c *scenarioCodec) step() *step { return c.s.steps[c.turn.step] }
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
 	c.status = status
+	if c.s.redirected(c.turn, status) {
+		return ""
+	}
 	if slices.ContainsFunc(c.step().asks, func(one *check) bool { return one.status != nil }) {
 		return ""
 	}
@@ -651,6 +671,9 @@ func (c *scenarioCodec) fails(status int) string {
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
+	if at.follow > 0 && strings.EqualFold(string(name), "Location") {
+		c.turn.location = string(value)
+	}
 	for i, one := range at.asks {
 		if part, ok := one.Header(name, value); ok {
 			if c.seen == nil {
@@ -671,6 +694,9 @@ func (c *scenarioCodec) reads() bool {
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
+	if c.s.redirected(c.turn, c.status) {
+		return c.s.checkHops(c.turn)
+	}
 	if c.matches != nil {
 		if err := c.matches(body); err != nil {
 			return err

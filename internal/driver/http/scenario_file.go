@@ -138,7 +138,7 @@ func (s *scenario) buildTracks() error {
 		}
 		t := s.tracks[len(s.tracks)-1]
 		t.rules = append(t.rules, at.rules.of(at.think, s.holds))
-		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1
+		s.reacts = s.reacts || !journey.Fixed(t.rules) || len(s.tracks) > 1 || at.follow > 0
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func startOfStep(line string) (method, at string, ok bool) {
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
-const directives = "@name, @think, @capture, @check, @form, @file, @body, @optional, @when, @unless, @repeat, @until, @poll, @retry, @journey"
+const directives = "@name, @think, @capture, @check, @form, @file, @body, @optional, @when, @unless, @repeat, @until, @poll, @retry, @follow, @journey"
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
@@ -402,7 +402,7 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 	if server == r.hosts[0] {
 		return target, nil
 	}
-	if s.text.Header = s.withoutCredentials(s.text.Header); u.User != nil && !Header(s.text.Header).Has("Authorization") {
+	if s.text.Header = withoutCredentials(s.text.Header, s.own); u.User != nil && !Header(s.text.Header).Has("Authorization") {
 		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: basic(u.User)})
 	}
 	if !hostLine {
