@@ -97,7 +97,13 @@ func (b *blocking) probe(ctx context.Context) error {
 func (b *blocking) worker(i int) (takt.Worker, error) { return b.connection(i), nil }
 
 func (b *blocking) connection(i int) Connection {
-	return &conn{all: b, index: i, world: b.world, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}
+	c := &conn{all: b, index: i, world: b.world, loop: b.loop, in: make([]byte, readBuffer)}
+	if b.loop.Mux != nil {
+		c.mux = b.loop.Mux(i)
+	} else {
+		c.codec = b.loop.Codec(i)
+	}
+	return c
 }
 
 // takeFirst returns the probe's connection once, then nil. A target that serves one
@@ -122,7 +128,7 @@ type conn struct {
 	index  int
 	world  World
 	loop   *takt.Loop
-	codec  takt.Codec
+	codec  takt.Codec // nil: there is a mux
 	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
 	seal   *seal.Conn // TLS over net; nil: none
@@ -143,6 +149,8 @@ type conn struct {
 
 	sent, received atomic.Int64          // bytes of the operation in flight, for a cut
 	turns          atomic.Pointer[Turns] // of the connection that is being made, for a cut
+
+	muxed
 }
 
 // Do implements takt.Worker.
@@ -156,10 +164,16 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		c.drop()
 		Fail(r, err, false)
 	}
+	c.leave()
+	c.used = start
+}
+
+// leave says that the operation under way uses its address no more.
+func (c *conn) leave() {
 	if c.on != "" {
 		c.all.addresses.leave(c.on)
 	}
-	c.used = start
+	c.on = ""
 }
 
 // SoFar implements asked.
@@ -244,6 +258,9 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 // look is looker.look. Over TLS it opens what is in the socket, which may be TLS's own, such as
 // session tickets.
 func (c *conn) look() ([]byte, error) {
+	if c.mux != nil {
+		return nil, c.drain()
+	}
 	if c.seal == nil {
 		return c.looker.look()
 	}
@@ -282,7 +299,11 @@ func (c *conn) attach(l link) {
 		c.observed.Path(sock.PathRTT(l.net))
 	}
 	c.lo, c.hi = 0, 0
-	c.codec.Reset()
+	if c.mux != nil {
+		c.mux.Open()
+	} else {
+		c.codec.Reset()
+	}
 }
 
 func (c *conn) drop() {
@@ -292,6 +313,7 @@ func (c *conn) drop() {
 	c.mu.Unlock()
 	if l.net != nil { // without the lock: a farewell may have to wait
 		c.observed.resent.closes(path)
+		c.farewell(l)
 		l.close()
 	}
 }
@@ -313,13 +335,16 @@ func (c *conn) Hangup() { c.drop() }
 
 // exchange writes the request and reads until the codec has its answer.
 func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
+	if c.mux != nil {
+		return c.share(op, start, r)
+	}
 	request := rendered(c.codec, op)
 	if request == nil {
 		c.out = c.codec.Append(c.out[:0], op)
 		request = c.out
 	}
 	c.wrote = c.world.Now()
-	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
+	c.noteClient(start, r)
 	failure := c.write(request, r)
 	err := c.receive(start, r)
 	if r.Phases[phaseFirstByte] == 0 {
@@ -334,6 +359,11 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	c.drop() // the target answered and closed before it read the whole request
 	c.observed.Early()
 	return nil
+}
+
+// noteClient notes takt's own time from the start until now, when the request is written.
+func (c *conn) noteClient(start time.Time, r *takt.Result) {
+	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
 }
 
 // write sends the request. Over TLS its bytes count without what TLS adds.

@@ -35,6 +35,10 @@ func ending(err error) error {
 	return &tlsError{err}
 }
 
+// isEnd reports whether an error says that nothing follows, and no more. The frames of a mux have lengths, so they need no
+// close_notify.
+func isEnd(err error) bool { return err == io.EOF || err == errCut }
+
 // TLSEnding is the error of a read above TLS for a client that uses crypto/tls: err of TLS, and below of
 // the connection that carries TLS, nil if that had none.
 func TLSEnding(err, below error) error {

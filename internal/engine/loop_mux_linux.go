@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"time"
 
@@ -13,12 +12,8 @@ const (
 	// blindMostShared is the largest number of connections that are read without asking the
 	// poller.
 	blindMostShared = 2
-	// againMost is how often an operation is begun again that the target did not take.
-	againMost = 5
 	// outEnough is the number of operations that are begun before they are sent together.
 	outEnough = 64
-	// drainMost is how often an idle connection is read at once.
-	drainMost = 16
 	// silentMost is how long a connection may bring nothing before operations that time out end its
 	// use.
 	silentMost = 250 * time.Millisecond
@@ -239,7 +234,7 @@ func (l *loop) requeue(s *site) {
 // receiveShared reads on in the answers of c, of which nothing follows in if end says why. The frames of
 // HTTP/2 have lengths, so only a failure of TLS is more than an end.
 func (l *loop) receiveShared(c *lconn, in []byte, end error, at time.Duration) {
-	ended := end == io.EOF || end == errCut
+	ended := isEnd(end)
 	l.parseShared(c, in, ended, at)
 	if end != nil && !ended && c.fd >= 0 {
 		l.fail(c, end, false)

@@ -31,6 +31,7 @@ type Observed struct {
 	rtt    atomic.Int64 // shortest round trip in ns; 0: unknown
 	resent resent
 	early  atomic.Uint64
+	again  atomic.Uint64 // operations begun again, of connections with a mux that are not of a loop
 }
 
 // Early counts an answer that came before its request was sent, whose rest was not sent.
@@ -38,6 +39,9 @@ func (o *Observed) Early() { o.early.Add(1) }
 
 // EarlyAnswers is the number of calls of Early.
 func (o *Observed) EarlyAnswers() uint64 { return o.early.Load() }
+
+// Repeated is how often an operation that the target had not taken was begun again outside the loop.
+func (o *Observed) Repeated() uint64 { return o.again.Load() }
 
 // resent counts the segments that TCP sent again on the run's own connections.
 type resent struct {

@@ -192,6 +192,8 @@ func TestCapacityWordsOfRanges(t *testing.T) {
 	wide.Peak, wide.Interval, wide.PeakAt = &peak, capacity.Range{Low: &low, High: &high}, &at
 	near := 255.0
 	flat.Peak, flat.Interval = &peak, capacity.Range{Low: &peak, High: &near}
+	rounds := of(480, 500, 3)
+	rounds.Steps = []capacity.Step{{PerRound: 3.07}}
 	law := func(u capacity.USL) capacity.Answer { c := of(480, 500, 3); c.USL = &u; return c }
 	for _, c := range []struct {
 		of         capacity.Answer
@@ -201,6 +203,8 @@ func TestCapacityWordsOfRanges(t *testing.T) {
 		{of(480, 610, 3), "you need 2 to 3 machines.", "by the interval"},
 		{of(480, 500, 3), "p95 reaches 100ms at 490/s (95 % interval 480–500).", "single"},
 		{of(480, 500, 1), "p95 reaches 100ms between 480/s and 500/s (95 % interval).\nThis is a single measurement", "490"},
+		{rounds, "p95 reaches 100ms at 490 rounds/s (95 % interval 480–500).\nFor 1000 rounds/s you need 3 machines (2", "490/s"},
+		{rounds, "All rates are of rounds: one has 3.07 requests on average.", "xx"},
 		{law(seen), "no sign of a peak up to 240/s; measured", "at once"},
 		{law(flat), "it levels off at 250/s (95 % interval 250–255)", "at once"},
 		{law(wide), "it peaks between 200/s and 300/s (95 % interval), with about 8 at once", "250/s"},

@@ -14,6 +14,7 @@ type head struct {
 	coding string // content-encoding, as http1.JoinCodings has it
 	fields int
 	after  bool // a field that is no pseudo-header came
+	begins bool // the block begins the answer to a stream, and is no trailer
 	fault  *fault
 }
 
@@ -45,13 +46,13 @@ func (m *Mux) onContinuation(h wire.Header, b []byte) *fault {
 
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
 func (m *Mux) onBlock(id uint32, b []byte) *fault {
-	m.head = head{length: -1}
+	s := m.at(id)
+	m.head = head{length: -1, begins: s != nil && s.state != inBody}
 	if err := m.dec.Decode(b, m.emit); err == hpack.ErrTooLarge {
 		return errLongHead
 	} else if err != nil {
 		return errBlock
 	}
-	s := m.at(id)
 	if s == nil {
 		return nil
 	}
@@ -123,7 +124,9 @@ func (m *Mux) field(name, value []byte) {
 	case !http1.IsValue(value):
 		h.fault = errValue
 	default:
-		h.after = true
+		if h.after = true; m.opt.Field != nil && h.begins && h.status >= 200 {
+			m.opt.Field(name, value)
+		}
 		h.note(name, value)
 	}
 }

@@ -19,8 +19,9 @@ const (
 	outMost = 1 << 20
 	// idleMost is the largest number of frames in a row that bring nothing to any answer.
 	idleMost = 10_000
-	// tableAtFirst is the size of a new Mux's table of streams, a power of two.
+	// tableAtFirst is the size of a new Mux's table of streams, a power of two. One stream at a time needs tableOfOne.
 	tableAtFirst = 256
+	tableOfOne   = 4
 	// ourWindow is what we allow each stream, and the connection; nothing is kept of it.
 	ourWindow  = 1 << 30
 	refillFrom = ourWindow / 2
@@ -101,12 +102,17 @@ const (
 	inBody               // the final head came
 )
 
-// New returns a Mux with at most streams requests at once.
+// New returns a Mux with at most streams requests at once. Only with one at a time it is known whose header lines opt.Field
+// receives.
 func New(requests Requests, opt http1.Options, streams int) *Mux {
 	m := &Mux{requests: requests, opt: opt.WithDefaults(), streams: streams, enc: hpack.NewEncoder()}
 	m.dec = hpack.NewDecoder(4096, m.opt.MaxHead)
 	m.emit = m.field
-	m.table = make([]stream, tableAtFirst)
+	size := tableAtFirst
+	if streams == 1 {
+		size = tableOfOne
+	}
+	m.table = make([]stream, size)
 	m.Open()
 	return m
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,44 +15,77 @@ const (
 	longestAge = 1 << 30 // seconds; 300 years would overflow a time.Duration
 )
 
-// jar has the cookies of one host (RFC 6265). Domain has no effect, because a user of takt talks to
-// one host only.
+// jar has the cookies of a user (RFC 6265).
 type jar struct{ cookies []cookie }
+
+// Place is where a request goes, which decides about cookies.
+type Place struct {
+	Host   string // of the URL, without a port; "" is a host, too
+	Path   string // also with a query
+	Secure bool   // over TLS
+}
 
 type cookie struct {
 	name, value, path string
+	domain            string // the host that set it, or a domain of this host
+	wide              bool   // also for the hosts of the domain
 	secure            bool
 	until             time.Time // zero: the end of the session
 }
 
 // set reads a Set-Cookie header, and returns the cookie if it is kept. It ignores a header that is wrong or too long.
-// Beyond maxCookies the oldest cookie goes.
-func (j *jar) set(header, path string, secure bool) (k cookie) {
+// Beyond maxCookies of a domain its oldest cookie goes.
+func (j *jar) set(header string, at Place) (k cookie) {
 	if len(header) > maxCookie {
 		return k
 	}
 	now := time.Now()
 	k, ok := parseCookie(header, now)
-	if !ok || k.secure && !secure || !isText(k.name) || !isText(k.value) {
+	if !ok || k.secure && !at.Secure || !isText(k.name) || !isText(k.value) {
 		return cookie{}
 	}
 	if k.path == "" {
-		k.path = folder(path)
+		k.path = folder(at.Path)
 	}
-	for i, old := range j.cookies {
-		if old.name == k.name && old.path == k.path {
-			j.cookies = append(j.cookies[:i], j.cookies[i+1:]...)
-			break
-		}
+	if host := strings.ToLower(at.Host); isDomainOf(k.domain, host) {
+		k.wide = true
+	} else {
+		k.domain = host
 	}
+	j.cookies = slices.DeleteFunc(j.cookies, func(old cookie) bool {
+		return old.name == k.name && old.path == k.path && old.domain == k.domain
+	})
 	if !k.until.IsZero() && !k.until.After(now) {
 		return cookie{} // it was deleted
 	}
-	if len(j.cookies) == maxCookies {
-		j.cookies = append(j.cookies[:0], j.cookies[1:]...)
-	}
+	j.makeRoom(k.domain)
 	j.cookies = append(j.cookies, k)
 	return k
+}
+
+// makeRoom removes the oldest cookie of a domain that has as many as it may.
+func (j *jar) makeRoom(domain string) {
+	oldest, n := -1, 0
+	for i := range j.cookies {
+		if j.cookies[i].domain != domain {
+			continue
+		}
+		if n++; oldest < 0 {
+			oldest = i
+		}
+	}
+	if n >= maxCookies {
+		j.cookies = slices.Delete(j.cookies, oldest, oldest+1)
+	}
+}
+
+// isDomainOf reports whether a cookie of host may be for all hosts of domain (RFC 6265, 5.1.3 and 5.3). An address has no
+// domain, and neither has one word, such as com.
+func isDomainOf(domain, host string) bool {
+	if !strings.Contains(domain, ".") || net.ParseIP(host) != nil {
+		return false
+	}
+	return host == domain || strings.HasSuffix(host, "."+domain)
 }
 
 // parseCookie reads a Set-Cookie header (RFC 6265, 5.2). Quotes are a part of the value, and blanks around it are not.
@@ -72,6 +107,8 @@ func parseCookie(header string, now time.Time) (k cookie, ok bool) {
 			if k.path = ""; strings.HasPrefix(value, "/") {
 				k.path = value
 			}
+		case "domain":
+			k.domain = strings.ToLower(strings.TrimPrefix(value, "."))
 		case "max-age":
 			if age, ok := maxAge(value); ok {
 				k.until, aged = now.Add(age), true
@@ -166,14 +203,16 @@ func folder(path string) string {
 }
 
 // appendTo appends the cookies for a request.
-func (j *jar) appendTo(dst []byte, path string, secure bool) []byte {
+func (j *jar) appendTo(dst []byte, at Place) []byte {
 	if len(j.cookies) == 0 {
 		return dst
 	}
-	path, _, _ = strings.Cut(path, "?")
+	path, _, _ := strings.Cut(at.Path, "?")
+	host := strings.ToLower(at.Host)
 	now, first := time.Now(), true
 	for _, c := range j.cookies {
-		if c.secure && !secure || !c.until.IsZero() && !c.until.After(now) || !within(path, c.path) {
+		if c.secure && !at.Secure || !c.until.IsZero() && !c.until.After(now) || !within(path, c.path) ||
+			c.domain != host && !(c.wide && isDomainOf(c.domain, host)) {
 			continue
 		}
 		if !first {

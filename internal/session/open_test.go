@@ -53,7 +53,7 @@ func TestOpenSources(t *testing.T) {
 		for name, value := range map[string]string{"id": `b.*"(`, "slash": `\`, "key": "b", "five": "5", "seventeen": "17", "less": "-1.5", "quote": "it's", "evil": strings.Repeat("@pretty|", 1000) + "p, a > b"} {
 			s.Set(name, []byte(value))
 		}
-		err = s.Field([]Capture{c}, "/", false, []byte("Location"), []byte("/6/9 /5/8"))
+		err = s.Field([]Capture{c}, Place{Path: "/"}, []byte("Location"), []byte("/6/9 /5/8"))
 		if err == nil {
 			err = s.Body([]Capture{c}, []byte(body), nil)
 		}

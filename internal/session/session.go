@@ -103,12 +103,12 @@ func (s *Session) setList(name string, values [][]byte) error {
 }
 
 // Field takes what s remembers of a header line of an answer: cookies, and the captures whose
-// source it is. path is that of the request.
-func (s *Session) Field(captures []Capture, path string, secure bool, name, value []byte) error {
+// source it is. at is where the request went.
+func (s *Session) Field(captures []Capture, at Place, name, value []byte) error {
 	lower := strings.ToLower(string(name))
 	var set cookie
 	if lower == "set-cookie" {
-		set = s.jar.set(string(value), path, secure)
+		set = s.jar.set(string(value), at)
 	}
 	for i := range captures {
 		c := &captures[i]
@@ -176,6 +176,6 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 }
 
 // Cookies appends the value of a Cookie header for a request; nothing if no cookie matches.
-func (s *Session) Cookies(dst []byte, path string, secure bool) []byte {
-	return s.jar.appendTo(dst, path, secure)
+func (s *Session) Cookies(dst []byte, at Place) []byte {
+	return s.jar.appendTo(dst, at)
 }

@@ -43,7 +43,7 @@ func TestCaptures(t *testing.T) {
 	if err := s.Body(capture(t, "t regexp .*"), []byte(strings.Repeat("x", MaxValue+1)), nil); err == nil {
 		t.Error("a value without limit")
 	}
-	if err := s.Field(capture(t, "t header x-token"), "/", false, []byte("X-Token"), []byte("secret")); err != nil || string(s.Value("t")) != "secret" {
+	if err := s.Field(capture(t, "t header x-token"), Place{Path: "/"}, []byte("X-Token"), []byte("secret")); err != nil || string(s.Value("t")) != "secret" {
 		t.Errorf("%q, %v", s.Value("t"), err)
 	}
 	for _, text := range []string{"", "t", "t json", "9 json a", "a-b json c", "t xml a", "t regexp ("} {
@@ -79,7 +79,7 @@ func TestSeveralValues(t *testing.T) {
 		var s Session
 		list := capture(t, text)
 		for _, line := range [][2]string{{"Location", "/orders/17"}, {"Set-Cookie", "sid=a=1; Path=/"}, {"Set-Cookie", "old=1; Max-Age=0"}} {
-			if err := s.Field(list, "/", false, []byte(line[0]), []byte(line[1])); err != nil {
+			if err := s.Field(list, Place{Path: "/"}, []byte(line[0]), []byte(line[1])); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -134,10 +134,10 @@ func TestChecks(t *testing.T) {
 
 func TestCookies(t *testing.T) {
 	var s Session
-	set := func(path, header string) { _ = s.Field(nil, path, false, []byte("Set-Cookie"), []byte(header)) }
+	set := func(path, header string) { _ = s.Field(nil, Place{Path: path}, []byte("Set-Cookie"), []byte(header)) }
 	want := func(path, list string) {
 		t.Helper()
-		if got := string(s.Cookies(nil, path, false)); got != list {
+		if got := string(s.Cookies(nil, Place{Path: path})); got != list {
 			t.Errorf("%s: %q, want %q", path, got, list)
 		}
 	}
@@ -161,7 +161,7 @@ func TestCookies(t *testing.T) {
 	for i := range 200 {
 		set("/", fmt.Sprintf("c%d=%d", i, i))
 	}
-	if got := string(s.Cookies(nil, "/", false)); strings.Count(got, "=") != maxCookies || !strings.HasSuffix(got, "c199=199") {
+	if got := string(s.Cookies(nil, Place{Path: "/"})); strings.Count(got, "=") != maxCookies || !strings.HasSuffix(got, "c199=199") {
 		t.Error(got)
 	}
 	s.Forget()
@@ -179,8 +179,8 @@ func TestCookieValues(t *testing.T) {
 		"sid=1; Expires=soon": "sid=1", "sid=1; Expires=Thu, 31 Feb 1970 00:00:01 GMT": "sid=1", "sid=1; Secure": "",
 	} {
 		var s Session
-		_ = s.Field(nil, "/", false, []byte("Set-Cookie"), []byte(header))
-		if got := string(s.Cookies(nil, "/", false)); got != want {
+		_ = s.Field(nil, Place{Path: "/"}, []byte("Set-Cookie"), []byte(header))
+		if got := string(s.Cookies(nil, Place{Path: "/"})); got != want {
 			t.Errorf("%q: %q, want %q", header, got, want)
 		}
 	}
@@ -197,11 +197,11 @@ func TestBegin(t *testing.T) {
 	}
 	s.Set("token", []byte("old"))
 	s.Set("id", []byte("7"))
-	s.jar.set("sid=1", "/", false)
+	_ = s.Field(nil, Place{Host: "a.test", Path: "/"}, []byte("Set-Cookie"), []byte("sid=1"))
 	s.Begin([]string{"token", "none"}, &from)
 	s.Set("tenant", []byte("t2"))
 	s.Unset("keys")
-	got := fmt.Sprintf("%s %s %s %v %v %s %v", s.Value("token"), s.Value("tenant"), s.Cookies(nil, "/", false), s.Value("id") == nil, s.Value("empty") != nil, from.Value("tenant"), len(from.List("keys")))
+	got := fmt.Sprintf("%s %s %s %v %v %s %v", s.Value("token"), s.Value("tenant"), s.Cookies(nil, Place{Host: "a.test", Path: "/"}), s.Value("id") == nil, s.Value("empty") != nil, from.Value("tenant"), len(from.List("keys")))
 	if got != "old t2 sid=1 true true t1 2" {
 		t.Error(got)
 	}
@@ -210,4 +210,31 @@ func TestBegin(t *testing.T) {
 		t.Error("a value from nowhere")
 	}
 	first.Set("a", []byte("1"))
+}
+
+// A cookie goes to the host that set it, and to others of its domain only if it names this domain. A domain that the host
+// is not in, or that has no dot, changes nothing.
+func TestCookiesOfHosts(t *testing.T) {
+	var s Session
+	for _, c := range []struct{ host, header string }{
+		{"auth.shop.test", "own=1"}, {"auth.shop.test", "shared=1; Domain=.shop.test"}, {"auth.shop.test", "other=1; Domain=bank.test"},
+		{"auth.shop.test", "top=1; Domain=test"}, {"127.0.0.1", "address=1; Domain=0.0.1"}, {"evilshop.test", "evil=1; Domain=shop.test"},
+		{"www.shop.test", "own=2"}, {"127.0.0.1", "shop=1; Domain=shop.test"},
+	} {
+		_ = s.Field(nil, Place{Host: c.host, Path: "/"}, []byte("Set-Cookie"), []byte(c.header))
+	}
+	for host, want := range map[string]string{
+		"auth.shop.test": "own=1; shared=1; other=1; top=1", "AUTH.shop.test": "own=1; shared=1; other=1; top=1", "www.shop.test": "shared=1; own=2", "shop.test": "shared=1", "bank.test": "", "test": "", "x.test": "",
+		"127.0.0.1": "address=1; shop=1", "evilshop.test": "evil=1", "10.0.0.1": "",
+	} {
+		if got := string(s.Cookies(nil, Place{Host: host, Path: "/"})); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+	for i := range 2 * maxCookies {
+		_ = s.Field(nil, Place{Host: "many.test", Path: "/"}, []byte("Set-Cookie"), fmt.Appendf(nil, "c%d=1", i))
+	}
+	if got := string(s.Cookies(nil, Place{Host: "www.shop.test", Path: "/"})); got != "shared=1; own=2" {
+		t.Errorf("the cookies of one host leave room for %q of another", got)
+	}
 }

@@ -319,12 +319,17 @@ func (c *Crowd) next(u *User, s *seat, leaves bool) (op takt.Op, more bool) {
 		c.rest(s, now)
 		return op, false
 	}
-	other := c.queue.Pop()
 	c.leave(s, leaves)
-	s.user, other.seat = other, s
-	other.turn = takt.Turn{Free: now, Read: now, Service: u.turn.Service}
-	c.begin(func() { c.run(other, s) })
+	c.pass(s, takt.Turn{Free: now, Read: now, Service: u.turn.Service})
 	return op, false
+}
+
+// pass gives a seat without a user to the first one that waits for a seat, and says how long this user has waited.
+func (c *Crowd) pass(s *seat, waited takt.Turn) {
+	other := c.queue.Pop()
+	s.user, other.seat = other, s
+	other.turn = waited
+	c.begin(func() { c.run(other, s) })
 }
 
 // started begins to look for users that are idle.
@@ -363,19 +368,17 @@ func (c *Crowd) sweep(now time.Time) bool {
 }
 
 // vacate closes the connection of a seat without a user. It releases the lock meanwhile, because
-// closing TLS may have to wait; a user that came meanwhile gets the seat.
+// closing TLS may have to wait. A user may have begun to wait for a seat by then.
 func (c *Crowd) vacate(s *seat) {
 	c.mu.Unlock()
 	s.conn.Hangup()
 	now := c.world.Now()
 	c.mu.Lock()
-	if c.empty = append(c.empty, s); c.queue.Len() == 0 || c.closed {
+	if c.queue.Len() > 0 && !c.closed {
+		c.pass(s, takt.Turn{Free: now, Read: now})
 		return
 	}
-	u := c.queue.Pop()
-	c.sit(u)
-	u.turn = takt.Turn{Free: now, Read: now}
-	c.begin(func() { c.run(u, s) })
+	c.empty = append(c.empty, s)
 }
 
 // close ends all operations and closes all connections.

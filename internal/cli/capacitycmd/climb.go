@@ -185,7 +185,11 @@ func stepLine(n int, s capacity.Step) string {
 	if s.Disturbed() {
 		word += fmt.Sprintf(", but the hypervisor took %.0f %% of the CPU time", s.Stolen)
 	}
-	return fmt.Sprintf("step %d: %s offered, %s completed: %s, %s", n, page.Amount(stored.PerSecond, s.Offered), page.Amount(stored.PerSecond, s.Throughput()), s.Reason, word)
+	rate := page.Rate
+	if s.PerRound > 0 {
+		rate = page.RoundRate
+	}
+	return fmt.Sprintf("step %d: %s offered, %s completed: %s, %s", n, rate(s.Offered), rate(s.Throughput()), s.Reason, word)
 }
 
 // run1 makes one run, in this process. A run that --abort-on ended, or without one successful

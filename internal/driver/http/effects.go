@@ -47,7 +47,7 @@ func effects() []effect {
 		{flag: "body-template"},
 		{
 			flag: "scenario", given: func(o *Options) bool { return o.Scenario != "" },
-			refused: cells{byNet: "net/http (--client net)", byH2: "HTTP/2 (--h2)", byHey: "steps of users (--scenario)"},
+			refused: cells{byNet: "net/http (--client net)", byHey: "steps of users (--scenario)"},
 		},
 		{flag: "rounds", refused: cells{byNet: "net/http (--client net)", byH2: "HTTP/2 (--h2)", byHey: "steps of users (--scenario)"}},
 		{flag: "targets"},
@@ -135,6 +135,8 @@ func (o *Options) lacks(w way) string {
 // needsNet names what only net/http can do of what was asked for, "" if nothing.
 func (o *Options) needsNet() string {
 	switch {
+	case o.HTTP2 && o.Scenario != "":
+		return o.lacks(byH2)
 	case o.HTTP2 && o.Recording != nil:
 		return "HTTP/2 for recorded requests (--h2)"
 	case !o.loops:

@@ -67,11 +67,18 @@ func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 	requests := o.h2Requests(u.Scheme)
 	o.muxes = new(muxes)
 	l.MuxConns = o.HTTP2Connections
-	l.Mux = func(int) takt.Mux {
-		m := http2.New(requests, opt, o.streams)
-		o.muxes.add(m)
-		return m
-	}
+	l.Mux = func(int) takt.Mux { return o.newMux(requests, opt) }
+	o.agree(l)
+}
+
+func (o *Options) newMux(requests http2.Requests, opt http1.Options) *http2.Mux {
+	m := http2.New(requests, opt, o.streams)
+	o.muxes.add(m)
+	return m
+}
+
+// agree makes l choose HTTP/2 in its handshakes.
+func (o *Options) agree(l *takt.Loop) {
 	if l.TLS != nil {
 		l.TLS.NextProtos = []string{"h2"}
 		l.TLS.VerifyConnection = func(c tls.ConnectionState) error {
@@ -139,6 +146,44 @@ type h2Listed struct {
 func (t *h2Listed) Request(q *http2.Request, op *takt.Op) {
 	m, _ := t.message(op) // of a list it does not fail
 	q.Fill(&m.Request, t.scheme, false)
+}
+
+// scenarioMux is a connection to u that one user after the other has for the steps of a scenario.
+type scenarioMux struct {
+	*http2.Mux
+	codec *scenarioCodec // for the answers
+	r     *takt.Result   // of the step in flight
+}
+
+// mux is a connection over HTTP/2 to the server of u.
+func (s *scenario) mux(u *url.URL) takt.Mux {
+	m := &scenarioMux{codec: &scenarioCodec{s: s, matches: s.o.ExpectBody.check()}}
+	m.Mux = s.o.newMux(h2Steps{u.Scheme}, m.codec.options())
+	return m
+}
+
+// Begin implements takt.Mux.
+func (m *scenarioMux) Begin(op *takt.Op, tag int, r *takt.Result) {
+	m.codec.begin(op)
+	m.r = r
+	m.Mux.Begin(op, tag, r)
+}
+
+// Parse implements takt.Mux.
+func (m *scenarioMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+	n, list, alive = m.Mux.Parse(in, eof, list)
+	if len(list) > 0 {
+		classify(m.r)
+	}
+	return n, list, alive
+}
+
+// h2Steps makes the requests of a scenario.
+type h2Steps struct{ scheme string }
+
+// Request implements http2.Requests: users.Options.Begin has filled in the step.
+func (h h2Steps) Request(q *http2.Request, op *takt.Op) {
+	q.Fill(&op.Data.(*turn).visit.asked, h.scheme, false)
 }
 
 // reportH2 adds to r how many streams the server allows, and warns if that held up the run.

@@ -30,11 +30,15 @@ func (c h2Client) String() string { return c.client + " " + c.engine }
 
 func (c h2Client) net() bool { return c.client == "net" }
 
+// ofUsers are the connections of the users of a scenario, instead of an engine.
+const ofUsers = "users"
+
 // h2Clients are the clients that every scenario tests. The race detector is for takt's own.
 func h2Clients() (list []h2Client) {
 	if sock.Available {
 		list = append(list, h2Client{"own", "loop"})
 	}
+	list = append(list, h2Client{"own", ofUsers})
 	if !racetest.On {
 		list = append(list, h2Client{"net", "worker"})
 	}
@@ -121,6 +125,8 @@ func everywhere() []h2Load { return append([]h2Load{h2Alone}, h2Loads...) }
 func thin(client h2Client, loads []h2Load) []h2Load {
 	last := loads[len(loads)-1:]
 	switch {
+	case client.engine == ofUsers:
+		return slices.DeleteFunc(slices.Clone(loads), func(l h2Load) bool { return !l.alone() })
 	case racetest.On || len(loads) == 1:
 		return last
 	case client.net():
@@ -230,7 +236,13 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 			c.change(o, e)
 		}
 		o.Timeout *= slack
+		if client.engine == ofUsers {
+			stepOf(t, o, e)
+		}
 	}, s.URL())
+	if client.engine == ofUsers {
+		p.Source, _ = o.Source(t.Context(), p.Source) // of a scenario it does not fail
+	}
 	type outcome struct {
 		report *takt.Report
 		err    error
@@ -256,6 +268,20 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 		t.Fatalf("the run has not ended; the server has %+v", s.Seen())
 		return nil
 	}
+}
+
+// stepOf makes the one request of the options the only step of a scenario, for one user.
+func stepOf(t *testing.T, o *http.Options, e *engine.Options) {
+	if e.Engine = "auto"; e.Closed() {
+		e.Connections, e.MaxInFlight = 1, engine.DefaultInFlight
+	}
+	o.HTTP2Connections, o.HTTP2Streams = 1, 0
+	step := o.Method + " /\n@body " + o.Body + "\n"
+	if e.Closed() {
+		step = strings.Repeat(step+"@optional\n\n", int(e.Requests)) // on one connection
+	}
+	o.Scenario = write(t, "steps", step)
+	o.Method, o.Body = "GET", ""
 }
 
 // h2Want is what a run counts, such as "6 ok, 3 malformed|closed". A class is ok, dropped,

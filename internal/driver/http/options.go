@@ -228,7 +228,9 @@ func (o *Options) Shape(e *engine.Options) {
 	case e.Closed() && e.Connections == 0 && o.Scenario == "":
 		e.Connections = heyConnections
 	}
-	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
+	if o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections); o.Scenario != "" {
+		o.streams = 1 // each user has a connection of its own
+	}
 	e.Drain.SetFallback(o.Timeout)
 }
 
@@ -242,6 +244,11 @@ func (o *Options) Secrets() []string {
 	secrets = append(secrets, SecretsIn(o.url)...)
 	if o.list != nil {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
+	}
+	if s, ok := o.requests.(*scenario); ok {
+		for _, at := range s.steps {
+			secrets = append(secrets, SecretsIn(at.text.url)...)
+		}
 	}
 	return secrets
 }
@@ -271,7 +278,7 @@ func (o *Options) Variables() map[string]any {
 	if o.Redirects > 0 {
 		v["redirects"] = o.Redirects
 	}
-	if o.HTTP2 {
+	if o.HTTP2 && o.Scenario == "" {
 		v["h2_connections"] = o.HTTP2Connections
 		if o.HTTP2Streams > 0 {
 			v["h2_streams"] = o.HTTP2Streams

@@ -51,6 +51,9 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 	o.reportCertificate(r)
 	o.keys.report(r)
 	o.reportH2(r)
+	if n := engine.ObservedOf(ctx).Repeated(); n > 0 {
+		r.Extra["repeated"] = n
+	}
 	if n := engine.ObservedOf(ctx).EarlyAnswers() + o.muxes.early(); n > 0 {
 		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
@@ -67,6 +70,9 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 			n += count
 		}
 	}
+	if s, ok := o.requests.(*scenario); ok {
+		n -= min(n, s.followed)
+	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
 		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s", takt.Number("redirects", n), takt.Advice(o.onRedirects()))
 	}
@@ -81,7 +87,7 @@ func (o *Options) onRedirects() string {
 	const count = "count them as failed with --fail-on 3xx,4xx,5xx"
 	switch {
 	case o.Scenario != "":
-		return "write their targets as steps, with @capture NAME header Location, or " + count
+		return "write @follow into their steps, write their targets as steps, with @capture NAME header Location, or " + count
 	case o.DisableRedirects, o.Client == clientOwn:
 		return "give the final URL, or " + count
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/pause"
@@ -159,7 +160,7 @@ func (s *step) values() (names []string) {
 func (s *scenario) makeValues(t *turn) error {
 	v := t.visit
 	for _, one := range t.at().sets {
-		if !t.place.IsFirst() && v.session.Value(one.name) != nil {
+		if !t.makesValues() && v.session.Value(one.name) != nil {
 			continue
 		}
 		text, missing := s.fillAll(v, one.value)
@@ -218,21 +219,33 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 		}
 		one := &turn{visit: v, place: n.Place}
 		watch.say("%s is under way, at step %q", phase, one.at().name)
-		var r takt.Result
-		if s.prepare(one, &r); r.Class == "" {
-			conn.Do(ctx, &takt.Op{Data: one}, &r)
-		}
+		one, r := s.exchange(ctx, conn, one)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		took := time.Since(v.sent)
-		s.checkTimes(one, &r, took, took)
 		n = journey.After(t.rules, n.Place, journey.Result{Class: r.Class, Status: r.Status, Done: one.done}, v.user)
 		if n.Failed {
 			return fmt.Errorf("%s failed: step %q: %w", phase, one.at().name, whyFailed(&r))
 		}
 	}
 	return nil
+}
+
+// exchange performs a step, and is the last of the redirects that it follows, if it follows any.
+func (s *scenario) exchange(ctx context.Context, conn engine.Connection, t *turn) (last *turn, r takt.Result) {
+	for {
+		r = takt.Result{}
+		if s.prepare(t, &r); r.Class == "" {
+			conn.Do(ctx, &takt.Op{Data: t}, &r)
+		}
+		next := s.follower(t, &r)
+		if next == nil || ctx.Err() != nil {
+			took := time.Since(t.visit.sent)
+			s.checkTimes(t, &r, took, took)
+			return t, r
+		}
+		t = next
+	}
 }
 
 // whyFailed is why an operation failed, with the beginning of the body of its answer.

@@ -122,6 +122,11 @@ type proxied struct {
 // throughProxy is list as the next server wants it. A tunnel leads to the target itself.
 func (o *Options) throughProxy(list http1.Requests) http1.Requests {
 	u, _ := o.home() // without a URL nothing is opened
+	return o.throughProxyTo(u, list)
+}
+
+// throughProxyTo is throughProxy for requests to the server of u.
+func (o *Options) throughProxyTo(u *url.URL, list http1.Requests) http1.Requests {
 	if o.Proxy.url == nil || u == nil || u.Scheme == "https" {
 		return list
 	}

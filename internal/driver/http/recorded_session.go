@@ -161,7 +161,7 @@ func (s *Sessions) add(q *Asked, seq uint64, path []byte, secure bool, mine *ses
 	if left {
 		s.seen.Load().without.Add(1)
 	}
-	if c := mine.Cookies(nil, string(path), secure); len(c) > 0 {
+	if c := mine.Cookies(nil, session.Place{Path: string(path), Secure: secure}); len(c) > 0 {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
 }
@@ -173,7 +173,7 @@ func (c *recordedCodec) remember(opt *http1.Options) {
 	secure, seen := o.url.Scheme == "https", o.Sessions.seen.Load()
 	opt.Field = func(name, value []byte) {
 		mine := sessionOf(c.user)
-		_ = mine.Field(o.Sessions.Captures, string(c.recorded.target(nil, c.asked.URI)), secure, name, value)
+		_ = mine.Field(o.Sessions.Captures, session.Place{Path: string(c.recorded.target(nil, c.asked.URI)), Secure: secure}, name, value)
 		seen.mark(o.Sessions.Captures, mine)
 	}
 	if !o.Sessions.inBody() {

@@ -21,6 +21,7 @@ type rules struct {
 	until      *check // of poll
 	poll       *journey.Poll
 	retry      *journey.Retry
+	follow     int // most redirects; 0: none are followed
 
 	journey string // that begins with the step; "": none does
 	weight  float64
@@ -96,6 +97,8 @@ func (r *rules) set(word, rest string, line int) (err error) {
 		r.poll, err = parsePoll(rest)
 	case "@retry":
 		r.retry, err = parseRetry(rest)
+	case "@follow":
+		r.follow, err = parseFollow(rest)
 	case "@journey":
 		r.journey, r.weight, err = parseJourney(rest)
 	default:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ type scenario struct {
 	name    string
 	sum     string
 	steps   []*step // of all journeys
+	hosts   hosts   // that of the url argument first
 	tracks  []*track
 	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
 	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
@@ -58,6 +60,8 @@ type scenario struct {
 	figures []stepFigures
 	rounds  roundCounts
 	late    uint64 // rounds that lasted longer than their pace
+
+	followed uint64 // redirects
 }
 
 // roundCounts are how many rounds there were, whose first and last operation count.
@@ -92,8 +96,10 @@ type visit struct {
 	again   uint64    // repetition of the current step, from 0
 	next    time.Time // when the user may begin the next round
 	sent    time.Time
-	target  string // of the current step, as sent
-	request []byte // of the current step
+	place   session.Place // of the current step, as sent
+	server  int           // of the current step: index in scenario.hosts
+	asked   http1.Request // of the current step
+	request []byte        // the same, rendered
 }
 
 // turn is the Data of an operation.
@@ -105,7 +111,10 @@ type turn struct {
 	passed []int // steps before the first one, that were passed over
 	done   bool  // the answer is what the step polls for
 
-	asks []*check        // of the step, with the values of the round
+	asks     []*check // of the step, with the values of the round
+	hop      *hop     // nil: the request is that of the step
+	location string   // of the answer, if the step follows redirects; "": none
+
 	held []steps.Outcome // of each check of the step
 }
 
@@ -114,6 +123,9 @@ func (t *turn) at() *step { return t.visit.track.steps[t.place.Step] }
 
 // row is the number of the step in the report.
 func (t *turn) row() int { return t.visit.track.from + t.place.Step }
+
+// makesValues reports whether a repetition of the step begins: it is not tried or polled again, and follows no redirect.
+func (t *turn) makesValues() bool { return t.hop == nil && t.place.IsFirst() }
 
 // StepNumber implements engine.Stepped.
 func (t *turn) StepNumber() int32 { return int32(t.row()) + 1 }
@@ -153,8 +165,10 @@ func (s *scenario) message(*takt.Op) (*message, error) {
 
 func (s *scenario) describe(v map[string]any) {
 	v["scenario"], v["scenario_sha256"], v["steps"] = s.name, s.sum, len(s.steps)
-	u := s.steps[0].text.url
-	v["scheme"], v["host"] = u.Scheme, u.Host
+	v["scheme"], v["host"] = s.hosts[0].Scheme, s.hosts[0].Host
+	if len(s.hosts) > 1 {
+		v["other_hosts"] = strings.Join(s.hosts[1:].names(), ", ")
+	}
 	if s.users > 0 {
 		v["users"] = s.users
 	}
@@ -194,6 +208,7 @@ func (o *Options) checkScenario(faults *value.Faults) {
 	faults.If(o.Rounds.Given() && o.ratedTwice(), "both --rounds and --rate or --stages are given; keep one")
 	faults.If(o.Rounds.Given() && o.closed, "--rounds is %s; give a rate such as 75/s, or leave it out: -c users then begin a round when their last one is over", o.Rounds)
 	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
+	faults.If(o.HTTP2Connections > 1 || o.HTTP2Streams > 0, "--h2-connections or --h2-streams is given with --scenario; leave it out, each user has a connection of its own, and one request at a time")
 	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
 	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
 	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
@@ -259,17 +274,38 @@ func (s *scenario) render(t *turn) error {
 	if strings.HasPrefix(at.text.Target, placeholder) {
 		target, _, _ = strings.Cut(target, "#") // of a Location, whose fragment is for browsers: RFC 9110, 10.2.2
 	}
-	var err error
-	if _, q.Target, err = targetOn(at.text.url, q.Host, target); err != nil {
+	base, alias, own := at.text.url, q.Host, at.own
+	if t.hop != nil {
+		t.hop.apply(&q)
+		base, alias, own, target = s.hosts[v.server], v.asked.Host, 0, t.hop.to
+	}
+	_, server, path, err := s.hosts.locate(base, alias, target)
+	if err != nil {
 		return err
 	}
-	v.target = q.Target
-	if c := v.session.Cookies(nil, q.Target, at.text.url.Scheme == "https"); len(c) > 0 && !Header(q.Header).Has("Cookie") {
+	if !sameOrigin(server, at.text.url) {
+		q.Host, q.Header = withoutZone(server.Host), withoutCredentials(q.Header, own)
+	}
+	q.Target, v.server = path, s.hosts.index(server)
+	v.place = session.Place{Host: server.Hostname(), Path: path, Secure: server.Scheme == "https"}
+	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
+	v.asked = q
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
 }
+
+// withoutCredentials is a header without those that follow the first n lines, the step's own: they are of the flags or the
+// user of a URL, and for another server.
+func withoutCredentials(header []http1.Field, n int) []http1.Field {
+	return append(header[:n:n], slices.DeleteFunc(slices.Clone(header[n:]), func(f http1.Field) bool {
+		return strings.EqualFold(f.Name, "Authorization") || strings.EqualFold(f.Name, "Cookie")
+	})...)
+}
+
+// serverOf is the index of the server that the operation of a scenario goes to.
+func serverOf(op *takt.Op) int { return op.Data.(*turn).visit.server }
 
 // visit is a round of a new user.
 func (s *scenario) visit(number uint64) *visit {
@@ -312,7 +348,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	s.figures, s.courses, s.rounds, s.late = nil, nil, roundCounts{}, 0
+	s.figures, s.courses, s.rounds, s.late, s.followed = nil, nil, roundCounts{}, 0, 0
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -486,7 +522,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 // prepare makes the request of a step. If that fails, so does the operation, which is not sent.
 func (s *scenario) prepare(t *turn, r *takt.Result) {
 	t.visit.again = uint64(t.place.Time())
-	if t.place.IsFirst() {
+	if t.makesValues() {
 		t.repeat()
 	}
 	err := s.render(t)
@@ -504,10 +540,13 @@ func (s *scenario) prepare(t *turn, r *takt.Result) {
 func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Duration) {
 	t := op.Data.(*turn)
 	response, service := at.Sub(s.begun)-op.Due, at.Sub(t.visit.sent)
-	s.checkTimes(t, r, response, service)
+	follower := s.follower(t, r)
+	if follower == nil {
+		s.checkTimes(t, r, response, service)
+	}
 	failed := r.Class != ""
 	next := journey.Next{Failed: failed}
-	if s.courses != nil {
+	if s.courses != nil && follower == nil {
 		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
@@ -520,6 +559,9 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		s.countRound(t, next)
 		if t.last && at.After(t.visit.next) && !t.visit.next.IsZero() {
 			s.late++
+		}
+		if follower != nil {
+			s.followed++
 		}
 		f := &s.figures[t.row()]
 		if failed {
@@ -537,7 +579,9 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	if t.last || t.visit.failed {
 		s.leave(t.visit)
 	}
-	if s.courses != nil {
+	if follower != nil {
+		s.courses.Follow(follower, at.Sub(s.begun))
+	} else if s.courses != nil {
 		s.follow(t, next, op.Due, at.Sub(s.begun), r)
 	}
 }
@@ -711,18 +755,27 @@ type scenarioCodec struct {
 	matches func(http1.Content) error // --expect-body; nil: not given
 }
 
-func (s *scenario) codec() takt.Codec {
-	c := &scenarioCodec{s: s}
-	opt := http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &s.o.room}
-	c.matches = s.o.ExpectBody.check()
-	c.Codec = http1.NewCodec(s.o.throughProxy(s), opt)
+// codec is that of a connection to u.
+func (s *scenario) codec(u *url.URL) takt.Codec {
+	c := &scenarioCodec{s: s, matches: s.o.ExpectBody.check()}
+	c.Codec = http1.NewCodec(s.o.throughProxyTo(u, s), c.options())
 	return c
+}
+
+// options are what the codec asks answers.
+func (c *scenarioCodec) options() http1.Options {
+	return http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &c.s.o.room}
 }
 
 // Append implements takt.Codec.
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
-	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
+	c.begin(op)
 	return c.Codec.Append(dst, op)
+}
+
+// begin makes c ready for the answer to op.
+func (c *scenarioCodec) begin(op *takt.Op) {
+	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
 }
 
 // step is the step whose request is in flight.
@@ -731,6 +784,9 @@ func (c *scenarioCodec) step() *step { return c.turn.at() }
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
 	c.status = status
+	if c.s.redirected(c.turn, status) {
+		return ""
+	}
 	if slices.ContainsFunc(c.turn.asks, func(one *check) bool { return one.status != nil }) {
 		return ""
 	}
@@ -739,6 +795,9 @@ func (c *scenarioCodec) fails(status int) string {
 
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
+	if at.follow > 0 && strings.EqualFold(string(name), "Location") {
+		c.turn.location = string(value)
+	}
 	for i, one := range c.turn.asks {
 		if part, ok := one.Header(name, value); ok {
 			if c.seen == nil {
@@ -747,7 +806,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
 	}
-	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.target, at.text.url.Scheme == "https", name, value); err != nil && c.fault == nil {
+	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.place, name, value); err != nil && c.fault == nil {
 		c.fault = err
 	}
 }
@@ -759,6 +818,9 @@ func (c *scenarioCodec) reads() bool {
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
+	if c.s.redirected(c.turn, c.status) {
+		return c.s.checkHops(c.turn)
+	}
 	if c.matches != nil {
 		if err := c.matches(body); err != nil {
 			return err
@@ -816,12 +878,18 @@ func (c *scenarioCodec) ask(body http1.Content) (first error) {
 
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	switch n, p = c.Codec.Parse(in, eof, r); {
-	case p == takt.More:
+	if n, p = c.Codec.Parse(in, eof, r); p != takt.More {
+		classify(r)
+	}
+	return n, p
+}
+
+// classify gives an answer without a value, or whose check does not hold, its class.
+func classify(r *takt.Result) {
+	switch {
 	case errors.Is(r.Err, session.ErrCapture):
 		r.Class = classCapture
 	case errors.Is(r.Err, session.ErrCheck):
 		r.Class = classCheck
 	}
-	return n, p
 }

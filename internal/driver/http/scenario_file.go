@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ const maxSteps = 1000
 type step struct {
 	name     string
 	text     *message // before anything is filled in
+	own      int      // number of header lines in text that the step itself has
 	target   *payload.Template
 	header   []*payload.Template // the values of text.Header
 	body     *payload.Template
@@ -48,6 +50,7 @@ type step struct {
 // @name and @body.
 type scenarioReader struct {
 	o     *Options
+	hosts hosts // so far
 	env   *payload.Env
 	lines *bufio.Scanner
 	name  string
@@ -99,6 +102,9 @@ func (o *Options) readScenario() (*scenario, error) {
 	sum := sha256.New()
 	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
+	if o.url != nil {
+		r.hosts = hosts{o.url}
+	}
 	s := &scenario{o: o, name: o.Scenario}
 	for number := 1; ; number++ {
 		at, err := r.step(number)
@@ -118,7 +124,8 @@ func (o *Options) readScenario() (*scenario, error) {
 	if len(s.steps) == 0 {
 		return nil, fmt.Errorf("%s: no step in it that users perform; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
-	s.sum = hex.EncodeToString(sum.Sum(nil))
+	s.sum, s.hosts = hex.EncodeToString(sum.Sum(nil)), r.hosts
+	o.url = s.hosts[0]
 	if err := s.buildTracks(r.all); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -141,6 +148,7 @@ func (s *scenario) buildTracks(lists []string) error {
 			s.tracks = append(s.tracks, &track{name: at.journey, weight: at.weight, from: i})
 		}
 		s.tracks[len(s.tracks)-1].add(at, s.rulesOf(at))
+		s.reacts = s.reacts || at.follow > 0
 	}
 	for _, t := range s.tracks {
 		if s.lasts && !t.isNeverEmpty(lists) {
@@ -199,7 +207,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		}
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
-	s := &step{name: fmt.Sprintf("%s %s", method, at), line: r.line}
+	s := &step{name: fmt.Sprintf("%s %s", method, value.HidePassword(at)), line: r.line}
 	where := &lines{file: r.name, start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
@@ -260,7 +268,7 @@ func startOfStep(line string) (method, at string, ok bool) {
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
-const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, @optional, @when, @unless, @repeat, @group, @until, @poll, @retry, @once, @pace, @journey, @setup, @teardown"
+const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, @optional, @when, @unless, @repeat, @group, @until, @poll, @retry, @follow, @once, @pace, @journey, @setup, @teardown"
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
@@ -351,13 +359,6 @@ func isMisspelt(text string) bool {
 
 // finish completes a step with the flags, and reads its placeholders.
 func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
-	u := r.o.url
-	if u == nil {
-		return r.at(where.start, fmt.Errorf("%.60q: all steps of a scenario are on the host of the url argument; give takt http --scenario FILE http://HOST:PORT and write paths in the file", at))
-	}
-	if host, target := splitTarget(whole(u, at)); host != "" && target == "" && strings.Contains(host, placeholder) {
-		return r.at(where.start, errors.New("the url has a placeholder in its host; write a path, since all steps of a scenario are on the host of the url argument"))
-	}
 	if len(s.form) > 0 {
 		if body != nil {
 			return r.at(s.form[0].line, errFormAndBody)
@@ -370,12 +371,10 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		}
 		body = []byte("form") // s.form makes it
 	}
-	named := r.o.newMessage(method, u, "", header, body).Host
-	mine, target, err := targetOn(u, named, at)
+	target, err := r.direct(s, method, at, header, body)
 	if err != nil {
-		return r.at(where.start, fmt.Errorf("%w; write a path", err))
+		return r.at(where.start, err)
 	}
-	s.text = r.o.newMessage(method, &url.URL{Scheme: u.Scheme, Host: u.Host, User: mine.User}, target, header, body)
 	if s.journey != "" { // each round is one journey, and has no values of another one
 		r.env.Values, r.lists = slices.Clone(r.values), slices.Clone(r.all)
 	}
@@ -455,6 +454,50 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, err)
 	}
 	return errors.Join(faults...)
+}
+
+// hosted matches the URL of a request with a value right behind its host.
+var hosted = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+
+// direct completes a step with the server that it is sent to, and says what the step asks this server for. Credentials
+// of the flags, and --host, are for the first server.
+func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field, body []byte) (target string, err error) {
+	behind := "" // the host, if that is a value
+	if m := hosted.FindStringSubmatch(at); m != nil {
+		at, behind = m[1], m[2]
+	}
+	base := r.o.url
+	w := whole(base, at)
+	if host, target := splitTarget(w); target == "" && strings.Contains(host, placeholder) {
+		return "", errors.New("the url has a placeholder in its host; write the host itself, and give --connect-to to send its requests elsewhere")
+	}
+	if w == "" && base == nil {
+		return "", fmt.Errorf("%.60q has no host, and there is no url argument; write the whole url, or give takt http --scenario FILE http://HOST:PORT", at)
+	}
+	alias := r.o.newMessage(method, cmp.Or(base, &url.URL{}), "", header, body).Host
+	if err := r.hosts.add(base, alias, w); err != nil {
+		return "", err
+	}
+	u, server, target, err := r.hosts.locate(base, alias, at)
+	if err != nil {
+		return "", err
+	}
+	target = cmp.Or(behind, target)
+	s.text = r.o.newMessage(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
+	hostLine := Header(header).Has("Host")
+	if s.own = len(header); hostLine {
+		s.own--
+	}
+	if server == r.hosts[0] {
+		return target, nil
+	}
+	if s.text.Header = withoutCredentials(s.text.Header, s.own); u.User != nil && !Header(s.text.Header).Has("Authorization") {
+		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: basic(u.User)})
+	}
+	if !hostLine {
+		s.text.Host = withoutZone(server.Host)
+	}
+	return target, nil
 }
 
 // know adds a value that later steps may use.

@@ -35,7 +35,7 @@ func scenarioFile(t *testing.T, text string) string {
 	return path
 }
 
-// scenarioRun runs a scenario against a server.
+// scenarioRun runs a scenario against a server, which has TLS for --insecure.
 func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Report {
 	t.Helper()
 	return scenarioRows(t, flags, text, h, nil)
@@ -44,7 +44,15 @@ func scenarioRun(t *testing.T, flags, text string, h http.HandlerFunc) *takt.Rep
 // scenarioRows is scenarioRun with a function that gets the rows.
 func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows engine.OnSamples) *takt.Report {
 	t.Helper()
-	s := httptest.NewServer(h)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	if s.EnableHTTP2 = true; strings.Contains(flags, "--h2 --insecure") {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
 	defer s.Close()
 	o, e := New(), new(engine.Options)
 	*e = engine.Defaults()
@@ -80,6 +88,9 @@ func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows eng
 	return r
 }
 
+// protocols are flags for HTTP/1.1 and HTTP/2.
+var protocols = []string{"", "--h2 ", "--h2 --insecure "}
+
 // stepCounts are the ok, failed and skipped steps.
 func stepCounts(r *takt.Report) string {
 	var parts []string
@@ -106,7 +117,7 @@ POST /buy
 
 // Every user sends its own token and its own cookie, in order, on its own connection.
 func TestScenario(t *testing.T) {
-	for _, flags := range []string{"--rate 300/s -n 90", "-c 7 -n 90"} {
+	for _, flags := range []string{"--rate 300/s -n 90", "-c 7 -n 90", "--rate 300/s -n 90 --h2", "-c 7 -n 90 --h2 --insecure"} {
 		var mu sync.Mutex
 		n := 0
 		conns := map[string]string{} // by token
@@ -129,6 +140,9 @@ func TestScenario(t *testing.T) {
 				token = string(body)
 			} else if q.Header.Get("Authorization") != "Bearer "+token {
 				wrong = append(wrong, q.Header.Get("Authorization"))
+			}
+			if strings.Contains(flags, "--h2") != (q.ProtoMajor == 2) {
+				wrong = append(wrong, q.Proto)
 			}
 			if conns[token] != q.RemoteAddr || q.Header.Get("Cookie") != "sid="+token {
 				wrong = append(wrong, fmt.Sprint(q.URL, q.RemoteAddr, conns[token], q.Header))
@@ -167,16 +181,18 @@ func TestFailedSteps(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 		}
-		r := scenarioRun(t, "--rate 300/s -n 9", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n\nGET /b\n", handler)
-		if c := r.Counts; c.Failed != 3 || c.Dropped != 6 || asked > 0 || stepCounts(r) != "0+3+0 0+0+3 0+0+3" || !r.Warned("steps_skipped") || r.Warned("dropped") {
-			t.Errorf("%s: %+v, %s, %d asked, %v", text, c, stepCounts(r), asked, r.Warnings)
-		}
-		if class != "" && class != "header" && (len(r.Errors) != 1 || r.Errors[0].Class != class) {
-			t.Errorf("%s: %+v", text, r.Errors)
-		}
-		r = scenarioRun(t, "-c 2 -n 4", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n", handler)
-		if c := r.Counts; c.Failed != 4 || c.Dropped != 0 || asked > 0 {
-			t.Errorf("%s: %+v", text, c)
+		for _, flags := range protocols {
+			r := scenarioRun(t, flags+"--rate 300/s -n 9", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n\nGET /b\n", handler)
+			if c := r.Counts; c.Failed != 3 || c.Dropped != 6 || asked > 0 || stepCounts(r) != "0+3+0 0+0+3 0+0+3" || !r.Warned("steps_skipped") || r.Warned("dropped") {
+				t.Errorf("%s%s: %+v, %s, %d asked, %v", flags, text, c, stepCounts(r), asked, r.Warnings)
+			}
+			if class != "" && class != "header" && (len(r.Errors) != 1 || r.Errors[0].Class != class) {
+				t.Errorf("%s: %+v", text, r.Errors)
+			}
+			r = scenarioRun(t, flags+"-c 2 -n 4", "POST /login\n@capture token json access.token\n\nGET /a\nX-T: {{token}}\n", handler)
+			if c := r.Counts; c.Failed != 4 || c.Dropped != 0 || asked > 0 {
+				t.Errorf("%s: %+v", text, c)
+			}
 		}
 	}
 }
@@ -227,7 +243,8 @@ func TestScenarioFaults(t *testing.T) {
 		"what\n":                              "does not begin a step",
 		"GET /a\n\n@name b\n":                 "scenario:3: a blank line before it ended the step",
 		"GET /a\n\nX-B: c\n":                  "scenario:3: a blank line before it ended the step",
-		"GET http://other.example/\n":         "on the host of the url",
+		"GET http://{{uuid}}.example/\n":      "placeholder in its host",
+		"GET ftp://other.example/\n":          "has the scheme ftp",
 		"GET /a\n@/no/such/file\n":            "cannot read the body",
 		"GET /a\nHost: {{uuid}}\n":            "Host header",
 		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
@@ -256,8 +273,8 @@ func TestScenarioFaults(t *testing.T) {
 		wantFault(t, text, want)
 	}
 	o := New()
-	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n")
-	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "on the host of the url") {
+	o.Scenario = scenarioFile(t, "GET http://127.0.0.1:1/\n\nGET /a\n")
+	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "scenario:3: \"/a\" has no host, and there is no url argument") {
 		t.Errorf("without a URL: %v", faults)
 	}
 }
@@ -288,54 +305,56 @@ POST /upload
 	if err := os.WriteFile(users, []byte("ann\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	var wrong []string
-	r := scenarioRun(t, "--rate 300/s -n 20", strings.ReplaceAll(text, "FILE", users), func(w http.ResponseWriter, q *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		if q.URL.Path == "/login" {
-			if got := q.PostFormValue("user") + "|" + q.PostFormValue("empty"); got != "ann & co|" {
+	for _, flags := range protocols {
+		var mu sync.Mutex
+		var wrong []string
+		r := scenarioRun(t, flags+"--rate 300/s -n 20", strings.ReplaceAll(text, "FILE", users), func(w http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if q.URL.Path == "/login" {
+				if got := q.PostFormValue("user") + "|" + q.PostFormValue("empty"); got != "ann & co|" {
+					wrong = append(wrong, got)
+				}
+				w.Header().Set("Location", "/orders/17")
+				w.WriteHeader(201)
+				return
+			}
+			f, head, err := q.FormFile("data")
+			if err != nil {
+				wrong = append(wrong, err.Error())
+				return
+			}
+			b, _ := io.ReadAll(f)
+			if got := string(b) + q.PostFormValue("id") + head.Filename + head.Header.Get("Content-Type"); !strings.HasPrefix(got, "ann\n17users.csvtext/csv") {
 				wrong = append(wrong, got)
 			}
-			w.Header().Set("Location", "/orders/17")
-			w.WriteHeader(201)
-			return
+			fmt.Fprintf(w, `{"id":"%s","list":["x","ann"],"rest":%q}`, q.PostFormValue("id"), strings.Repeat("x", 1000))
+		})
+		if len(wrong) > 0 || stepCounts(r) != "10+0+0 0+10+0" || len(r.Errors) != 1 || r.Errors[0].Class != classCheck {
+			t.Fatalf("%s, %+v, %q", stepCounts(r), r.Errors, wrong)
 		}
-		f, head, err := q.FormFile("data")
-		if err != nil {
-			wrong = append(wrong, err.Error())
-			return
+		var got []string
+		for _, s := range r.Extra["steps"].([]any) {
+			for _, c := range s.(map[string]any)["checks"].([]any) {
+				one := c.(map[string]any)
+				got = append(got, fmt.Sprint(one["check"], ": ", one["passed"], "+", one["failed"]))
+			}
 		}
-		b, _ := io.ReadAll(f)
-		if got := string(b) + q.PostFormValue("id") + head.Filename + head.Header.Get("Content-Type"); !strings.HasPrefix(got, "ann\n17users.csvtext/csv") {
-			wrong = append(wrong, got)
+		want := []string{
+			"status 201: 10+0", "header Location matches ^/orders/[0-9]+$: 10+0", "json id == {{id}}: 10+0", "json list.# >= 3: 0+10", "json list.# >= 2: 10+0",
+			"body contains ann: 10+0", "size > 1kB: 10+0", "service < 10s: 10+0", "response < 1h: 10+0",
 		}
-		fmt.Fprintf(w, `{"id":"%s","list":["x","ann"],"rest":%q}`, q.PostFormValue("id"), strings.Repeat("x", 1000))
-	})
-	if len(wrong) > 0 || stepCounts(r) != "10+0+0 0+10+0" || len(r.Errors) != 1 || r.Errors[0].Class != classCheck {
-		t.Fatalf("%s, %+v, %q", stepCounts(r), r.Errors, wrong)
-	}
-	var got []string
-	for _, s := range r.Extra["steps"].([]any) {
-		for _, c := range s.(map[string]any)["checks"].([]any) {
-			one := c.(map[string]any)
-			got = append(got, fmt.Sprint(one["check"], ": ", one["passed"], "+", one["failed"]))
+		if !slices.Equal(got, want) {
+			t.Errorf("%q", got)
 		}
-	}
-	want := []string{
-		"status 201: 10+0", "header Location matches ^/orders/[0-9]+$: 10+0", "json id == {{id}}: 10+0", "json list.# >= 3: 0+10", "json list.# >= 2: 10+0",
-		"body contains ann: 10+0", "size > 1kB: 10+0", "service < 10s: 10+0", "response < 1h: 10+0",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	r = scenarioRun(t, "--rate 300/s -n 4", "GET /a\n@check status 404,5xx\n\nGET /b\n@check service < 1ns\n", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
-	if stepCounts(r) != "2+0+0 0+2+0" || r.Errors[0].Class != "5xx" {
-		t.Errorf("%s, %+v", stepCounts(r), r.Errors)
-	}
-	r = scenarioRun(t, "-c 1 -n 4", "GET /a\n@check service < 1ns\n", func(http.ResponseWriter, *http.Request) {})
-	if stepCounts(r) != "0+4+0" || r.Errors[0].Class != classCheck {
-		t.Errorf("%s, %+v", stepCounts(r), r.Errors)
+		r = scenarioRun(t, flags+"--rate 300/s -n 4", "GET /a\n@check status 404,5xx\n\nGET /b\n@check service < 1ns\n", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+		if stepCounts(r) != "2+0+0 0+2+0" || r.Errors[0].Class != "5xx" {
+			t.Errorf("%s, %+v", stepCounts(r), r.Errors)
+		}
+		r = scenarioRun(t, flags+"-c 1 -n 4", "GET /a\n@check service < 1ns\n", func(http.ResponseWriter, *http.Request) {})
+		if stepCounts(r) != "0+4+0" || r.Errors[0].Class != classCheck {
+			t.Errorf("%s, %+v", stepCounts(r), r.Errors)
+		}
 	}
 }
 
@@ -357,11 +376,13 @@ func TestCookieOfAPathWithAValue(t *testing.T) {
 
 // Steps that the end of the run cuts are unfinished in the report, and neither failed nor skipped.
 func TestCutSteps(t *testing.T) {
-	r := scenarioRun(t, "--rate 100/s -n 10 --drain 200ms", "GET /a\n\nGET /b\n", func(_ http.ResponseWriter, q *http.Request) {
-		<-q.Context().Done() // when takt hangs up
-	})
-	if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
-		t.Errorf("%+v, steps %s", r.Counts, got)
+	for _, flags := range protocols {
+		r := scenarioRun(t, flags+"--rate 100/s -n 10 --drain 200ms", "GET /a\n\nGET /b\n", func(_ http.ResponseWriter, q *http.Request) {
+			<-q.Context().Done() // when takt hangs up
+		})
+		if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
+			t.Errorf("%+v, steps %s", r.Counts, got)
+		}
 	}
 }
 
@@ -396,7 +417,7 @@ func TestCapturedLocation(t *testing.T) {
 			switch {
 			case c.want != "" && (r.Counts.OK != 3 || got.Load() != c.want || cookie.Load() != "sid=1"):
 				t.Errorf("%s: %+v, %v with the cookie %v; %+v", c.location, r.Counts, got.Load(), cookie.Load(), r.Errors)
-			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "on the host of the url argument")):
+			case c.want == "" && (r.Counts.Failed != 1 || asked.Load() > 0 || r.Errors[0].Class != classRequest || !strings.Contains(r.Errors[0].Sample, "no host that only an answer names")):
 				t.Errorf("%s: %+v, %d asked, %+v", c.location, r.Counts, asked.Load(), r.Errors)
 			}
 		}
@@ -565,33 +586,35 @@ func TestCausesOfCaptures(t *testing.T) {
 		"/missing": "does not have it", "/empty": "no body", "/cut": "longer than the first 1 MiB", "/zstd": "takt does not decode", "/value": "the value is empty", "/text": "is not JSON",
 		"/list": "", "/gzip": "",
 	} {
-		r := scenarioRun(t, "-c 1 -n 2", "GET "+path+"\n@capture t json t\n\nGET /{{t}}\n", func(w http.ResponseWriter, q *http.Request) {
-			switch q.URL.Path {
-			case "/missing":
-				_, _ = io.WriteString(w, `{"u":1}`)
-			case "/cut":
-				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 2<<20)+`","t":1}`)
-			case "/list":
-				_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 122<<10)+`","t":1}`)
-			case "/zstd":
-				w.Header().Set("Content-Encoding", "zstd")
-				_, _ = io.WriteString(w, `{"t":1}`)
-			case "/gzip":
-				w.Header().Set("Content-Encoding", "gzip")
-				z := gzip.NewWriter(w)
-				_, _ = io.WriteString(z, `{"t":1}`)
-				_ = z.Close()
-			case "/value":
-				_, _ = io.WriteString(w, `{"t":""}`)
-			case "/text":
-				_, _ = io.WriteString(w, `t`)
+		for _, flags := range protocols {
+			r := scenarioRun(t, flags+"-c 1 -n 2", "GET "+path+"\n@capture t json t\n\nGET /{{t}}\n", func(w http.ResponseWriter, q *http.Request) {
+				switch q.URL.Path {
+				case "/missing":
+					_, _ = io.WriteString(w, `{"u":1}`)
+				case "/cut":
+					_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 2<<20)+`","t":1}`)
+				case "/list":
+					_, _ = io.WriteString(w, `{"list":"`+strings.Repeat("x", 122<<10)+`","t":1}`)
+				case "/zstd":
+					w.Header().Set("Content-Encoding", "zstd")
+					_, _ = io.WriteString(w, `{"t":1}`)
+				case "/gzip":
+					w.Header().Set("Content-Encoding", "gzip")
+					z := gzip.NewWriter(w)
+					_, _ = io.WriteString(z, `{"t":1}`)
+					_ = z.Close()
+				case "/value":
+					_, _ = io.WriteString(w, `{"t":""}`)
+				case "/text":
+					_, _ = io.WriteString(w, `t`)
+				}
+			})
+			switch {
+			case want == "" && r.Counts.OK != 2:
+				t.Errorf("%s: %+v, %+v", path, r.Counts, r.Errors)
+			case want != "" && (len(r.Errors) != 1 || r.Errors[0].Class != classCapture || !strings.Contains(r.Errors[0].Sample, want)):
+				t.Errorf("%s: %+v, want %s", path, r.Errors, want)
 			}
-		})
-		switch {
-		case want == "" && r.Counts.OK != 2:
-			t.Errorf("%s: %+v, %+v", path, r.Counts, r.Errors)
-		case want != "" && (len(r.Errors) != 1 || r.Errors[0].Class != classCapture || !strings.Contains(r.Errors[0].Sample, want)):
-			t.Errorf("%s: %+v, want %s", path, r.Errors, want)
 		}
 	}
 }

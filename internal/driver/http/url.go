@@ -84,24 +84,6 @@ func requestURL(base *url.URL, s string) (*url.URL, error) {
 	return complete(base, u), nil
 }
 
-// targetOn is the URL s of a request to the server of base, and what the request asks this server for. host is
-// another name of the server, as in its Host header. A URL of another server would be sent to the wrong one.
-func targetOn(base *url.URL, host, s string) (u *url.URL, target string, err error) {
-	w := whole(base, s)
-	if w == "" {
-		return base, s, nil
-	}
-	at, target := splitTarget(w)
-	if u, err = parseWhole(at); err != nil {
-		return nil, "", err
-	}
-	if !sameOrigin(u, base) && !sameOrigin(u, &url.URL{Scheme: base.Scheme, Host: host}) {
-		return nil, "", fmt.Errorf("the url is on %s://%s, and all steps of a scenario are on the host of the url argument, %s://%s", u.Scheme, u.Host, base.Scheme, base.Host)
-	}
-	target, _, _ = strings.Cut(cmp.Or(target, "/"), "#")
-	return u, target, nil
-}
-
 // verbatim is the path and query of u, which s is on base. Braces, of which net/url would make %7B, are sent as they
 // are written.
 func verbatim(base, u *url.URL, s string) string {

@@ -50,15 +50,20 @@ func TestRequestURL(t *testing.T) {
 	}
 }
 
-// A URL of a value is sent to the server of the scenario, or not at all.
-func TestTargetOn(t *testing.T) {
+// A URL of a value is sent to a server that the scenario names, or not at all.
+func TestLocate(t *testing.T) {
 	base, _ := url.Parse("http://shop.test:80/")
+	auth, _ := url.Parse("https://auth.test")
 	for text, want := range map[string]string{
 		"/a?u=http://x/": "/a?u=http://x/", "http://shop.test/a": "/a", "http://SHOP.test:80/a?b#c": "/a?b", "http://shop.test": "/", "http://shop.test?q": "/?q",
 		"http://www.shop.test:8080/a": "/a", "//shop.test/a": "/a", "http://user:secret@shop.test/a": "/a", "http://shop.test//a": "//a",
+		"https://auth.test:443/a": "auth /a", "https://user:x@auth.test": "auth /", "http://auth.test/a": "!", "https://auth.test.evil.test/": "!", "https://auth.test@evil.test/": "!",
 		"https://shop.test/a": "!", "http://other.test/a": "!", "http://shop.test:81/a": "!", "//other.test/a": "!", "ftp://shop.test/": "!", "http://shop.test.evil.test/": "!",
 	} {
-		_, got, err := targetOn(base, "www.shop.test:8080", text)
+		_, server, got, err := hosts{base, auth}.locate(base, "www.shop.test:8080", text)
+		if err == nil && server == auth {
+			got = "auth " + got
+		}
 		if (err != nil) != (want == "!") || err == nil && got != want {
 			t.Errorf("%s: %q, %v; want %s", text, got, err, want)
 		}

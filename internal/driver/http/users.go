@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/proc"
@@ -17,7 +18,7 @@ const spareFiles = 64
 // Users opens the driver of a run in which each user has a connection of its own. Seats is at most
 // crowd.Seats, and less if the process may not open as many files.
 func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error) {
-	u, err := o.home()
+	list, err := o.servers()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,23 +26,35 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 		if limit < used+2*spareFiles {
 			return nil, nil, value.Faultf("too many open files: the limit is %d, and %d are in use; run 'ulimit -n %d'", limit, used, used+1000)
 		}
-		crowd.Seats = min(crowd.Seats, int(limit-used-spareFiles))
+		crowd.Seats = min(crowd.Seats, max(1, int(limit-used-spareFiles)/len(list)))
 	}
 	if err := o.openKeys(); err != nil {
 		return nil, nil, err
 	}
 	o.Sessions.begin()
+	if o.HTTP2 {
+		o.muxes = new(muxes)
+	}
 	var c *users.Crowd
-	l := o.LoopTo(u, func(i int) takt.Codec { return o.userCodec(func() *users.User { return c.At(i) }) })
-	probe, connect := engine.Connections(o.World, l)
-	crowd.World, crowd.Connect = o.World, connect
+	all := &perHost{to: serverOf}
+	var probe []func(context.Context) error
+	for _, u := range list {
+		one, connect := engine.Connections(o.World, o.userLoop(u, func(i int) *users.User { return c.At(i) }))
+		probe, all.make = append(probe, one), append(all.make, connect)
+	}
+	crowd.World = o.World
+	if crowd.Connect = all.connection; len(list) == 1 {
+		crowd.Connect = all.make[0]
+	}
 	c = users.New(crowd)
 	return &takt.Driver{
 		Phases: engine.NetPhases,
-		Probe:  probe,
+		Probe:  probes(probe),
 		Async:  func(_ int, sink takt.Sink) (*takt.AsyncClient, error) { return c.Client(sink), nil },
 		Finish: func(ctx context.Context, r *takt.Report) error {
-			describeUsers(r, c.Seen(), crowd.Seats)
+			seen := c.Seen()
+			seen.Open = max(seen.Open, int(all.most.Load()))
+			describeUsers(r, seen, crowd.Seats)
 			o.Sessions.describe(r)
 			return o.finish(ctx, r)
 		},
@@ -49,12 +62,27 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	}, c, nil
 }
 
-// userCodec is the codec of a connection that is used by one user after the other.
-func (o *Options) userCodec(user func() *users.User) takt.Codec {
+// servers are those that users connect to.
+func (o *Options) servers() ([]*url.URL, error) {
 	if s, ok := o.requests.(*scenario); ok {
-		return s.codec()
+		return s.hosts, nil
 	}
-	return o.codecOf(user)
+	u, err := o.home()
+	return []*url.URL{u}, err
+}
+
+// userLoop describes connections to u, each used by one user after the other.
+func (o *Options) userLoop(u *url.URL, user func(conn int) *users.User) *takt.Loop {
+	s, ok := o.requests.(*scenario)
+	if !ok {
+		return o.LoopTo(u, func(i int) takt.Codec { return o.codecOf(func() *users.User { return user(i) }) })
+	}
+	l := o.LoopTo(u, func(int) takt.Codec { return s.codec(u) })
+	if o.HTTP2 {
+		l.Mux = func(int) takt.Mux { return s.mux(u) }
+		o.agree(l)
+	}
+	return l
 }
 
 // describeUsers adds to the report what was seen of users.
@@ -73,7 +101,7 @@ func describeUsers(r *takt.Report, s users.Seen, seats int) {
 func (o *Options) CheckUsers(flag string) error {
 	why := o.needsNet()
 	switch {
-	case o.HTTP2:
+	case o.HTTP2 && o.Scenario == "":
 		why = "HTTP/2 (--h2)"
 	case why == "" && o.Client == clientNet:
 		why = "net/http (--client net)"

@@ -32,7 +32,7 @@ func CapacityWords(c capacity.Answer) []string {
 		words = append(words, "This is a single measurement: no rate beside the limit was run again. Repeat it before you rely on it.")
 	}
 	if m := c.Machines; m != nil {
-		need := fmt.Sprintf("For %s you need %s.", page.Rate(c.Need), machineWords(c))
+		need := fmt.Sprintf("For %s you need %s.", rate(c, c.Need), machineWords(c))
 		if m.Planned > 0 {
 			need += fmt.Sprintf(" Plan %d: %s %% headroom, and one more so that one may fail.", m.Planned, page.Short(100*c.Headroom))
 		}
@@ -41,36 +41,47 @@ func CapacityWords(c capacity.Answer) []string {
 	if c.Knee != nil {
 		words = append(words, kneeWords(c))
 	}
+	if n := c.PerRound(); n > 0 {
+		words = append(words, fmt.Sprintf("All rates are of rounds: one has %s requests on average.", page.Short(n)))
+	}
 	if u := c.USL; u != nil {
-		words = append(words, uslWords(u))
+		words = append(words, uslWords(c, u))
 	}
 	return words
+}
+
+// rate is a rate of the search, which counts rounds or operations.
+func rate(c capacity.Answer, perS float64) string {
+	if c.PerRound() > 0 {
+		return page.RoundRate(perS)
+	}
+	return page.Rate(perS)
 }
 
 func limitWords(c capacity.Answer) string {
 	switch {
 	case c.Ended == capacity.EndNone:
-		return fmt.Sprintf("%s is met at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+		return fmt.Sprintf("%s is met at no rate: it breaks at %s already.", c.SLO, at(c, c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == capacity.EndBudget:
-		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, page.Rate(*c.Interval.High))
+		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, rate(c, *c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil:
-		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, page.Rate(*c.Interval.High))
+		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, rate(c, *c.Interval.High))
 	case c.Sustainable == 0:
 		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
 	case c.Ended == capacity.EndInvalid && c.Interval.High == nil:
-		return fmt.Sprintf("%s is met up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable))
+		return fmt.Sprintf("%s is met up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, rate(c, c.Sustainable))
 	case c.Ended == capacity.EndInvalid:
-		return fmt.Sprintf("%s is met at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable), page.Rate(*c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c, c.Sustainable), rate(c, *c.Interval.High))
 	case c.LimitedBy == "" && c.Interval.High == nil && c.Offered() > c.Sustainable:
-		return fmt.Sprintf("%s is met up to %s; no step above it counts, so the limit is not known.", c.SLO, page.Rate(c.Sustainable))
+		return fmt.Sprintf("%s is met up to %s; no step above it counts, so the limit is not known.", c.SLO, rate(c, c.Sustainable))
 	case c.LimitedBy == "" && c.Interval.High == nil:
-		return fmt.Sprintf("%s is met up to %s, the highest rate that was offered; the limit is not known.", c.SLO, page.Rate(c.Sustainable))
+		return fmt.Sprintf("%s is met up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c, c.Sustainable))
 	case c.Confidence == 0 && c.Interval.Wide():
-		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, rate(c, c.Sustainable), at(c, c.Interval.High))
 	case c.Confidence == 0 && c.Late():
-		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. takt was late in the steps beside the limit, which show on which side they are, but not how far from it; free the CPU, or load from a larger machine.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. takt was late in the steps beside the limit, which show on which side they are, but not how far from it; free the CPU, or load from a larger machine.", c.SLO, rate(c, c.Sustainable), at(c, c.Interval.High))
 	case c.Confidence == 0:
-		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c, c.Sustainable), at(c, c.Interval.High))
 	case c.LimitedBy == "":
 		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
 	}
@@ -89,18 +100,18 @@ func limitWords(c capacity.Answer) string {
 
 // kneeWords names the tested rates around the knee, whose exact rate is unknown.
 func kneeWords(c capacity.Answer) string {
-	where := "near " + page.Rate(*c.Knee) // from an older report
+	where := "near " + rate(c, *c.Knee) // from an older report
 	if i := c.KneeRange; i.Low != nil && i.High != nil {
-		where = fmt.Sprintf("between %s and %s", page.Rate(*i.Low), page.Rate(*i.High))
+		where = fmt.Sprintf("between %s and %s", rate(c, *i.Low), rate(c, *i.High))
 	}
 	return fmt.Sprintf("The knee is %s: above it response time grows faster than the rate.", where)
 }
 
-func at(perS *float64) string {
+func at(c capacity.Answer, perS *float64) string {
 	if perS == nil {
 		return "an unknown rate"
 	}
-	return page.Rate(*perS)
+	return rate(c, *perS)
 }
 
 // figureWords is the limit: a figure with its interval, or only the ends of an interval that
@@ -109,13 +120,15 @@ func figureWords(c capacity.Answer) string {
 	low, high := page.Ends(*c.Interval.Low, *c.Interval.High)
 	confidence := page.Short(c.Confidence * 100)
 	if c.Ranged() {
-		return fmt.Sprintf("between %s and %s (%s %% interval)", page.Rate(low), page.Rate(high), confidence)
+		return fmt.Sprintf("between %s and %s (%s %% interval)", rate(c, low), rate(c, high), confidence)
 	}
-	return fmt.Sprintf("%s (%s %% interval %s–%s)", page.Rate(page.Round3(c.Sustainable)), confidence, bare(low), bare(high))
+	return fmt.Sprintf("%s (%s %% interval %s–%s)", rate(c, page.Round3(c.Sustainable)), confidence, bare(c, low), bare(c, high))
 }
 
 // bare is a rate without its unit.
-func bare(perS float64) string { return strings.TrimSuffix(page.Rate(perS), "/s") }
+func bare(c capacity.Answer, perS float64) string {
+	return strings.TrimSuffix(strings.TrimSuffix(rate(c, perS), "/s"), " rounds")
+}
 
 func machineWords(c capacity.Answer) string {
 	m := c.Machines
@@ -135,31 +148,31 @@ func machineWords(c capacity.Answer) string {
 	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
 }
 
-func uslWords(u *capacity.USL) string {
-	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", page.Rate(page.Round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
+func uslWords(c capacity.Answer, u *capacity.USL) string {
+	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(c, page.Round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
 	case u.Peak == nil && u.Achieved == 0: // from an older report
 	case u.Peak == nil:
-		s += fmt.Sprintf("; no sign of a peak up to %s", page.Rate(page.Round3(u.Achieved)))
+		s += fmt.Sprintf("; no sign of a peak up to %s", rate(c, page.Round3(u.Achieved)))
 	case u.PeakAt == nil:
-		s += fmt.Sprintf("; it levels off %s", peakWords(u))
+		s += fmt.Sprintf("; it levels off %s", peakWords(c, u))
 	default:
-		s += fmt.Sprintf("; it peaks %s, with about %s at once", peakWords(u), page.Short(*u.PeakAt))
+		s += fmt.Sprintf("; it peaks %s, with about %s at once", peakWords(c, u), page.Short(*u.PeakAt))
 	}
 	return s + fmt.Sprintf("; measured rates deviate by %s %%.", page.Short(u.Deviation*100))
 }
 
 // peakWords is the law's highest rate, or only the ends of an interval that is too wide.
-func peakWords(u *capacity.USL) string {
+func peakWords(c capacity.Answer, u *capacity.USL) string {
 	i := u.Interval
 	if i.Low == nil || i.High == nil {
-		return "at " + page.Rate(page.Round3(*u.Peak)) // from an older report
+		return "at " + rate(c, page.Round3(*u.Peak)) // from an older report
 	}
 	low, high := page.Ends(*i.Low, *i.High)
 	if capacity.BroadRange(i) {
-		return fmt.Sprintf("between %s and %s (95 %% interval)", page.Rate(low), page.Rate(high))
+		return fmt.Sprintf("between %s and %s (95 %% interval)", rate(c, low), rate(c, high))
 	}
-	return fmt.Sprintf("at %s (95 %% interval %s–%s)", page.Rate(page.Round3(*u.Peak)), bare(low), bare(high))
+	return fmt.Sprintf("at %s (95 %% interval %s–%s)", rate(c, page.Round3(*u.Peak)), bare(c, low), bare(c, high))
 }
 
 // fine writes small and large coefficients with three digits.

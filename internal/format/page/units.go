@@ -79,6 +79,9 @@ func Rate(perS float64) string {
 	return TrimZeros(strconv.FormatFloat(perS, 'f', n, 64)) + "/s"
 }
 
+// RoundRate writes a rate of rounds.
+func RoundRate(perS float64) string { return strings.TrimSuffix(Rate(perS), "/s") + " rounds/s" }
+
 // Percent writes part ÷ whole with two decimals. 100 % means all: what is less is 99.99 % at most.
 // A part above 0 but below 0.01 % is shown as such.
 func Percent(part, whole float64) string {

@@ -91,7 +91,7 @@ func PartOf(r *takt.Report) string {
 func Target(r *takt.Report) string {
 	text := func(key string) string { s, _ := r.Variables[key].(string); return s }
 	words := []string{stored.Program(r.Variables), text("method"), text("host") + text("path")}
-	for _, key := range []string{"apm_host", "brokers", "broker", "topic", "queue", "destination"} {
+	for _, key := range []string{"other_hosts", "apm_host", "brokers", "broker", "topic", "queue", "destination"} {
 		if s := text(key); s != "" {
 			words = append(words, strings.ReplaceAll(key, "_", " ")+" "+s)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -91,8 +92,9 @@ const (
 // Step is the result of one run at one rate, or of all seconds of a run at about one rate.
 type Step struct {
 	Offered   float64      `json:"offered_per_s"`
-	Achieved  float64      `json:"achieved_per_s"`            // also operations that ended in the drain
-	Completed float64      `json:"completed_per_s,omitempty"` // while the step lasted; 0: unknown, of an older report
+	Achieved  float64      `json:"achieved_per_s"`                 // also operations that ended in the drain
+	Completed float64      `json:"completed_per_s,omitempty"`      // while the step lasted; 0: unknown, of an older report
+	PerRound  float64      `json:"operations_per_round,omitempty"` // on average, if the rates are of rounds; 0: they are of operations
 	Verdict   takt.Verdict `json:"verdict"`
 	Stolen    float64      `json:"stolen_percent,omitempty"` // CPU time that the hypervisor took
 	ReportID  string       `json:"report_id"`
@@ -146,6 +148,7 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 		Response: stepLatency(r.Latency[takt.LatencyResponse]), Service: stepLatency(r.Latency[takt.LatencyService]),
 	}
 	s.Completed, _ = stored.Completed(r)
+	s.inRounds(r)
 	s.Errors, _ = stored.Share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
 	var err error
 	switch aborted := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == warn.Aborted }); {
@@ -166,6 +169,25 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 	}
 	s.Proven = slo.proves(r, s.Met)
 	return s, err
+}
+
+// inRounds makes the rates of s those of rounds, if the rate of r is. Then all rates of a step have one unit.
+func (s *Step) inRounds(r *takt.Report) {
+	rounds, _ := r.Extra[steps.Rounds].(map[string]any)
+	begun, _ := rounds["begun"].(float64)
+	if begun == 0 || r.Counts.Scheduled == 0 {
+		return
+	}
+	s.PerRound = float64(r.Counts.Scheduled) / begun
+	s.Achieved, s.Completed = s.Achieved/s.PerRound, s.Completed/s.PerRound
+}
+
+// PerRound is the mean number of operations of a round over all steps, if the rates are of rounds; 0: they are of operations.
+func (c Answer) PerRound() (mean float64) {
+	for _, s := range c.Steps {
+		mean += s.PerRound / float64(len(c.Steps))
+	}
+	return mean
 }
 
 func stepLatency(l takt.Latency) StepLatency {

@@ -76,6 +76,27 @@ func step(t *testing.T, r *takt.Report) Step {
 	return s
 }
 
+// A rate of rounds is compared with rates of rounds: else a generator that lags behind its rate would seem to be ahead of it.
+func TestStepOfRounds(t *testing.T) {
+	r := stepRun(1e3, 2e3, 900, 0, 0) // of 300 rounds
+	r.Rate.Achieved = 270
+	r.Extra = map[string]any{"rounds": map[string]any{"begun": 300.0}}
+	s := step(t, r)
+	if s.PerRound != 3 || s.Achieved != 90 || s.Throughput() != 90 || (Answer{Steps: []Step{s, s}}).PerRound() != 3 {
+		t.Errorf("%+v", s)
+	}
+	if s.Verdict = takt.Invalid; s.noisy() {
+		t.Error("a generator that achieved 90 of 100 rounds/s counts as noisy")
+	}
+	rising := ramp(100)
+	rising.Extra = r.Extra
+	rising.Counts.Scheduled = 1200
+	steps, err := StepsOf([]*takt.Report{rising}, slo(t, "p95<100ms"))
+	if err != nil || steps[0].PerRound != 4 {
+		t.Errorf("%+v, %v", steps, err)
+	}
+}
+
 func TestStepOf(t *testing.T) {
 	aborted := stepRun(1e3, 2e3, 100, 0, 0)
 	aborted.Warnings = []takt.Warning{{Code: "aborted", Message: "errors>50% was true"}}

@@ -48,7 +48,11 @@ func stepsOfRun(r *takt.Report, slo SLO) ([]Step, error) {
 		step, err := StepOf(r, r.Schedule.RatePerS, slo)
 		return []Step{step}, err
 	}
-	return StepsOfStretches(stretches(r), slo, r.ID)
+	steps, err := StepsOfStretches(stretches(r), slo, r.ID)
+	for i := range steps {
+		steps[i].inRounds(r)
+	}
+	return steps, err
 }
 
 // stretches returns the measured intervals of r up to the end of its schedule, without pauses.
