@@ -25,6 +25,9 @@ type lconn struct {
 	dialler  *place
 	began    time.Duration // start of the present attempt to connect, or of the last one
 	codec    takt.Codec    // nil: there is a mux
+	parted   Parted        // codec, if it measures parts; nil: it does not
+	last     time.Duration // instant at which the last bytes came, for parted
+	more     bool          // the last read did not empty the socket, for parted
 	unread   []byte        // received bytes that are not parsed
 	unsent   []byte        // rest of the request, for which the socket had no room
 	waits    bool          // for room in the socket
@@ -372,6 +375,9 @@ func (l *loop) receive(c *lconn) bool {
 			p.res.Phases[phaseFirstByte] = max(1, at-p.sent)
 		}
 	}
+	if c.parted != nil {
+		l.came(c, n, at)
+	}
 	l.parse(c, in, end, at)
 	return true
 }
@@ -486,5 +492,5 @@ func (l *loop) drop(c *lconn) {
 		c.waits = false
 		l.partial--
 	}
-	c.unread, c.unsent, c.seal, c.dialling, c.deaf = nil, nil, nil, false, false
+	c.unread, c.unsent, c.seal, c.dialling, c.deaf, c.more = nil, nil, nil, false, false, false
 }

@@ -28,6 +28,9 @@ func (l *loop) rest(now time.Duration) {
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}
+	if l.parts && l.flight.n > 0 {
+		until = min(until, now+partsBeat)
+	}
 	for _, p := range l.pausing {
 		until = min(until, p.pauses)
 	}

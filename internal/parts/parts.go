@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Most is the largest size of a part in bytes, so a server cannot make its reader grow.
+// Most is the largest size of an event or a line in bytes, so a server cannot make its reader grow. A chunk may be
+// longer: nothing looks for its end.
 const Most = 1 << 20
 
 // mostName is how much of the name of an event is kept.
@@ -18,8 +19,8 @@ const mostName = 256
 // lines need one.
 const keptBytes = 16 << 10
 
-// ErrTooLong is the error of a stream with a part longer than Most.
-var ErrTooLong = errors.New("a part of the stream is longer than 1 MiB")
+// ErrTooLong is the error of a stream with an event or line longer than Most.
+var ErrTooLong = errors.New("an event or line of the stream is longer than 1 MiB")
 
 // Kind is how the parts of a stream end.
 type Kind uint8
@@ -122,6 +123,11 @@ func NewReader(kind Kind, keep int) *Reader {
 // Reset prepares r for another stream, and keeps its buffer.
 func (r *Reader) Reset(kind Kind, keep int) {
 	*r = Reader{kind: kind, keep: min(keep, Most), name: r.name[:0], data: r.data[:0]}
+}
+
+// Open reports whether a part has begun and not ended. After a comment it does, too, until the line ends.
+func (r *Reader) Open() bool {
+	return r.begun || r.lines > 0 || r.words > 0 || r.field != unnamed
 }
 
 // Err is why the stream cannot be cut any more: ErrTooLong, or nil.
@@ -332,7 +338,7 @@ func (r *Reader) extend(b []byte) {
 	first := r.size == 0
 	r.size += len(b)
 	r.begun, r.last = true, b[len(b)-1]
-	if r.size > Most {
+	if r.size > Most && r.kind != Chunks {
 		r.fail()
 		return
 	}

@@ -36,7 +36,11 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	if o.HTTP2 {
 		o.multiplex(l, u)
 	}
-	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil
+	d := &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}
+	if o.Stream {
+		d.Phases = engine.PartPhases
+	}
+	return d, nil
 }
 
 func (o *Options) close() error {
