@@ -40,6 +40,8 @@ func (o *Options) checkStream(why string) (faults value.Faults) {
 type streamCodec struct {
 	*http1.Codec
 	reader parts.Reader
+	kind   parts.Kind
+	coded  bool // the answer is compressed
 	coming engine.Coming
 	ended  int           // parts in this read
 	parts  int           // of the answer
@@ -61,6 +63,7 @@ func (o *Options) streamed(requests http1.Requests, opt http1.Options) *streamCo
 // begin prepares c for another answer.
 func (c *streamCodec) begin() {
 	c.reader.Reset(parts.Chunks, 0)
+	c.kind, c.coded = parts.Chunks, false
 	c.parts, c.last, c.known, c.most = 0, 0, false, 0
 }
 
@@ -72,8 +75,16 @@ func (c *streamCodec) Reset() {
 
 // field notes how the answer comes in parts.
 func (c *streamCodec) field(name, value []byte) {
-	if len(name) == len("content-type") && strings.EqualFold(string(name), "content-type") {
-		c.reader.Reset(parts.KindOf(string(value)), 0)
+	switch {
+	case len(name) == len("content-type") && strings.EqualFold(string(name), "content-type"):
+		c.kind = parts.KindOf(string(value))
+	case len(name) == len("content-encoding") && strings.EqualFold(string(name), "content-encoding"):
+		c.coded = c.coded || http1.JoinCodings("", value) != ""
+	default:
+		return
+	}
+	if c.reader.Reset(c.kind, 0); c.coded {
+		c.reader.Reset(parts.Chunks, 0) // events cannot be seen
 	}
 }
 

@@ -54,6 +54,8 @@ func TestPartsOfReads(t *testing.T) {
 		{name: "an event in several chunks", reads: []arrival{{2, 50, events + chunk("data: ")}, {51, 60, chunk("a\n")}, {61, 100, chunk("\n") + "0\r\n\r\n"}}, first: 98},
 		{name: "lines, and the last one without an end", reads: []arrival{{2, 10, lines + "{}\n"}, {11, 30, "\n{}"}, {31, 40, ""}}, eof: true, first: 8, maxgap: 30, known: []time.Duration{30}},
 		{name: "chunks", reads: []arrival{{2, 10, chunked + chunk("ab")}, {11, 30, "3\r\nab"}, {31, 40, "c\r\n0\r\n\r\n"}}, first: 8, maxgap: 30, known: []time.Duration{30}},
+		{name: "what is compressed comes in chunks", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: gzip\r\n", 1) + a}, {11, 30, b + "0\r\n\r\n"}}, first: 8, maxgap: 20, known: []time.Duration{20}},
+		{name: "identity is no compression", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: identity\r\n", 1) + chunk(":\n")}, {11, 30, b + "0\r\n\r\n"}}, first: 28},
 		{name: "no parts", reads: []arrival{{2, 10, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"}}},
 		{name: "a body with a length is one part", reads: []arrival{{2, 10, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"}, {11, 20, "cd"}}, first: 18},
 		{name: "a failed answer has no parts", reads: []arrival{{2, 10, strings.Replace(events, "200 OK", "500 No", 1) + a + "0\r\n\r\n"}}, class: "5xx"},
