@@ -25,7 +25,7 @@ type lconn struct {
 	dialler  *place
 	began    time.Duration // start of the present attempt to connect, or of the last one
 	codec    takt.Codec    // nil: there is a mux
-	parted   Parted        // codec, if it measures parts; nil: it does not
+	parted   Parted        // codec or mux, if it measures parts; nil: it does not
 	last     time.Duration // instant at which the last bytes came, for parted
 	more     bool          // the last read did not empty the socket, for parted
 	unread   []byte        // received bytes that are not parsed
@@ -217,6 +217,7 @@ func (l *loop) send(p *place) {
 		l.sendShared(p)
 		return
 	}
+	p.starts()
 	request := rendered(c.codec, &p.op)
 	shared := request != nil
 	if !shared {
@@ -358,6 +359,9 @@ func (l *loop) receive(c *lconn) bool {
 		}
 	}
 	if c.mux != nil {
+		if c.parted != nil {
+			l.came(c, n, at)
+		}
 		l.receiveShared(c, in, end, at)
 		return true
 	}

@@ -6,18 +6,31 @@ import "time"
 // read that they came within this time, unless the loop itself was late. With many streams it looks more often anyway.
 const partsBeat = time.Millisecond
 
-// came tells the codec of c when the n bytes came that were just read.
-func (l *loop) came(c *lconn, n int, at time.Duration) {
-	p := &c.own
-	from := max(p.wrote, c.last)
-	if !c.more {
-		from = max(from, l.empty)
+// measuresParts lets x, the codec or mux of c, measure parts if it can.
+func (l *loop) measuresParts(c *lconn, x any) {
+	if c.parted, _ = x.(Parted); c.parted != nil {
+		l.parts, l.sparing = true, false
 	}
-	c.more = n == len(l.in)
+}
+
+// starts tells whoever measures parts that the operation of p begins.
+func (p *place) starts() {
+	if p.conn.parted == nil {
+		return
+	}
 	due := p.op.Due
 	if due < 0 {
 		due = p.sent
 	}
-	c.parted.Came(Coming{Due: due, Sent: p.sent, From: min(at, from), At: at, Record: l.record})
-	c.last = at
+	p.conn.parted.Starts(p.tag, due, p.sent)
+}
+
+// came tells who measures parts when the n bytes came that were just read of c.
+func (l *loop) came(c *lconn, n int, at time.Duration) {
+	from := c.last
+	if !c.more {
+		from = max(from, l.empty)
+	}
+	c.more, c.last = n == len(l.in), at
+	c.parted.Came(Coming{From: min(at, from), At: at, Record: l.record})
 }

@@ -301,9 +301,7 @@ func (l *loop) newPlace() *place {
 		return l.growShared()
 	}
 	c := &lconn{fd: -1, token: int32(len(l.conns)), codec: l.m.net.Codec(len(l.conns))}
-	if c.parted, _ = c.codec.(Parted); c.parted != nil {
-		l.parts, l.sparing = true, false
-	}
+	l.measuresParts(c, c.codec)
 	c.own.conn = c
 	l.conns = append(l.conns, c)
 	return &c.own

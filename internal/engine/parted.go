@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 	"time"
-
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // PartPhases are the latencies of answers that come in parts. A driver whose codecs are Parted has them as
@@ -26,18 +24,19 @@ const (
 // Latencies names the latencies of takt's own client, also of answers in parts.
 func Latencies() []string { return slices.Concat(NetPhases, PartPhases) }
 
-// Parted is implemented by codecs that measure the parts of an answer. Only the loop mode supports them, without a mux.
+// Parted is implemented by codecs and muxes that measure the parts of answers. Only the loop mode supports them. Instants
+// count from the start of the run.
 type Parted interface {
-	takt.Codec
+	// Starts says that an operation begins. The tag is that of a mux, of a codec 0.
+	Starts(tag int, due, sent time.Duration)
 	// Came says when the bytes came that the next Parse has in addition.
 	Came(c Coming)
 }
 
-// Coming says when bytes came. Instants count from the start of the run.
+// Coming says when bytes came.
 type Coming struct {
-	Due, Sent time.Duration // of the operation
-	From      time.Duration // no byte came before
-	At        time.Duration // the last one came
+	From time.Duration // no byte came before
+	At   time.Duration // the last one came
 	// Record adds a latency to a phase of PartPhases.
 	Record func(phase int, due, d time.Duration)
 }

@@ -120,11 +120,11 @@ func effects() []effect {
 		{flag: "contrast"},
 		{
 			flag: "stream", given: func(o *Options) bool { return o.Stream },
-			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byH2: "HTTP/2 (--h2)", byHey: "parts of answers (--stream)"},
+			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
 		},
 		{
 			flag:    "stream-max",
-			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byH2: "HTTP/2 (--h2)", byHey: "parts of answers (--stream)"},
+			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
 		},
 	}
 }

@@ -73,8 +73,9 @@ func TestPartsOfReads(t *testing.T) {
 					}
 					got[phase] = append(got[phase], d.Round(ms)/ms)
 				}
+				codec.Starts(0, ms, 2*ms)
 				for i, read := range c.reads {
-					codec.Came(engine.Coming{Due: ms, Sent: 2 * ms, From: read.from * ms, At: read.at * ms, Record: record})
+					codec.Came(engine.Coming{From: read.from * ms, At: read.at * ms, Record: record})
 					_, p := codec.Parse([]byte(read.bytes), c.eof && i == len(c.reads)-1, &r)
 					if done := p != takt.More; done != (i == len(c.reads)-1) {
 						t.Fatalf("read %d: progress %v, class %q, %v", i, p, r.Class, r.Err)
@@ -105,8 +106,13 @@ func TestPartsOfReads(t *testing.T) {
 	}
 }
 
+type partedCodec interface {
+	takt.Codec
+	engine.Parted
+}
+
 // streamCodec is the codec of one connection with --stream.
-func streamCodec(t *testing.T) engine.Parted {
+func streamCodec(t *testing.T) partedCodec {
 	o := http.New()
 	o.Stream = true
 	e := engine.Defaults()
@@ -118,20 +124,21 @@ func streamCodec(t *testing.T) engine.Parted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Loop.Codec(0).(engine.Parted)
+	return d.Loop.Codec(0).(partedCodec)
 }
 
 // A run over streams counts each part and each gap once.
 func TestStreams(t *testing.T) {
-	for name, tls := range map[string]bool{"plain": false, "tls": true} {
+	for name, o := range map[string]target.Options{"plain": {}, "tls": {TLS: true}, "h2c": {H2: true}, "h2": {H2: true, TLS: true}} {
 		t.Run(name, func(t *testing.T) {
 			const n, tokens = 10, 5
-			s := targettest.Serve(t, target.Options{SSE: "5ms", SSETokens: tokens, TLS: tls})
-			o := http.New()
-			o.Stream, o.Insecure = true, true
+			o.SSE, o.SSETokens = "5ms", tokens
+			s := targettest.Serve(t, o)
+			client := http.New()
+			client.Stream, client.Insecure, client.HTTP2 = true, true, o.H2
 			e := engine.Defaults()
 			e.Requests, e.Rate = n, engine.MustRate("100/s")
-			r, err := (&scene{o: o}).load(t, e, s.URL()+"/v1/completions")
+			r, err := (&scene{o: client}).load(t, e, s.URL()+"/v1/completions")
 			if err != nil {
 				t.Fatal(err)
 			}
