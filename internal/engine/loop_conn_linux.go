@@ -471,7 +471,9 @@ func (l *loop) fail(c *lconn, err error, dialling bool) {
 // failed ends the operation of p with err.
 func (l *loop) failed(p *place, err error, dialling bool) {
 	Fail(&p.res, err, dialling)
-	l.finish(p, l.now())
+	now := l.now()
+	l.stops(p, now)
+	l.finish(p, now)
 }
 
 // close closes a connection to the target.

@@ -25,6 +25,13 @@ func (p *place) starts() {
 	p.conn.parted.Starts(p.tag, due, p.sent)
 }
 
+// stops tells whoever measures parts that the operation of p ends at that instant without the rest of its answer.
+func (l *loop) stops(p *place, at time.Duration) {
+	if p.state == pbusy && p.conn.parted != nil {
+		p.conn.parted.Stops(p.tag, at, l.record)
+	}
+}
+
 // came tells who measures parts when the n bytes came that were just read of c.
 func (l *loop) came(c *lconn, n int, at time.Duration) {
 	from := c.last

@@ -672,6 +672,7 @@ func (l *loop) cut(at time.Duration) {
 	}
 	for _, p := range l.places {
 		if p.state != pidle {
+			l.stops(p, at)
 			l.m.rec.Sample(l.index, record.Event{
 				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Dialling: p.stuck, Outcome: record.UnfinishedSent,
 			}, &p.res)

@@ -29,6 +29,8 @@ func Latencies() []string { return slices.Concat(NetPhases, PartPhases) }
 type Parted interface {
 	// Starts says that an operation begins. The tag is that of a mux, of a codec 0.
 	Starts(tag int, due, sent time.Duration)
+	// Stops says that an operation ends at that instant without the rest of its answer, such as by a timeout.
+	Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration))
 	// Came says when the bytes came that the next Parse has in addition.
 	Came(c Coming)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/taktload/takt/internal/http2"
 	"github.com/taktload/takt/internal/parts"
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -35,6 +36,18 @@ func (o *Options) checkStream(why string) (faults value.Faults) {
 	}
 	faults.If(why != "", "--stream measures no parts with %s; drop one of the two", why)
 	return faults
+}
+
+// unknownMost is the share of gaps that may be unknown without a warning.
+const unknownMost = 0.01
+
+// reportParts warns if takt knows too little of the gaps.
+func (o *Options) reportParts(r *takt.Report) {
+	known, unknown := r.Latency["gap"].Count, r.Latency["gap_unknown"].Count
+	if share := float64(unknown) / float64(max(1, known+unknown)); share > unknownMost {
+		r.Warn(warn.UnknownGaps, "%s of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
+			takt.Percent("share", 100*share), takt.Advice("give takt a core of its own, or lower the rate"))
+	}
 }
 
 // meter measures the parts of one answer.
@@ -125,6 +138,14 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 	m.last, m.known = in.At, near || alone && !m.reader.Open()
 }
 
+// stop ends an answer whose rest does not come: the time since its last part is a gap, too, which had not ended.
+func (m *meter) stop(at time.Duration, record func(phase int, due, d time.Duration)) {
+	if m.parts > 0 {
+		record(engine.PhaseMaxGap, m.due, max(1, m.most, at-m.last))
+	}
+	m.parts, m.most = 0, 0
+}
+
 // unknown notes n gaps of which only the longest possible length is known.
 func (m *meter) unknown(in *engine.Coming, from time.Duration, n int) {
 	if m.parts > 0 {
@@ -176,6 +197,11 @@ func (c *streamCodec) Starts(_ int, due, sent time.Duration) {
 	c.kind, c.coding = "", ""
 }
 
+// Stops implements engine.Parted.
+func (c *streamCodec) Stops(_ int, at time.Duration, record func(phase int, due, d time.Duration)) {
+	c.stop(at, record)
+}
+
 // field notes how the answer comes in parts.
 func (c *streamCodec) field(name, value []byte) {
 	switch {
@@ -222,6 +248,11 @@ func (s *streamMux) Starts(tag int, due, sent time.Duration) {
 		s.meters = append(s.meters, meter{})
 	}
 	s.meters[tag].begin(due, sent)
+}
+
+// Stops implements engine.Parted.
+func (s *streamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
+	s.meters[tag].stop(at, record)
 }
 
 // Came implements engine.Parted.

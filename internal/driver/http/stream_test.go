@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,46 @@ func TestPartsOfReads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A stream that stops in the middle has the time since its last part as a gap: 10 ms to 90 ms. One without parts has none.
+func TestStreamThatStops(t *testing.T) {
+	codec := streamCodec(t)
+	for name, want := range map[string]map[int]time.Duration{
+		events + chunk("data: a\n\n"): {engine.PhaseFirstPart: 8, engine.PhaseFirstPartDue: 9, engine.PhaseMaxGap: 80}, events: {},
+	} {
+		got := map[int]time.Duration{}
+		record := func(phase int, _, d time.Duration) { got[phase] = d / time.Millisecond }
+		codec.Starts(0, time.Millisecond, 2*time.Millisecond)
+		codec.Came(engine.Coming{From: 9 * time.Millisecond, At: 10 * time.Millisecond, Record: record})
+		codec.Parse([]byte(name), false, new(takt.Result))
+		codec.Stops(0, 90*time.Millisecond, record)
+		if !maps.Equal(got, want) {
+			t.Errorf("%q: %v; want %v", name, got, want)
+		}
+		codec.Reset()
+	}
+}
+
+// The report says if more than one gap of a hundred is unknown.
+func TestUnknownGapsAreTold(t *testing.T) {
+	o := http.New()
+	o.Stream = true
+	e := engine.Defaults()
+	o.Shape(&e)
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	d, err := o.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unknown, want := range map[uint64]int{0: 0, 1: 0, 2: 1} {
+		r := &takt.Report{Extra: map[string]any{}, Latency: map[string]takt.Latency{"gap": {Count: 100 - unknown}, "gap_unknown": {Count: unknown}}}
+		if err := d.Finish(t.Context(), r); err != nil || len(r.Warnings) != want {
+			t.Errorf("%d unknown: %v, %v", unknown, r.Warnings, err)
+		}
 	}
 }
 
