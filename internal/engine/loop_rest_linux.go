@@ -28,13 +28,12 @@ func (l *loop) rest(now time.Duration) {
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}
-	if l.parts && l.flight.n > 0 {
-		until = min(until, now+partsBeat)
-	}
 	for _, p := range l.pausing {
 		until = min(until, p.pauses)
 	}
 	switch {
+	case l.parts && l.flight.n > 0 && until-now > partsBeat+spinWindow:
+		l.serve(partsBeat)
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)
 	case l.pace.precise():
