@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/taktload/takt/internal/proc"
 )
@@ -27,7 +28,7 @@ func (p *Plan) chooseEngine() error {
 		return nil
 	}
 	with := *p.Driver
-	with.Phases = NetPhases
+	with.Phases = append(slices.Clone(NetPhases), with.Phases...)
 	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
 		probe := with.Probe
 		b := newBlocking(p.world(), l)

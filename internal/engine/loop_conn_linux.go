@@ -25,6 +25,9 @@ type lconn struct {
 	dialler  *place
 	began    time.Duration // start of the present attempt to connect, or of the last one
 	codec    takt.Codec    // nil: there is a mux
+	parted   Parted        // codec or mux, if it measures parts; nil: it does not
+	last     time.Duration // instant at which the last bytes came, for parted
+	more     bool          // the last read did not empty the socket, for parted
 	unread   []byte        // received bytes that are not parsed
 	unsent   []byte        // rest of the request, for which the socket had no room
 	waits    bool          // for room in the socket
@@ -214,6 +217,7 @@ func (l *loop) send(p *place) {
 		l.sendShared(p)
 		return
 	}
+	p.starts()
 	request := rendered(c.codec, &p.op)
 	shared := request != nil
 	if !shared {
@@ -355,6 +359,9 @@ func (l *loop) receive(c *lconn) bool {
 		}
 	}
 	if c.mux != nil {
+		if c.parted != nil {
+			l.came(c, n, at)
+		}
 		l.receiveShared(c, in, end, at)
 		return true
 	}
@@ -371,6 +378,9 @@ func (l *loop) receive(c *lconn) bool {
 		if len(in) > 0 {
 			p.res.Phases[phaseFirstByte] = max(1, at-p.sent)
 		}
+	}
+	if c.parted != nil {
+		l.came(c, n, at)
 	}
 	l.parse(c, in, end, at)
 	return true
@@ -461,7 +471,9 @@ func (l *loop) fail(c *lconn, err error, dialling bool) {
 // failed ends the operation of p with err.
 func (l *loop) failed(p *place, err error, dialling bool) {
 	Fail(&p.res, err, dialling)
-	l.finish(p, l.now())
+	now := l.now()
+	l.stops(p, now)
+	l.finish(p, now)
 }
 
 // close closes a connection to the target.
@@ -486,5 +498,5 @@ func (l *loop) drop(c *lconn) {
 		c.waits = false
 		l.partial--
 	}
-	c.unread, c.unsent, c.seal, c.dialling, c.deaf = nil, nil, nil, false, false
+	c.unread, c.unsent, c.seal, c.dialling, c.deaf, c.more = nil, nil, nil, false, false, false
 }

@@ -76,6 +76,7 @@ func (l *loop) newShared(s *site) *lconn {
 	}
 	c := &lconn{fd: -1, token: int32(len(l.conns))}
 	c.mux, c.home = l.m.net.Mux(len(l.conns)), s
+	l.measuresParts(c, c.mux)
 	l.conns = append(l.conns, c)
 	return c
 }
@@ -149,6 +150,7 @@ func (l *loop) sendShared(p *place) {
 	if c.busy++; c.busy == 1 {
 		c.since = p.sent
 	}
+	p.starts()
 	c.mux.Begin(&p.op, p.tag, &p.res)
 	l.soil(c)
 	if c.mux.Limit() < 0 {

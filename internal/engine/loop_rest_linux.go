@@ -32,6 +32,8 @@ func (l *loop) rest(now time.Duration) {
 		until = min(until, p.pauses)
 	}
 	switch {
+	case l.parts && l.flight.n > 0 && until-now > partsBeat+spinWindow:
+		l.serve(partsBeat)
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)
 	case l.pace.precise():

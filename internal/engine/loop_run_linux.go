@@ -89,7 +89,10 @@ type loop struct {
 	ticked  time.Duration // last look at the clock
 	gap     time.Duration // end of the last gap between two looks at the clock
 	wall    sock.Wall
-	readAt  time.Duration // last instant at which bytes were read
+	readAt  time.Duration                         // last instant at which bytes were read
+	parts   bool                                  // codecs measure parts
+	empty   time.Duration                         // instant at which no socket had bytes but those that were read since
+	record  func(phase int, due, d time.Duration) // of parts
 	caution caution
 	answers answerPace
 	rested  time.Duration // total time slept or spun
@@ -99,11 +102,13 @@ type loop struct {
 }
 
 func newLoop(m *loops, index, limit int, sys sock.System) *loop {
-	return &loop{
+	l := &loop{
 		m: m, index: index, max: limit, sys: sys, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed(),
 		backlog: record.Backlog{Size: limit},
 		readied: make(chan struct{}), ended: make(chan struct{}),
 	}
+	l.record = func(phase int, due, d time.Duration) { m.rec.Latency(index, phase, due, d) }
+	return l
 }
 
 // gapLeast is how long the thread must have been away, stopped or waiting, for the stamps to be
@@ -296,6 +301,7 @@ func (l *loop) newPlace() *place {
 		return l.growShared()
 	}
 	c := &lconn{fd: -1, token: int32(len(l.conns)), codec: l.m.net.Codec(len(l.conns))}
+	l.measuresParts(c, c.codec)
 	c.own.conn = c
 	l.conns = append(l.conns, c)
 	return &c.own
@@ -508,6 +514,9 @@ func (l *loop) readEarlier(begun time.Duration) int {
 
 // blind reports whether to read the oldest without asking the poller.
 func (l *loop) blind() bool {
+	if l.parts {
+		return false // answers last, so the oldest has seldom bytes
+	}
 	if l.most > 0 {
 		return len(l.conns) <= blindMostShared && l.dialing.n == 0
 	}
@@ -549,6 +558,7 @@ func (l *loop) serve(d time.Duration) (got int) {
 	if l.watch() {
 		d = 0
 	}
+	asked := l.ticked
 	n := l.sys.Wait(d, l.events[:])
 	if d > 0 {
 		l.waited = l.now()
@@ -557,6 +567,9 @@ func (l *loop) serve(d time.Duration) (got int) {
 		if l.ready(l.conns[ev.Token], ev) {
 			got++
 		}
+	}
+	if n < len(l.events) {
+		l.empty = asked
 	}
 	return got
 }
@@ -659,6 +672,7 @@ func (l *loop) cut(at time.Duration) {
 	}
 	for _, p := range l.places {
 		if p.state != pidle {
+			l.stops(p, at)
 			l.m.rec.Sample(l.index, record.Event{
 				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Dialling: p.stuck, Outcome: record.UnfinishedSent,
 			}, &p.res)

@@ -62,7 +62,13 @@ func TestLoopRests(t *testing.T) {
 		"pauses":                      {func(l *loop) { l.pausing = []*place{{pauses: 5 * ms}, {pauses: 4 * ms}, {pauses: 6 * ms}} }, 4 * ms, 0},
 		"a timeout of a dial":         {func(l *loop) { inFlight(&l.dialing, 2*ms) }, 22 * ms, 0},
 		"a part of a request":         {func(l *loop) { l.partial, l.claimed, l.claim.Due = 1, true, ms/2 }, ms / 2, 0},
-		"a precise loop":              {func(l *loop) { l.pace.name, l.claimed, l.claim.Due = pacingPrecise, true, ms }, ms - spinWindow, 0},
+		"answers in parts":            {func(l *loop) { l.parts = true; inFlight(&l.flight, 0) }, partsBeat, 0},
+		"no answer in parts yet":      {func(l *loop) { l.parts, l.dropAt = true, 7*ms }, 7 * ms, 0},
+		"precise beside parts": {func(l *loop) {
+			l.pace.name, l.claimed, l.claim.Due, l.parts = pacingPrecise, true, ms, true
+			inFlight(&l.flight, 0)
+		}, ms - spinWindow, 0},
+		"a precise loop": {func(l *loop) { l.pace.name, l.claimed, l.claim.Due = pacingPrecise, true, ms }, ms - spinWindow, 0},
 	} {
 		l, sys := quietLoop(t)
 		if c.change(l); l.claimed {

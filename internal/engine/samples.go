@@ -42,7 +42,7 @@ func roomFor(p Plan, shards int) int {
 func newRows(p Plan, rec *record.Recorder) *rows {
 	room := roomFor(p, rec.Shards())
 	return &rows{
-		world: p.world(), rec: rec, phases: p.Driver.Phases, out: p.OnSamples, room: room,
+		world: p.world(), rec: rec, phases: p.Driver.Phases[:min(len(p.Driver.Phases), takt.MaxPhases)], out: p.OnSamples, room: room,
 		batch: make([]takt.Sample, 0, room*rec.Shards()), // untouched pages take no memory
 		quit:  make(chan struct{}), done: make(chan struct{}),
 	}

@@ -78,7 +78,11 @@ func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.left))
 	c.got += int64(n)
 	c.opt.Keep(c.class, in[:n], r, &c.kept)
-	if c.left -= int64(n); c.left > 0 {
+	c.left -= int64(n)
+	if f := c.pass(in[:n], c.left == 0 && next == atChunkEnd); f != nil {
+		return n, f
+	}
+	if c.left > 0 {
 		return n, starved
 	}
 	c.phase = next
@@ -90,10 +94,24 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	c.opt.Keep(c.class, in[:n], r, &c.kept)
 	c.bodyLeft -= int64(n)
 	c.got += int64(n)
+	if f := c.pass(in[:n], false); f != nil {
+		return n, f
+	}
 	if n < len(in) {
 		return n, errLongBody
 	}
 	return n, starved
+}
+
+// pass gives the bytes of a good body to who wants them.
+func (c *Codec) pass(b []byte, ends bool) *fault {
+	if c.opt.Body == nil || c.class != "" {
+		return nil
+	}
+	if err := c.opt.Body(b, ends); err != nil {
+		return &fault{ClassTooLarge, err.Error()}
+	}
+	return nil
 }
 
 // Keep adds b to the beginning of a body: in r.Body if the answer failed with class, and in k if it is to be

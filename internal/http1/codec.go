@@ -35,15 +35,16 @@ type Whole interface {
 
 // Options are the settings of a Codec. The zero value is usable.
 type Options struct {
-	MaxHead   int                      // largest size in bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
-	MaxFields int                      // largest number of header and trailer lines of an answer; 0: 256
-	MaxBody   int64                    // largest size in bytes of a body without its chunk framing; 0: no limit
-	Fail      func(status int) string  // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
-	Check     func(c Content) error    // checks the first CheckBytes of an answer that did not fail; c is valid during the call; nil: no check
-	Reads     func() bool              // reports whether Check is for the body of the present answer, too; nil: it is
-	Room      *Room                    // of the bodies for Check; nil: no limit
-	Field     func(name, value []byte) // receives each header line of an answer, in order; nil: nobody wants them
-	Sample    int                      // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
+	MaxHead   int                             // largest size in bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
+	MaxFields int                             // largest number of header and trailer lines of an answer; 0: 256
+	MaxBody   int64                           // largest size in bytes of a body without its chunk framing; 0: no limit
+	Fail      func(status int) string         // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
+	Check     func(c Content) error           // checks the first CheckBytes of an answer that did not fail; c is valid during the call; nil: no check
+	Reads     func() bool                     // reports whether Check is for the body of the present answer, too; nil: it is
+	Room      *Room                           // of the bodies for Check; nil: no limit
+	Field     func(name, value []byte)        // receives each header line of an answer, in order; nil: nobody wants them
+	Body      func(b []byte, ends bool) error // receives the bytes of a body that did not fail, as they come; ends: a chunk ends with them. An error is the answer's failure, ClassTooLarge; nil: nobody wants them
+	Sample    int                             // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
 
 // WithDefaults is o with its defaults in place of zeros.

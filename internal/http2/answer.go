@@ -12,6 +12,7 @@ type head struct {
 	status int
 	length int64  // -1: not given
 	coding string // content-encoding, as http1.JoinCodings has it
+	kind   string // content-type, for a Watcher
 	fields int
 	after  bool // a field that is no pseudo-header came
 	begins bool // the block begins the answer to a stream, and is no trailer
@@ -102,6 +103,9 @@ func (m *Mux) onHead(s *stream) *fault {
 	if !s.quiet && h.length > m.opt.MaxBody {
 		return errBody
 	}
+	if m.watcher != nil && s.class == "" {
+		m.watcher.Head(s.tag, h.kind, h.coding)
+	}
 	if m.reading.Ends {
 		return m.end(s)
 	}
@@ -128,6 +132,9 @@ func (m *Mux) field(name, value []byte) {
 			m.opt.Field(name, value)
 		}
 		h.note(name, value)
+		if m.watcher != nil && string(name) == "content-type" {
+			h.kind = string(value)
+		}
 	}
 }
 
@@ -216,6 +223,18 @@ func (m *Mux) take(s *stream, b []byte) {
 		m.refuse(s, errBody)
 	case s.length >= 0 && s.got > s.length:
 		m.refuse(s, errAmount)
+	default:
+		m.watch(s, b, false)
+	}
+}
+
+// watch shows the bytes of a good answer to whoever watches.
+func (m *Mux) watch(s *stream, b []byte, ends bool) {
+	if m.watcher == nil || s.class != "" {
+		return
+	}
+	if err := m.watcher.Body(s.tag, b, ends); err != nil {
+		m.refuse(s, &fault{http1.ClassTooLarge, err.Error(), wire.Cancel})
 	}
 }
 
@@ -228,9 +247,12 @@ func (m *Mux) endData() {
 		if f := m.end(s); f != nil {
 			m.refuse(s, f)
 		}
-	case s.credit < refillFrom:
-		m.out = wire.AppendNumber(m.out, wire.Window, s.id, uint32(ourWindow-s.credit))
-		s.credit = ourWindow
+	default:
+		if s.credit < refillFrom {
+			m.out = wire.AppendNumber(m.out, wire.Window, s.id, uint32(ourWindow-s.credit))
+			s.credit = ourWindow
+		}
+		m.watch(s, nil, true)
 	}
 }
 
@@ -263,5 +285,8 @@ func (m *Mux) endFailed(s *stream, f *fault) {
 func (m *Mux) over(s *stream) {
 	m.idle = 0
 	m.list = append(m.list, takt.MuxEvent{Tag: s.tag, Kind: takt.MuxEnd})
+	if m.watcher != nil {
+		m.watcher.End(s.tag, s.r.Class == "")
+	}
 	m.forget(s)
 }

@@ -56,8 +56,22 @@ type Mux struct {
 	early   uint64   // answers that came before their request was sent
 	idle    int      // frames in a row that brought nothing
 	reading wire.Reader
-	head    head // being decoded
+	head    head    // being decoded
+	watcher Watcher // nil: nobody watches
 }
+
+// Watcher sees answers while they come. Its methods are called within Parse.
+type Watcher interface {
+	// Head: the final head of an answer that did not fail has come. coding is as http1.JoinCodings has it.
+	Head(tag int, contentType, coding string)
+	// Body has the next bytes of its body; ends: a frame of DATA ends with them. An error is the failure of the answer.
+	Body(tag int, b []byte, ends bool) error
+	// End: the operation is over, well or not.
+	End(tag int, well bool)
+}
+
+// Watch lets w see the answers.
+func (m *Mux) Watch(w Watcher) { m.watcher = w }
 
 // peer is what the SETTINGS of the other side say.
 type peer struct {

@@ -599,7 +599,7 @@ func TestReplayBounds(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, err, p.Before(b))
 		}
 	}
-	for n, fine := range map[int]bool{takt.MaxPhases: true, takt.MaxPhases + 1: false} {
+	for n, fine := range map[int]bool{MaxPhases: true, MaxPhases + 1: false} {
 		if _, err := NewReplay(Config{Phases: make([]string, n)}); (err == nil) != fine {
 			t.Errorf("%d phases: %v", n, err)
 		}

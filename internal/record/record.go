@@ -43,7 +43,7 @@ type Event struct {
 // Config describes a run to its Recorder.
 type Config struct {
 	Shards int                 `json:"-"`
-	Phases []string            // names of Result.Phases
+	Phases []string            // names of Result.Phases, and of further latencies
 	Warmup time.Duration       // operations due before its end are not measured
 	Window time.Duration       // planned end of the schedule; negative: not known
 	OneWay bool                // as in takt.Driver
@@ -190,7 +190,7 @@ func alike(events []Event) int {
 	return len(events)
 }
 
-// Latency records a latency that belongs to no single operation, at the instant now.
+// Latency records a latency at the instant now: one that belongs to no single operation, or is in no Result.
 func (r *Recorder) Latency(shard, phase int, now, d time.Duration) {
 	s := &r.shards[shard%len(r.shards)]
 	s.mu.Lock()

@@ -94,8 +94,8 @@ type Replay struct {
 
 // NewReplay makes a Replay for a run with this configuration.
 func NewReplay(cfg Config) (*Replay, error) {
-	if len(cfg.Phases) > takt.MaxPhases {
-		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), takt.MaxPhases)
+	if len(cfg.Phases) > MaxPhases {
+		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), MaxPhases)
 	}
 	cfg.Shards, cfg.Samples, cfg.Scrub, cfg.Journal = 1, 0, nil, false
 	return &Replay{cfg: cfg, rec: New(cfg)}, nil

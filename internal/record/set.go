@@ -16,6 +16,7 @@ const (
 	maxSample  = 300 // bytes kept of a class's first error
 	maxBody    = 256 // bytes kept of the body of a class's first error
 	classOther = "other"
+	MaxPhases  = 2 * takt.MaxPhases // of a run; those beyond takt.MaxPhases are in no Result, see Recorder.Latency
 )
 
 // set is the counts between two swaps. Operations due in the warm-up have their own counts
@@ -267,7 +268,7 @@ func (s *set) result(res *takt.Result, n uint64) {
 		return
 	}
 	s.traffic(res, n)
-	for i := range s.phases {
+	for i := range min(len(s.phases), takt.MaxPhases) {
 		if d := res.Phases[i]; d > 0 {
 			s.phase(i).RecordN(d, n)
 		}

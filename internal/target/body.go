@@ -3,21 +3,44 @@ package target
 import (
 	"bufio"
 	"bytes"
+	"io"
 )
 
 // maxBody bounds a number that a client writes: 1 TiB, far below overflow.
 const maxBody = 1 << 40
 
 // skipBody reads the body of q and forgets it.
-func (q *request) skipBody(in *bufio.Reader) error {
-	if q.chunked {
-		return q.skipChunks(in)
-	}
-	return discard(in, q.length)
+func (q *request) skipBody(in *bufio.Reader) error { return q.takeBody(in, discard) }
+
+// readBody reads the body of q, of at most limit bytes.
+func (q *request) readBody(in *bufio.Reader, limit int) (body []byte, err error) {
+	err = q.takeBody(in, func(in *bufio.Reader, n int64) error {
+		if n > int64(limit-len(body)) {
+			return errLong
+		}
+		for n > 0 {
+			step := int(min(n, maxLine)) // a client that promises much and sends nothing costs nothing
+			body = append(body, make([]byte, step)...)
+			if _, err := io.ReadFull(in, body[len(body)-step:]); err != nil {
+				return err
+			}
+			n -= int64(step)
+		}
+		return nil
+	})
+	return body, err
 }
 
-// skipChunks reads chunks up to the empty one, and the trailer.
-func (q *request) skipChunks(in *bufio.Reader) error {
+// takeBody reads the body of q, whose pieces take reads.
+func (q *request) takeBody(in *bufio.Reader, take func(in *bufio.Reader, n int64) error) error {
+	if q.chunked {
+		return q.takeChunks(in, take)
+	}
+	return take(in, q.length)
+}
+
+// takeChunks reads chunks up to the empty one, and the trailer.
+func (q *request) takeChunks(in *bufio.Reader, take func(in *bufio.Reader, n int64) error) error {
 	for {
 		size, err := q.chunkSize(in)
 		if err != nil {
@@ -26,7 +49,10 @@ func (q *request) skipChunks(in *bufio.Reader) error {
 		if size == 0 {
 			return q.skipTrailer(in)
 		}
-		if err := discard(in, size+int64(len("\r\n"))); err != nil {
+		if err := take(in, size); err != nil {
+			return err
+		}
+		if err := discard(in, int64(len("\r\n"))); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,8 @@ type conn struct {
 	pending bool          // a request is under way; the fields below are the dispatcher's
 	request request
 	hung    bool                  // it was half-open: nothing is answered any more
+	flow    *flow                 // the stream that is under way, of the connection's goroutine; nil: none
+	spout   spout                 // of streams
 	muxed   atomic.Pointer[muxed] // nil: HTTP/1.1
 }
 
@@ -86,10 +88,16 @@ func (c *conn) serve() {
 // next takes the next request and reports whether another one can follow.
 func (c *conn) next() bool {
 	q, err := readRequest(c.in)
+	if err != nil && c.flow != nil {
+		c.flow.gone.Store(true) // as with net/http: who says no more wants no more
+	}
 	c.settle()
 	if c.hung {
 		_, _ = io.Copy(io.Discard, c.TCPConn) // until the client or the server gives up
 		return false
+	}
+	if err == nil && c.desk.sse.on {
+		return c.ask(q) && !q.close
 	}
 	if err == nil {
 		err = c.body(q)
@@ -111,12 +119,19 @@ func (c *conn) settle() {
 
 // body reads what follows the head of q.
 func (c *conn) body(q request) error {
-	if q.expect {
-		if _, err := io.WriteString(c.stream(), continueAnswer); err != nil {
-			return err
-		}
+	if err := c.proceed(q); err != nil {
+		return err
 	}
 	return q.skipBody(c.in)
+}
+
+// proceed tells a client to go on that waits for that.
+func (c *conn) proceed(q request) error {
+	if !q.expect {
+		return nil
+	}
+	_, err := io.WriteString(c.stream(), continueAnswer)
+	return err
 }
 
 // admit brings q to the desk and reports whether it was taken.
@@ -194,6 +209,8 @@ func (c *conn) refuse(err error) {
 	switch {
 	case errors.Is(err, errTooLarge):
 		status = http.StatusRequestHeaderFieldsTooLarge
+	case errors.Is(err, errLong):
+		status = http.StatusRequestEntityTooLarge
 	case !errors.Is(err, errMalformed):
 		return
 	}

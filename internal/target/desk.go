@@ -16,6 +16,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	queue   *queue
+	line    *line             // instead of the queue, with --sse
 	due     ring.Heap[ticket] // by the end of service
 	books   ledger
 	origin  time.Time     // arrival of the first request; zero: there was none
@@ -38,11 +39,14 @@ type ticket struct {
 	outcome Outcome
 	by      asker
 	stream  uint32 // of by, over HTTP/2
+	flow    *flow  // nil: the answer is one piece
+	move    move   // of the flow
 }
 
 // asker is who waits for the end of a request at the desk: the connection. Its methods never block.
 type asker interface {
 	release(o Outcome, stream uint32) // the request has come to its end
+	pour(f *flow, m move)             // the stream goes on
 	drop(stream uint32)               // the server closes before
 }
 
@@ -50,11 +54,13 @@ type asker interface {
 const forever = time.Duration(1<<63 - 1)
 
 func newDesk(s settings, servers int, a *alarm) *desk {
-	return &desk{
+	d := &desk{
 		settings: s, alarm: a, asleep: forever,
 		queue: newQueue(servers, s.freeze.next),
 		due:   ring.NewHeap(func(a, b ticket) bool { return a.end < b.end || a.end == b.end && a.number < b.number }),
 	}
+	d.line = &line{sse: s.sse, servers: servers, services: &d.services, fates: &d.fates, freezes: s.freeze.next}
+	return d
 }
 
 // What admit says of a request.
@@ -64,6 +70,8 @@ const (
 	queued  admission = iota // the dispatcher will release it
 	atOnce                   // its end is now: release it yourself
 	refused                  // the server is closing
+	waits                    // of a stream: no server is free
+	full                     // of a stream: too many wait
 )
 
 // admit takes a request that has just been read from c. came is when it came to this host; zero: unknown.
@@ -80,14 +88,74 @@ func (d *desk) admit(c asker, stream uint32, came time.Time) (admission, Outcome
 		d.mu.Unlock()
 		return atOnce, t.outcome
 	}
-	d.due.Push(t)
-	earlier := t.end < d.asleep
-	d.asleep = min(d.asleep, t.end)
+	wake := d.push(t)
 	d.mu.Unlock()
-	if earlier {
+	if wake {
 		d.alarm.ring()
 	}
 	return queued, t.outcome
+}
+
+// push puts t among those that are due, and reports whether the dispatcher sleeps longer than that.
+func (d *desk) push(t ticket) (wake bool) {
+	d.due.Push(t)
+	wake = t.end < d.asleep
+	d.asleep = min(d.asleep, t.end)
+	return wake
+}
+
+// admitFlow takes a request whose answer streams.
+func (d *desk) admitFlow(f *flow, came time.Time) admission {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return refused
+	}
+	arrival := d.now()
+	f.number = d.books.counts.Requests
+	start, a := d.line.arrive(f, arrival)
+	f.record = d.books.open(entry{arrival: arrival, service: f.service, start: start, outcome: f.outcome, unread: d.unread(arrival, came), prompt: uint32(f.prompt)})
+	wake := false
+	switch a {
+	case full:
+		d.books.ended(f.record, Rejected)
+	case queued:
+		wake = d.push(f.ticket(start))
+	}
+	d.mu.Unlock()
+	if wake {
+		d.alarm.ring()
+	}
+	return a
+}
+
+// advance makes the move of the flow of t, and orders the next one.
+func (d *desk) advance(t *ticket, now time.Duration) {
+	f := t.flow
+	if !f.begun {
+		d.books.begun(f.record, t.end)
+	}
+	var next time.Duration
+	t.move, next = d.line.step(f, t.end)
+	if t.move == moveToken || t.move == moveEnd {
+		d.books.token(f.record, t.end, now)
+		if f.sent == 1 {
+			d.books.released(f.record, now-t.end)
+		}
+	}
+	if !t.move.last() {
+		d.push(f.ticket(next))
+		return
+	}
+	d.books.ended(f.record, f.outcome)
+	if f, start := d.line.advance(t.end); f != nil {
+		d.push(f.ticket(start))
+	}
+}
+
+// ticket is the next move of f.
+func (f *flow) ticket(at time.Duration) ticket {
+	return ticket{end: at, number: f.number, record: f.record, outcome: f.outcome, by: f.by, stream: f.stream, flow: f}
 }
 
 // enter puts a request through the virtual queue and into the books.
@@ -133,7 +201,11 @@ func (d *desk) next() (t ticket, sleep nap, ok bool) {
 	}
 	d.asleep = 0 // awake: nobody need ring
 	t = d.due.Pop()
-	d.books.close(t.record, t.outcome, now-t.end)
+	if t.flow != nil {
+		d.advance(&t, now)
+	} else {
+		d.books.close(t.record, t.outcome, now-t.end)
+	}
 	return t, nap{}, true
 }
 
@@ -144,7 +216,7 @@ func (d *desk) dispatch() {
 	for !d.isClosed() {
 		t, sleep, ok := d.next()
 		if ok {
-			t.by.release(t.outcome, t.stream)
+			t.release()
 			released++
 		}
 		if !ok || released >= unsentMost {
@@ -159,6 +231,19 @@ func (d *desk) dispatch() {
 		t := d.due.Pop()
 		t.by.drop(t.stream)
 	}
+	for d.line.waiting.Len() > 0 {
+		f := d.line.waiting.Pop()
+		f.by.drop(f.stream)
+	}
+}
+
+// release tells who waits for t.
+func (t *ticket) release() {
+	if t.flow != nil {
+		t.by.pour(t.flow, t.move)
+		return
+	}
+	t.by.release(t.outcome, t.stream)
 }
 
 // flush sends what was released to clients over HTTP/2.
@@ -216,6 +301,9 @@ func (d *desk) truth() *Truth {
 	t := &Truth{StartedAt: d.origin, Servers: d.queue.servers, Freezes: []Window{}}
 	t.Counts, t.Skipped = d.books.counts, d.books.skipped
 	t.Records = d.books.records(d.queue.freezes)
+	if d.sse.on {
+		t.Streams = d.books.streams()
+	}
 	if d.closed {
 		t.Freezes = d.freeze.Windows(d.elapsed)
 	} else if !d.origin.IsZero() {

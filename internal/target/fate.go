@@ -18,6 +18,8 @@ const (
 	Reset                   // connection reset (RST); over HTTP/2 the stream (RST_STREAM)
 	HalfOpen                // never answered, connection or stream held open
 	Closed                  // connection closed without an answer, HTTP/1.1 only
+	Rejected                // answered with status 503, see --sse-limit
+	Left                    // the client left before the end of its stream
 	outcomes
 )
 
@@ -32,6 +34,10 @@ func (o Outcome) String() string {
 		return "half_open"
 	case Closed:
 		return "closed"
+	case Rejected:
+		return "rejected"
+	case Left:
+		return "left"
 	}
 	return "ok"
 }
@@ -47,7 +53,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not an outcome; write ok, error, reset, half_open or closed", text)
+	return fmt.Errorf("%q is not an outcome; write ok, error, reset, half_open, closed, rejected or left", text)
 }
 
 // fates decides which requests fail.

@@ -101,10 +101,14 @@ func (c *conn) speaksH2() (bool, error) {
 }
 
 func newMuxed(c *conn) *muxed {
-	return &muxed{
+	m := &muxed{
 		conn: c, http: serve.New(cmp.Or(c.desk.streams, defaultStreams), c.desk.requests),
 		resume: make(chan struct{}, 1), broken: make(chan struct{}), settled: make(chan struct{}, 1),
 	}
+	if c.desk.sse.on {
+		m.http.Keep(maxPrompt)
+	}
+	return m
 }
 
 // serve answers requests until the connection ends.
@@ -160,7 +164,7 @@ func (m *muxed) handle(list []serve.Event) bool {
 		case serve.Refused:
 			m.desk.refusedStream()
 		case serve.Arrived:
-			if !m.take(e.Stream) {
+			if !m.take(e) {
 				return false
 			}
 		}
@@ -169,7 +173,7 @@ func (m *muxed) handle(list []serve.Event) bool {
 }
 
 // take brings the request on a stream to the desk.
-func (m *muxed) take(stream uint32) bool {
+func (m *muxed) take(e serve.Event) bool {
 	m.mu.Lock()
 	m.waiting++
 	gone := m.waiting - m.http.Open()
@@ -178,12 +182,15 @@ func (m *muxed) take(stream uint32) bool {
 		m.done(func() { m.http.Close(wire.EnhanceYourCalm) })
 		return false
 	}
-	admission, outcome := m.desk.admit(m, stream, sock.Arrived(m.read))
+	if m.desk.sse.on {
+		return m.ask(e)
+	}
+	admission, outcome := m.desk.admit(m, e.Stream, sock.Arrived(m.read))
 	switch admission {
 	case atOnce:
-		m.answer(outcome, stream)
+		m.answer(outcome, e.Stream)
 	case refused:
-		m.drop(stream)
+		m.drop(e.Stream)
 		return false
 	}
 	return true
@@ -221,6 +228,11 @@ func (m *muxed) done(how func()) {
 // release implements asker. The dispatcher flushes later, so that answers go together.
 func (m *muxed) release(o Outcome, stream uint32) {
 	m.answer(o, stream)
+	m.mark()
+}
+
+// mark has the dispatcher flush later.
+func (m *muxed) mark() {
 	if !m.marked {
 		m.marked = true
 		m.desk.unsent = append(m.desk.unsent, m)

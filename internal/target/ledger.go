@@ -10,6 +10,7 @@ import (
 const (
 	maxRecords = 1 << 20
 	pieceSize  = 1 << 12
+	maxLogged  = 1 << 22 // tokens, of 24 bytes
 )
 
 // unreleased is the lateness of a request that was not released.
@@ -21,7 +22,14 @@ type entry struct {
 	arrival, service, start time.Duration
 	late                    uint32 // released − end in ns, at most 4.29 s
 	unread                  uint32 // arrival − came in ns, at most 4.29 s
+	prompt                  uint32 // tokens
 	outcome                 Outcome
+}
+
+// logged is a token of a stream.
+type logged struct {
+	record    uint32
+	due, sent time.Duration
 }
 
 // ledger keeps the first maxRecords requests and counts them all. It is not safe
@@ -30,6 +38,8 @@ type ledger struct {
 	pieces  [][]entry
 	counts  Counts
 	skipped uint64
+	tokens  [][]logged // in the order in which they were sent
+	logged  int
 }
 
 // open records a request that is to be served and returns its number, negative
@@ -51,13 +61,69 @@ func (l *ledger) open(e entry) int {
 	return n
 }
 
+// at is the entry of request n; nil: it has none.
+func (l *ledger) at(n int) *entry {
+	if n < 0 {
+		return nil
+	}
+	return &l.pieces[n/pieceSize][n%pieceSize]
+}
+
 // close notes that request n came to its outcome, that much after its end.
 func (l *ledger) close(n int, o Outcome, late time.Duration) {
+	l.released(n, late)
+	l.ended(n, o)
+}
+
+// begun notes when a server took request n.
+func (l *ledger) begun(n int, start time.Duration) {
+	if e := l.at(n); e != nil {
+		e.start = start
+	}
+}
+
+// released notes by how much the answer to request n began after its end.
+func (l *ledger) released(n int, late time.Duration) {
+	if e := l.at(n); e != nil {
+		e.late = uint32(min(max(late, 0), unreleased-1))
+	}
+}
+
+// ended notes that request n came to its outcome.
+func (l *ledger) ended(n int, o Outcome) {
 	l.counts.Unfinished--
 	l.counts.add(o)
-	if n >= 0 {
-		l.pieces[n/pieceSize][n%pieceSize].late = uint32(min(max(late, 0), unreleased-1))
+	if e := l.at(n); e != nil {
+		e.outcome = o
 	}
+}
+
+// token notes a token of request n.
+func (l *ledger) token(n int, due, sent time.Duration) {
+	if n < 0 || l.logged == maxLogged {
+		return
+	}
+	if l.logged%pieceSize == 0 {
+		l.tokens = append(l.tokens, make([]logged, 0, pieceSize))
+	}
+	l.logged++
+	p := &l.tokens[len(l.tokens)-1]
+	*p = append(*p, logged{uint32(n), due, sent})
+}
+
+// streams are the tokens of each request.
+func (l *ledger) streams() []Stream {
+	ss := make([]Stream, l.counts.Requests-l.skipped)
+	for i := range ss {
+		ss[i] = Stream{Prompt: int(l.at(i).prompt), Due: []time.Duration{}, Sent: []time.Duration{}}
+	}
+	for _, p := range l.tokens {
+		for _, t := range p {
+			s := &ss[t.record]
+			s.Due, s.Sent = append(s.Due, t.due), append(s.Sent, t.sent)
+		}
+	}
+	return ss
 }
 
 // records are all entries in full.

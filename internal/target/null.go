@@ -42,7 +42,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	}{
 		{"service", err != nil || service != 0}, {"servers", o.Servers != 0}, {"freeze", o.Freeze != ""},
 		{"status", o.Status != 0 && o.Status != defaultStatus}, {"error-rate", s.fates.errors > 0},
-		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"close-rate", s.fates.closes > 0}, {"slow", o.Slow != ""}, {"slow-start", o.SlowStart != ""}, {"truth", o.Truth != ""},
+		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"close-rate", s.fates.closes > 0}, {"slow", o.Slow != ""}, {"slow-start", o.SlowStart != ""}, {"truth", o.Truth != ""}, {"sse", o.SSE != ""},
 	} {
 		if f.given {
 			faults = append(faults, value.Faultf("--%s: the null server answers every request at once with status 200 and records nothing; leave out --null or --%s", f.name, f.name))

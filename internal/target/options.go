@@ -43,6 +43,12 @@ type Options struct {
 	H2           bool    // HTTP/2 besides HTTP/1.1
 	H2Requests   int     // requests on a connection of HTTP/2 before GOAWAY; 0: any number
 	H2Streams    int     // streams at once on a connection of HTTP/2; 0: 128
+	SSE          string  // time between the tokens of streams, as Service; "": no streams
+	SSETokens    int     // of an answer whose request says nothing; 0: 50
+	SSEPrompt    string  // service for each token of the prompt
+	SSEBatch     string  // time between tokens for each other stream
+	SSEStall     string  // SHARE/TIME: a share of the streams stalls once
+	SSELimit     int     // streams at once, with those that wait; 0: any number
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -53,7 +59,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Service = "0"
 	o.Size = new(defaultSize)
 	value.Declare(fs, value.GroupConnections, o.addListenFlag, "addr", "tls", "h2")
-	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null")
+	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null", "sse")
 	value.Declare(fs, value.GroupOutput, o.addTruthFlag, "truth")
 }
 
@@ -78,6 +84,7 @@ func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection (HTTP/2: stream) stays open")
 	fs.Var(value.Share(&o.CloseRate), "close-rate", "`share` of requests whose connection is closed without an answer (HTTP/1.1 only)")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
+	o.addStreamFlags(fs)
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 }
 
@@ -102,6 +109,7 @@ type settings struct {
 	speaksH2 bool
 	streams  int
 	requests int
+	sse      sse
 	null     []byte // what the null server answers
 }
 
@@ -140,6 +148,7 @@ func (o Options) settings() (s settings, faults []error) {
 	note("h2-streams", checkStreams(o.H2Streams, o.H2))
 	note("h2-requests", checkRequests(o.H2Requests, o.H2))
 	s.speaksH2, s.streams, s.requests = o.H2, o.H2Streams, o.H2Requests
+	s.sse = o.stream(note)
 	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {
 		return s, faults

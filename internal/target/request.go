@@ -21,10 +21,11 @@ var (
 
 // request is what the server wants to know of a request.
 type request struct {
-	head    bool  // HEAD: the answer has no body
-	close   bool  // the connection ends with the answer
-	expect  bool  // the client waits for 100 Continue before its body
-	chunked bool  // the body comes in chunks
+	head    bool // HEAD: the answer has no body
+	close   bool // the connection ends with the answer
+	expect  bool // the client waits for 100 Continue before its body
+	chunked bool // the body comes in chunks
+	path    path
 	length  int64 // of the body, if not chunked
 	left    int   // bytes that the head may still take
 }
@@ -65,8 +66,28 @@ func (q *request) first(line []byte) error {
 		return errMalformed
 	}
 	q.head = string(line[:a]) == "HEAD"
+	q.path = pathOf(line[a+1 : b])
 	q.close = string(line[b+1:]) == "HTTP/1.0"
 	return nil
+}
+
+// path is what the path of a request means to a model server.
+type path uint8
+
+const (
+	otherPath path = iota // as completions
+	chatPath
+	modelsPath
+)
+
+func pathOf(target []byte) path {
+	switch {
+	case bytes.HasSuffix(target, []byte("/chat/completions")):
+		return chatPath
+	case bytes.HasSuffix(target, []byte("/models")):
+		return modelsPath
+	}
+	return otherPath
 }
 
 // field reads a header field if it is one of the four that matter.

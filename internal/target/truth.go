@@ -18,9 +18,19 @@ type Truth struct {
 	Freezes   []Window  `json:"freezes"` // those that began, to their planned end
 	Skipped   uint64    `json:"skipped"` // requests after the last record: memory is bounded to 1<<20 records
 	Records   []Record  `json:"records"` // in order of arrival
+	// Streams are the answers to the records, with --sse. Tokens after the first 1<<22 are left out.
+	Streams []Stream `json:"streams,omitempty"`
 }
 
-// Counts of requests: Requests = OK + Errors + Resets + HalfOpen + Closed + Unfinished.
+// Stream is an answer of tokens. With streams, Service and End of the Record are those of the first token, and
+// Released is when that was sent.
+type Stream struct {
+	Prompt int             `json:"prompt_tokens"`
+	Due    []time.Duration `json:"due_ns"`  // when each token was due
+	Sent   []time.Duration `json:"sent_ns"` // when each token was sent: later than Due by the server's own lateness
+}
+
+// Counts of requests: Requests = OK + Errors + Resets + HalfOpen + Closed + Rejected + Left + Unfinished.
 type Counts struct {
 	Requests   uint64 `json:"requests"`
 	OK         uint64 `json:"ok"`
@@ -28,8 +38,10 @@ type Counts struct {
 	Resets     uint64 `json:"resets"`
 	HalfOpen   uint64 `json:"half_open"`
 	Closed     uint64 `json:"closed"`
-	Unfinished uint64 `json:"unfinished"` // waiting or being served
-	Malformed  uint64 `json:"malformed"`  // not requests: refused with status 400 or 431, no records
+	Rejected   uint64 `json:"rejected,omitempty"` // with --sse-limit
+	Left       uint64 `json:"left,omitempty"`     // of streams
+	Unfinished uint64 `json:"unfinished"`         // waiting or being served
+	Malformed  uint64 `json:"malformed"`          // not requests: refused with status 400 or 431, no records
 	// RefusedStreams counts streams of HTTP/2 above --h2-streams, or after GOAWAY. They are not requests.
 	RefusedStreams uint64 `json:"refused_streams"`
 	// AcceptErrors counts failed accepts: too many open files, or a client that left.
@@ -49,6 +61,10 @@ func (c *Counts) add(o Outcome) {
 		c.HalfOpen++
 	case Closed:
 		c.Closed++
+	case Rejected:
+		c.Rejected++
+	case Left:
+		c.Left++
 	}
 }
 

@@ -13,6 +13,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupConnections, o.addConnectionFlags, "timeout")
 	value.Declare(fs, value.GroupAssertions, o.addAnswerFlags)
 	value.Declare(fs, value.GroupMeasurement, o.addContrastFlag)
+	value.Declare(fs, value.GroupMeasurement, o.addStreamFlags)
 }
 
 // AddRecordedFlags declares those flags on fs that make sense where a Recording says
@@ -82,6 +83,11 @@ func (o *Options) addFailFlag(fs *pflag.FlagSet) {
 func (o *Options) addAnswerFlags(fs *pflag.FlagSet) {
 	o.addFailFlag(fs)
 	fs.Var(value.Plain(&o.ExpectBody), "expect-body", "answers whose body does not match the regular `EXPRESSION` count as failed")
+}
+
+func (o *Options) addStreamFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.Stream, "stream", false, "measure the parts of answers that stream: server-sent events, lines of NDJSON, or else chunks; the report has the first part and the gaps")
+	fs.Var(value.Size(&o.StreamMost), "stream-max", "largest `SIZE` of a streamed answer")
 }
 
 func (o *Options) addContrastFlag(fs *pflag.FlagSet) {

@@ -119,6 +119,14 @@ func effects() []effect {
 		{flag: "fail-on", without: cells{byHey: "in hey only a request without an answer has failed"}},
 		{flag: "expect-body", differs: cells{byHey: "asks for no compression, and fails nothing"}},
 		{flag: "contrast"},
+		{
+			flag: "stream", given: func(o *Options) bool { return o.Stream },
+			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
+		},
+		{
+			flag:    "stream-max",
+			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
+		},
 	}
 }
 

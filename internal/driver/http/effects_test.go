@@ -144,6 +144,8 @@ func trials() map[string]trial {
 		"disable-redirects": {words: words("--disable-redirects"), path: "/redirect", want: []string{"GET /redirect HTTP/1.1\n"}, result: []string{"3 × 302"}, not: []string{"/next"}},
 		"fail-on":           {words: words("--fail-on", "404"), path: "/status/404", result: []string{"failed 3: 3 × 404"}},
 		"expect-body":       {words: words("--expect-body", "nope"), result: []string{"failed 3: 3 × body"}, not: []string{"Accept-Encoding"}, differs: []string{"GET / HTTP/1.1\n"}},
+		"stream":            {words: words("--stream"), rate: true, result: []string{"3 × 200", "ok 3"}, not: []string{"Accept-Encoding"}},
+		"stream-max":        {words: words("--stream", "--stream-max", "1"), rate: true, loose: true, result: []string{"3 × too_large"}},
 		"contrast":          {words: words("--contrast", "1s"), rate: true, beside: insecure, tls: true, want: []string{"GET / HTTP/1.1\n"}},
 	}
 }

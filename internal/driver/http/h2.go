@@ -64,10 +64,19 @@ func (m *muxes) early() (n uint64) {
 // multiplex makes l speak HTTP/2 to u.
 func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room}
+	if o.Stream {
+		opt.MaxBody = o.StreamMost
+	}
 	requests := o.h2Requests(u.Scheme)
 	o.muxes = new(muxes)
 	l.MuxConns = o.HTTP2Connections
-	l.Mux = func(int) takt.Mux { return o.newMux(requests, opt) }
+	l.Mux = func(int) takt.Mux {
+		m := o.newMux(requests, opt)
+		if o.Stream {
+			return newStreamMux(m)
+		}
+		return m
+	}
 	o.agree(l)
 }
 

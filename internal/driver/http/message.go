@@ -59,8 +59,8 @@ func (o *Options) defaults(u *url.URL, hasBody bool) []http1.Field {
 		{Name: "Accept", Value: o.Accept},
 		{Name: "Authorization", Value: o.authorization(u)},
 	}
-	// What is compressed cannot be held against an expression.
-	if !o.DisableCompression && o.ExpectBody.re == nil {
+	// What is compressed cannot be held against an expression, or be cut into events.
+	if !o.DisableCompression && o.ExpectBody.re == nil && !o.Stream {
 		fields = append(fields, http1.Field{Name: "Accept-Encoding", Value: "gzip"})
 	}
 	if hasBody {

@@ -78,6 +78,9 @@ type Options struct {
 	FailOn     FailOn
 	ExpectBody Pattern
 
+	Stream     bool  // answers come in parts, which are measured
+	StreamMost int64 // bytes of such an answer
+
 	Sessions  Sessions  // of the users of a Recording
 	Recording Recording // makes the requests instead of the flags; nil: they do
 
@@ -121,7 +124,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13, StreamMost: defaultStreamMost,
 		keep: keepTargets,
 	}
 }
@@ -186,6 +189,9 @@ func (o *Options) StdinReaders() (before, during []string) {
 // checkClient holds what was asked for against what the clients can do.
 func (o *Options) checkClient() (faults value.Faults) {
 	why := o.needsNet()
+	if faults = o.checkStream(why); len(faults) > 0 {
+		return faults
+	}
 	faults.If(why != "" && o.Client == clientOwn, "--client own has no %s; leave --client out, or drop that flag", why)
 	if o.ContrastFor > 0 {
 		faults.Add(reach.Bypassed("--contrast"))
@@ -286,6 +292,9 @@ func (o *Options) Variables() map[string]any {
 	}
 	if o.Insecure {
 		v["insecure"] = true
+	}
+	if o.Stream {
+		v["stream"] = true
 	}
 	if o.TLSMax != tls13 {
 		v["tls_max"] = o.TLSMax

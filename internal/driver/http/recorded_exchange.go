@@ -35,6 +35,9 @@ func (o *Options) codec() takt.Codec { return o.codecOf(nil) }
 func (o *Options) codecOf(user func() *users.User) takt.Codec {
 	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room}
 	s, ok := o.requests.(*recorded)
+	if o.Stream {
+		return o.streamed(o.throughProxy(o.requests), opt)
+	}
 	if !ok {
 		return http1.NewCodec(o.throughProxy(o.requests), opt)
 	}

@@ -27,7 +27,7 @@ func components(r *run) part.Part {
 
 // componentNames lists the latencies with values but without a column, in the order of occurrence.
 func componentNames(r *takt.Report) []string {
-	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte"}
+	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte", "first_part", "first_part_due", "first_part_unknown", "maxgap", "gap", "gap_unknown"}
 	shown := append(Columns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, takt.LatencyOnTime)
 	var names []string
 	for _, name := range append(known, page.Sorted(r.Latency)...) {
@@ -44,6 +44,18 @@ func meaning(name string) string {
 		return "sent − due"
 	case takt.LatencyScheduleLag:
 		return "generator lateness"
+	case "first_part":
+		return "since sent"
+	case "first_part_due":
+		return "since due"
+	case "first_part_unknown":
+		return "read too late: at most"
+	case "maxgap":
+		return "longest of each operation"
+	case "gap":
+		return "between two parts"
+	case "gap_unknown":
+		return "read too late: at most"
 	default:
 		return ""
 	}

@@ -19,6 +19,7 @@ const (
 // Conn is the protocol of one connection. It is not safe for concurrent use.
 type Conn struct {
 	limit   int // streams at once
+	keep    int // bytes of the body of a request that are kept
 	left    int // streams that are accepted before GOAWAY; 0 or less: any number
 	out     []byte
 	sent    int // the first bytes of out, which are sent
@@ -47,12 +48,15 @@ type stream struct {
 	id     uint32
 	head   bool   // the method is HEAD
 	whole  bool   // the request has ended
+	open   bool   // the answer goes on after body
 	queued bool   // the stream is in sending
 	body   string // what is left to send of the answer's
 	window int64  // bytes of DATA that we may send
 	credit int64  // bytes of DATA that the client may send
 	length int64  // content-length; -1: not given
 	got    int64  // bytes of the request's body
+	path   string // only with Keep
+	kept   []byte // the beginning of the request's body
 }
 
 // Event is what Parse found.
@@ -112,6 +116,19 @@ func New(streams, requests int) *Conn {
 	return c
 }
 
+// Keep keeps the paths of requests, and up to limit bytes of their bodies, for Kept.
+func (c *Conn) Keep(limit int) { c.keep = limit }
+
+// Kept gives what was kept of a whole request, once. long: its body is longer. Of a stream that is over it has nothing.
+func (c *Conn) Kept(id uint32) (path string, body []byte, long bool) {
+	s := c.streams[id]
+	if s == nil {
+		return "", nil, false
+	}
+	body, s.kept = s.kept, nil
+	return s.path, body, s.got > int64(c.keep)
+}
+
 // Open is the number of streams that are not over.
 func (c *Conn) Open() int { return len(c.streams) }
 
@@ -133,6 +150,40 @@ func (c *Conn) Answer(id uint32, a *Answer) {
 	}
 	c.appendBlock(id, a.block, 0)
 	c.enqueue(s)
+}
+
+// Begin begins an answer whose body Append adds. It reports false if the stream is over: the client reset it.
+func (c *Conn) Begin(id uint32, a *Answer) bool {
+	s := c.streams[id]
+	if s == nil || !s.whole {
+		return false
+	}
+	s.open = true
+	c.appendBlock(id, a.block, 0)
+	return true
+}
+
+// Append adds b to the body of an answer; last: the answer ends with it, which must not be empty. It reports false if
+// the stream is over.
+func (c *Conn) Append(id uint32, b []byte, last bool) bool {
+	s := c.streams[id]
+	if s == nil || !s.open {
+		return false
+	}
+	s.body += string(b)
+	s.open = !last
+	if len(s.body) > 0 {
+		c.enqueue(s)
+	}
+	return true
+}
+
+// Unsent is how much of the answer on a stream the client's windows do not allow yet.
+func (c *Conn) Unsent(id uint32) int {
+	if s := c.streams[id]; s != nil {
+		return len(s.body)
+	}
+	return 0
 }
 
 // appendBlock appends a head. The first one says that no block of ours uses a dynamic table, so
@@ -223,16 +274,17 @@ func (c *Conn) pump() {
 // send appends the next n bytes of the body of s.
 func (c *Conn) send(s *stream, n int) {
 	var flags byte
-	if n == len(s.body) {
+	if n == len(s.body) && !s.open {
 		flags = wire.FlagEndStream
 	}
 	c.out = append(wire.AppendHeader(c.out, n, wire.Data, flags, s.id), s.body[:n]...)
 	s.body = s.body[n:]
 	s.window -= int64(n)
 	c.window -= int64(n)
-	if len(s.body) == 0 {
+	switch {
+	case len(s.body) > 0:
+		c.enqueue(s)
+	case !s.open:
 		c.forget(s)
-		return
 	}
-	c.enqueue(s)
 }

@@ -19,6 +19,7 @@ type head struct {
 	after    bool // a field that is no pseudo-header came
 	pseudo   bool // a pseudo-header came
 	tampered bool // against RFC 9113, 8.3
+	where    string
 }
 
 // onHeaders begins a header block.
@@ -93,7 +94,7 @@ func (c *Conn) begin(id uint32) {
 		c.Close(wire.NoError)
 	}
 	s := c.unused()
-	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length}
+	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length, path: h.where}
 	c.streams[id] = s
 	if c.reading.Ends {
 		c.complete(s)
@@ -136,6 +137,9 @@ func (c *Conn) complete(s *stream) {
 func (c *Conn) field(name, value []byte) {
 	h := &c.head
 	if len(name) > 0 && name[0] == ':' {
+		if c.keep > 0 && string(name) == ":path" {
+			h.where = string(value)
+		}
 		h.tampered = h.tampered || h.after || !h.takes(name, value)
 		h.pseudo = true
 		return
@@ -234,6 +238,7 @@ func (c *Conn) readData(in []byte) int {
 	content, n := c.reading.TakeData(in)
 	if s := c.streams[c.reading.Of.Stream]; s != nil {
 		s.got += int64(len(content))
+		s.kept = append(s.kept, content[:max(0, min(len(content), c.keep-len(s.kept)))]...)
 	}
 	if !c.reading.InData() {
 		c.endData()

@@ -726,3 +726,54 @@ func FuzzParse(f *testing.F) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// An answer in pieces: each is sent as far as the window allows, and the last one ends the stream. What is appended to a
+// stream that is over is left out.
+func TestAppend(t *testing.T) {
+	s := begun()
+	s.headers(1, false, strings.Replace(post, ":path /", ":path /v1", 1)+"content-length 5\n")
+	_ = s.WriteData(1, true, []byte("hello"))
+	s.headers(3, true, get)
+	c := New(8, 0)
+	c.Keep(3)
+	if _, events, code := c.Parse(s.Bytes(), nil); len(events) != 2 || code != wire.NoError {
+		t.Fatal(events, code)
+	}
+	if path, body, long := c.Kept(1); path != "/v1" || string(body) != "hel" || !long {
+		t.Errorf("path %q, body %q, long %v", path, body, long)
+	}
+	if _, body, long := c.Kept(3); len(body) > 0 || long {
+		t.Errorf("body %q, long %v of a request without one", body, long)
+	}
+	c.Sent(len(c.Out()))
+	head := NewAnswer("", Field{":status", "200"})
+	if !c.Begin(1, &head) || !c.Append(1, []byte("ab"), false) || !c.Append(1, []byte("c"), false) {
+		t.Fatal("the stream is over")
+	}
+	out := c.Out()
+	if want := "abc"; !bytes.HasSuffix(out, []byte(want)) || out[len(out)-len(want)-wire.HeaderLength+4] != 0 {
+		t.Errorf("sent %q; want DATA of abc without an end", out)
+	}
+	c.Sent(len(out))
+	if c.Unsent(1) != 0 || c.Open() != 2 {
+		t.Errorf("%d bytes are left, %d streams are open", c.Unsent(1), c.Open())
+	}
+	c.streams[1].window = 1
+	c.Append(1, []byte("de"), true)
+	c.Sent(len(c.Out()))
+	if c.Unsent(1) != 1 || c.Append(1, []byte("f"), true) {
+		t.Errorf("%d bytes are left; want 1, and none after the last", c.Unsent(1))
+	}
+	s.Reset()
+	_ = s.WriteWindowUpdate(1, 5)
+	if _, _, code := c.Parse(s.Bytes(), nil); code != wire.NoError {
+		t.Fatal(code)
+	}
+	out = c.Out()
+	if !bytes.HasSuffix(out, []byte("e")) || out[len(out)-1-wire.HeaderLength+4] != byte(wire.FlagEndStream) || c.Open() != 1 {
+		t.Errorf("sent %q, %d streams are open; want DATA of e with the end", out, c.Open())
+	}
+	if c.Begin(1, &head) || c.Append(1, []byte("x"), true) {
+		t.Error("a stream that is over goes on")
+	}
+}

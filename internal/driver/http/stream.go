@@ -1,0 +1,301 @@
+package http
+
+import (
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2"
+	"github.com/taktload/takt/internal/parts"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/internal/warn"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// defaultStreamMost is the largest size of an answer in parts.
+const defaultStreamMost = 1 << 30
+
+// apartMost is how far apart parts of one read may have come for their gaps to be known: as 0. Parts that a server
+// sends together come in one read, and so do those that a client reads late.
+const apartMost = 2 * time.Millisecond
+
+// checkStream refuses what means nothing, and ways that measure no parts. why is what needs net/http.
+func (o *Options) checkStream(why string) (faults value.Faults) {
+	faults.If(o.StreamMost != defaultStreamMost && !o.Stream, "--stream-max is given without --stream; add that")
+	faults.If(o.StreamMost < 1, "--stream-max must be above 0; a stream without a bound can go on for ever")
+	switch {
+	case !o.Stream:
+		return faults
+	case o.Scenario != "":
+		why = "steps of users (--scenario)"
+	case o.UnixSocket != "":
+		why = "unix sockets (--unix-socket)"
+	case o.Client == clientNet:
+		why = o.lacks(byNet)
+	}
+	faults.If(why != "", "--stream measures no parts with %s; drop one of the two", why)
+	return faults
+}
+
+// unknownMost is the share of gaps that may be unknown without a warning.
+const unknownMost = 0.01
+
+// reportParts warns if takt knows too little of the gaps.
+func (o *Options) reportParts(r *takt.Report) {
+	known, unknown := r.Latency["gap"].Count, r.Latency["gap_unknown"].Count
+	if share := float64(unknown) / float64(max(1, known+unknown)); share > unknownMost {
+		r.Warn(warn.UnknownGaps, "%s of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
+			takt.Percent("share", 100*share), takt.Advice("give takt a core of its own, or lower the rate"))
+	}
+}
+
+// meter measures the parts of one answer.
+type meter struct {
+	due, sent time.Duration
+	reader    parts.Reader
+	ended     int           // parts in this read
+	parts     int           // of the answer
+	last      time.Duration // when the last part came
+	known     bool          // last is exact
+	most      time.Duration // longest known gap
+	over      bool          // the answer ended in this read
+}
+
+// begin prepares m for an answer.
+func (m *meter) begin(due, sent time.Duration) {
+	m.reader.Reset(parts.Chunks, 0)
+	*m = meter{due: due, sent: sent, reader: m.reader}
+}
+
+// head says how the answer comes in parts. The events of what is compressed cannot be seen.
+func (m *meter) head(contentType, coding string) {
+	kind := parts.KindOf(contentType)
+	if coding != "" {
+		kind = parts.Chunks
+	}
+	m.reader.Reset(kind, 0)
+}
+
+// body reads a piece of the answer; ends: a chunk ends with it.
+func (m *meter) body(b []byte, ends bool) error {
+	m.reader.Feed(b)
+	m.count()
+	if ends {
+		m.reader.Cut()
+		m.count()
+	}
+	return m.reader.Err()
+}
+
+// end ends the answer.
+func (m *meter) end(well bool) {
+	if m.over = true; well {
+		m.reader.End()
+		m.count()
+	}
+}
+
+// count counts the parts that ended.
+func (m *meter) count() {
+	for _, ok := m.reader.Next(); ok; _, ok = m.reader.Next() {
+		m.ended++
+	}
+}
+
+// read ends a read: its parts came as in says. The bytes of a read have one instant, that of the last of them. So only
+// of a part that ends a read the instant is known (alone: the read has nothing but this answer), or if all that was read
+// came within apartMost. The gaps of other parts are the client's, which read too late to know them.
+func (m *meter) read(in *engine.Coming, alone bool) {
+	if m.ended > 0 {
+		m.measure(in, alone)
+	}
+	if m.over && m.most > 0 {
+		m.record(in, engine.PhaseMaxGap, m.most)
+	}
+	m.ended, m.over = 0, false
+}
+
+func (m *meter) measure(in *engine.Coming, alone bool) {
+	gaps, from := m.ended, max(in.From, m.sent)
+	near := in.At-from <= apartMost
+	exact := alone && m.ended == 1 && !m.reader.Open()
+	if m.parts == 0 {
+		gaps--
+		first := engine.PhaseFirstPart
+		if !near && !exact {
+			first = engine.PhaseFirstPartUnknown
+		}
+		m.record(in, first, in.At-m.sent)
+		m.record(in, engine.PhaseFirstPartDue, in.At-m.due)
+	}
+	if !near && !exact || m.parts > 0 && !m.known {
+		m.unknown(in, from, gaps)
+	} else {
+		m.gaps(in, from, gaps)
+	}
+	m.parts += m.ended
+	m.last, m.known = in.At, near || alone && !m.reader.Open()
+}
+
+// stop ends an answer whose rest does not come: the time since its last part is a gap, too, which had not ended.
+func (m *meter) stop(at time.Duration, record func(phase int, due, d time.Duration)) {
+	if m.parts > 0 {
+		record(engine.PhaseMaxGap, m.due, max(1, m.most, at-m.last))
+	}
+	m.parts, m.most = 0, 0
+}
+
+// unknown notes n gaps of which only the longest possible length is known.
+func (m *meter) unknown(in *engine.Coming, from time.Duration, n int) {
+	if m.parts > 0 {
+		from = m.last
+	}
+	for range n {
+		m.record(in, engine.PhaseGapUnknown, in.At-from)
+	}
+}
+
+// gaps notes n known gaps. Parts that came together have none.
+func (m *meter) gaps(in *engine.Coming, from time.Duration, n int) {
+	for i := range n {
+		var d time.Duration
+		if m.parts > 0 && i == 0 {
+			d = in.At - m.last
+			if m.ended > 1 {
+				d = from - m.last // so that it is never longer than it was
+			}
+		}
+		m.record(in, engine.PhaseGap, d)
+		m.most = max(m.most, d, 1)
+	}
+}
+
+func (m *meter) record(in *engine.Coming, phase int, d time.Duration) {
+	in.Record(phase, m.due, max(1, d))
+}
+
+// streamCodec measures the parts of answers over HTTP/1.1.
+type streamCodec struct {
+	*http1.Codec
+	meter
+	kind, coding string // headers of the answer
+	coming       engine.Coming
+}
+
+// streamed is a codec that measures parts.
+func (o *Options) streamed(requests http1.Requests, opt http1.Options) *streamCodec {
+	c := &streamCodec{}
+	opt.MaxBody, opt.Field, opt.Body = o.StreamMost, c.field, c.body
+	c.Codec = http1.NewCodec(requests, opt)
+	return c
+}
+
+// Starts implements engine.Parted.
+func (c *streamCodec) Starts(_ int, due, sent time.Duration) {
+	c.begin(due, sent)
+	c.kind, c.coding = "", ""
+}
+
+// Stops implements engine.Parted.
+func (c *streamCodec) Stops(_ int, at time.Duration, record func(phase int, due, d time.Duration)) {
+	c.stop(at, record)
+}
+
+// field notes how the answer comes in parts.
+func (c *streamCodec) field(name, value []byte) {
+	switch {
+	case len(name) == len("content-type") && strings.EqualFold(string(name), "content-type"):
+		c.kind = string(value)
+	case len(name) == len("content-encoding") && strings.EqualFold(string(name), "content-encoding"):
+		c.coding = http1.JoinCodings(c.coding, value)
+	default:
+		return
+	}
+	c.head(c.kind, c.coding)
+}
+
+// Came implements engine.Parted.
+func (c *streamCodec) Came(in engine.Coming) { c.coming = in }
+
+// Parse implements takt.Codec.
+func (c *streamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
+	n, p = c.Codec.Parse(in, eof, r)
+	if p != takt.More {
+		c.end(r.Class == "")
+	}
+	c.read(&c.coming, true)
+	return n, p
+}
+
+// streamMux measures the parts of answers over HTTP/2.
+type streamMux struct {
+	*http2.Mux
+	meters []meter // by tag
+	read   []int   // tags of the answers in this read
+	coming engine.Coming
+}
+
+func newStreamMux(m *http2.Mux) *streamMux {
+	s := &streamMux{Mux: m}
+	m.Watch(s)
+	return s
+}
+
+// Starts implements engine.Parted.
+func (s *streamMux) Starts(tag int, due, sent time.Duration) {
+	for tag >= len(s.meters) {
+		s.meters = append(s.meters, meter{})
+	}
+	s.meters[tag].begin(due, sent)
+}
+
+// Stops implements engine.Parted.
+func (s *streamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
+	s.meters[tag].stop(at, record)
+}
+
+// Came implements engine.Parted.
+func (s *streamMux) Came(in engine.Coming) { s.coming = in }
+
+// Head implements http2.Watcher.
+func (s *streamMux) Head(tag int, contentType, coding string) {
+	s.meters[tag].head(contentType, coding)
+}
+
+// Body implements http2.Watcher.
+func (s *streamMux) Body(tag int, b []byte, ends bool) error {
+	m := &s.meters[tag]
+	had := m.ended
+	err := m.body(b, ends)
+	s.note(tag, had)
+	return err
+}
+
+// End implements http2.Watcher.
+func (s *streamMux) End(tag int, well bool) {
+	m := &s.meters[tag]
+	had := m.ended
+	if m.end(well); had == 0 && m.ended == 0 {
+		s.read = append(s.read, tag) // for its longest gap
+		return
+	}
+	s.note(tag, had)
+}
+
+// note notes that an answer has its first part in this read.
+func (s *streamMux) note(tag, had int) {
+	if had == 0 && s.meters[tag].ended > 0 {
+		s.read = append(s.read, tag)
+	}
+}
+
+// Parse implements takt.Mux.
+func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+	s.read = s.read[:0]
+	n, list, alive = s.Mux.Parse(in, eof, list)
+	for _, tag := range s.read {
+		s.meters[tag].read(&s.coming, false) // the last byte may be another answer's
+	}
+	return n, list, alive
+}
