@@ -23,8 +23,11 @@ type Format struct {
 // Table lists the formats. The first one that a text looks like is taken.
 func Table() []Format {
 	return []Format{
+		{"postman", "a collection of Postman, v2.0 or v2.1", looksPostman, readPostman},
+		{"jmeter", "a test plan of JMeter (.jmx)", looksJMeter, readJMeter},
 		{gorName, "requests that GoReplay recorded (.gor)", looksGor, readGor},
 		{"curl", "command lines of curl", looksCurl, readCurl},
+		{"k6", "a script of k6, whose calls are read and not run", looksK6, readK6},
 	}
 }
 
