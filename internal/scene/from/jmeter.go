@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +24,6 @@ type jmeter struct {
 	raw     map[string]string     // values of variables of the user
 	lists   map[string]bool       // captured lists
 	pending string                // a pause before the next request
-	said    map[string]bool
 }
 
 // jmScope is what applies to the requests of a part of the plan.
@@ -41,7 +41,7 @@ func readJMeter(text []byte) (*Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := jmeter{Taken: new(Taken), vars: map[string]scene.Text{}, raw: map[string]string{}, lists: map[string]bool{}, said: map[string]bool{}}
+	j := jmeter{Taken: new(Taken), vars: map[string]scene.Text{}, raw: map[string]string{}, lists: map[string]bool{}}
 	for _, e := range root.list {
 		j.tree(e, jmScope{defaults: map[string]string{}})
 	}
@@ -50,14 +50,6 @@ func readJMeter(text []byte) (*Taken, error) {
 
 func (j *jmeter) where(e *element) string {
 	return fmt.Sprintf("line %d (%s)", e.line, e.attr["testname"])
-}
-
-// once says something that is of many elements once.
-func (j *jmeter) once(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !j.said[s] {
-		j.said[s] = true
-		j.left("", "%s", s)
-	}
 }
 
 // pairs calls do for each element of a tree that is switched on, with the tree below it.
@@ -122,7 +114,7 @@ func (j *jmeter) variables(list []*element) {
 
 // csv makes placeholders of the columns of a file.
 func (j *jmeter) csv(e *element) {
-	file, names := e.prop("filename"), e.prop("variableNames")
+	file, names := j.file(j.where(e), e.prop("filename")), e.prop("variableNames")
 	words := ""
 	if e.prop("ignoreFirstLine") == "true" {
 		words = "header"
@@ -140,7 +132,16 @@ func (j *jmeter) csv(e *element) {
 	for i, name := range strings.Split(names, ",") {
 		j.vars[strings.TrimSpace(name)] = scene.Column(file, i+1, words)
 	}
-	j.left(j.where(e), "put the file %.60q beside the scenario, or correct its name", file)
+}
+
+// file is the name of a file; a folder that takt does not know is left out.
+func (j *jmeter) file(where, name string) string {
+	plain := j.plain(name)
+	if strings.Contains(plain, "VALUE-OF-") || strings.Contains(plain, "{{") {
+		plain = path.Base(strings.ReplaceAll(plain, `\\`, "/"))
+	}
+	j.left(where, "put the file %.60q beside the scenario, or correct its name", plain)
+	return plain
 }
 
 // element is a thread group, a controller or a request.
@@ -166,7 +167,7 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 			j.left(j.where(e), "its cookies are not taken over; write a Cookie line")
 		}
 	case tag == "ResultCollector", strings.HasSuffix(tag, "Listener"), strings.HasSuffix(tag, "Visualizer"), strings.HasSuffix(tag, "Reporter"), strings.HasSuffix(tag, "Collector"):
-		j.once("listeners are left out: takt writes its reports with -o")
+		j.left("", "listeners are left out: takt writes its reports with -o")
 	default:
 		j.left(j.where(e), "%.40s is not taken over", tag)
 		j.tree(below, s)
@@ -274,13 +275,13 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	j.arguments(&step, e, own)
 	j.think(&step, own.timers)
 	if e.prop("HTTPSampler.follow_redirects") == "true" || e.prop("HTTPSampler.auto_redirects") == "true" {
-		j.once("redirects are not followed; write their targets as steps, with @capture next header Location")
+		j.left("", "redirects are not followed; write their targets as steps, with @capture next header Location")
 	}
 	if e.prop("HTTPSampler.image_parser") == "true" {
 		j.left(where, "embedded resources are not fetched; write them as steps")
 	}
 	if e.prop("HTTPSampler.response_timeout") != "" || e.prop("HTTPSampler.connect_timeout") != "" {
-		j.once("time limits of requests are not taken over; give takt http --timeout and --connect-timeout")
+		j.left("", "time limits of requests are not taken over; give takt http --timeout and --connect-timeout")
 	}
 	for _, p := range own.posts {
 		j.post(&step, p)
@@ -297,17 +298,18 @@ func (j *jmeter) url(step *scene.Step, e *element, s jmScope) {
 		return s.defaults[name]
 	}
 	where := j.where(e)
-	path := get("path")
-	if strings.Contains(path, "://") {
-		step.URL = j.onHost(where, j.text(where, path), len(j.Left))
+	target := get("path")
+	if strings.Contains(target, "://") {
+		left := len(j.Left)
+		step.URL = j.onHost(where, j.text(where, target), left)
 		return
 	}
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + target
 	}
 	host, port, scheme := get("domain"), j.plain(get("port")), j.plain(get("protocol"))
 	if host == "" {
-		step.URL = scene.URLRaw(j.text(where, path))
+		step.URL = scene.URLRaw(j.text(where, target))
 		return
 	}
 	if scheme == "" || strings.HasPrefix(scheme, "VALUE-OF-") || strings.Contains(scheme, "{{") {
@@ -322,7 +324,7 @@ func (j *jmeter) url(step *scene.Step, e *element, s jmScope) {
 		j.left(where, "the host %.60s changes from round to round, which no scenario has; give it as the URL argument", host)
 		u = ""
 	}
-	step.URL = j.onHost(where, u+j.text(where, path), left)
+	step.URL = j.onHost(where, u+j.text(where, target), left)
 }
 
 // arguments are the query, the form or the body.
@@ -333,11 +335,10 @@ func (j *jmeter) arguments(step *scene.Step, e *element, s jmScope) {
 	raw := e.prop("HTTPSampler.postBodyRaw") == "true"
 	withBody := step.Method == "POST" || step.Method == "PUT" || step.Method == "PATCH" || step.Method == "DELETE" && raw
 	for _, f := range files {
-		path := f.prop("File.path")
-		if path == "" {
+		if f.prop("File.path") == "" {
 			continue
 		}
-		j.left(where, "put the file %.60q beside the scenario, or correct its name", path)
+		path := j.file(where, f.prop("File.path"))
 		if name := f.prop("File.paramname"); name != "" {
 			j.field(where, step, scene.Field{Name: name, File: path})
 		} else {
@@ -388,6 +389,9 @@ func (j *jmeter) think(step *scene.Step, timers []*element) {
 	j.pending = ""
 	for _, t := range timers {
 		delay, random := j.plain(t.prop("ConstantTimer.delay")), j.plain(t.prop("RandomTimer.range"))
+		if delay == "" {
+			delay = "0"
+		}
 		one := ""
 		from, err1 := strconv.ParseFloat(delay, 64)
 		width, err2 := strconv.ParseFloat(random, 64)
@@ -436,7 +440,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		j.lists[name] = pick == "all "
 		add(scene.Capture(scene.Name(name), pick+source))
 		if fallback != "" {
-			j.once("extractors have defaults such as %.40q, and takt's captures have none: a step without its value fails", fallback)
+			j.left("", "extractors have defaults such as %.40q, and takt's captures have none: a step without its value fails", fallback)
 		}
 	}
 	switch e.tag {
@@ -543,7 +547,7 @@ func (j *jmeter) filled(where, s string, depth int) scene.Text {
 func (j *jmeter) plain(s string) string {
 	left := len(j.Left)
 	t := string(j.text("", strings.TrimSpace(s)))
-	j.Left = j.Left[:left]
+	j.unsaid(left)
 	return t
 }
 

@@ -509,7 +509,7 @@ func (r *jsReader) primary() *js {
 		if r.is("(") {
 			n.list = append(n.list, r.arguments()...)
 		}
-	case t.kind == jsName && t.text == "async" && (r.is("(") || r.is("function")):
+	case t.kind == jsName && t.text == "async" && (r.is("(") || r.peek().kind == jsName && !r.peek().fresh):
 		return r.primary()
 	case t.kind == jsName && t.text == "function":
 		r.skip("*")
@@ -554,6 +554,10 @@ func (r *jsReader) object(n *js) {
 	for !r.skip("}") {
 		t := r.peek()
 		p := &js{kind: "property", line: t.line}
+		if next := r.tokens[min(r.at+1, len(r.tokens)-1)]; slices.Contains([]string{"get", "set", "async"}, t.text) && (next.kind == jsName || next.kind == jsString) {
+			r.next()
+			t = r.peek()
+		}
 		switch {
 		case r.is("..."):
 			p = r.assignment()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -109,7 +110,10 @@ var k6Methods = map[string]string{"get": "GET", "post": "POST", "put": "PUT", "p
 // k6Call are the functions of k6.
 func k6Call(y *script, name string, n *js, s *jsScope) (jsValue, bool) {
 	args := n.list[min(1, len(n.list)):]
-	if n.kind == "member" {
+	switch n.kind {
+	case "name":
+		return raw("{{.Seq}}"), name == "__VU" || name == "__ITER"
+	case "member":
 		switch {
 		case name == "__ENV."+n.text:
 			return jsValue{src: name}, true
@@ -265,24 +269,42 @@ func (y *script) urlOf(n *js, s *jsScope) scene.Text {
 	return y.onHost(y.place(n.line), t, left)
 }
 
-// onHost cuts a host that is not known from a URL. What was said of it is from left on.
+// onHost is a URL as a step has it. A host that is not known, or is none, becomes the URL argument. What was said of it
+// is from left on.
 func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
-	text := strings.TrimPrefix(strings.TrimPrefix(string(u), "https://"), "http://")
-	if standsIn := strings.HasPrefix(text, "VALUE-OF-"); !standsIn && string(u) == text && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "{{") && !strings.Contains(text, "://") {
-		return scene.URLRaw("/" + u) // beside the page, which takt does not know
-	} else if !standsIn {
-		return scene.URLRaw(u)
-	}
-	host, path, _ := strings.Cut(text, "/")
-	for i := left; i < len(t.Left); i++ {
-		if strings.Contains(t.Left[i].What, strings.SplitN(host, ":", 2)[0]+":") {
-			t.Left = slices.Delete(t.Left, i, i+1)
-			break
+	u = scene.URLRaw(u)
+	rest := string(u)
+	if scheme := schemeOf.FindString(rest); scheme != "" {
+		rest = rest[len(scheme):]
+	} else if !strings.HasPrefix(rest, "VALUE-OF-") {
+		if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "{{") {
+			u = "/" + u // beside the page, which takt does not know
 		}
+		return u
 	}
-	t.left("", "the host %s is the URL argument of takt http", strings.TrimPrefix(host, "VALUE-OF-"))
-	return scene.URLRaw(scene.Text("/" + path))
+	i := strings.IndexAny(rest+"/", "/?")
+	host, path := rest[:i], rest[i:]
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	parsed, err := url.Parse("http://" + host)
+	switch name, unknown := strings.CutPrefix(host, "VALUE-OF-"); {
+	case unknown:
+		if len(t.Left) > left && strings.Contains(t.Left[len(t.Left)-1].What, strings.SplitN(host, ":", 2)[0]+":") {
+			t.unsaid(len(t.Left) - 1)
+		}
+		t.left("", "the host %s is the URL argument of takt http", name)
+	case strings.Contains(host, "{{"):
+		t.left(where, "the host %.60q is a value, which a host cannot be; give it as the URL argument of takt http", host)
+	case err != nil || parsed.Host == "" || strings.ContainsAny(parsed.Host, " ${}[]<>") && !strings.HasPrefix(parsed.Host, "["):
+		t.left("", "the host %.60q is none; give it as the URL argument of takt http", host)
+	default:
+		return u
+	}
+	return scene.Text(path)
 }
+
+var schemeOf = regexp.MustCompile(`^[A-Za-z]+://`)
 
 // params are the parameters of a request: headers and others.
 func (y *script) params(step *scene.Step, v jsValue, n *js) {

@@ -463,7 +463,16 @@ var (
 func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool) {
 	answer := jsValue{kind: isPart, part: part{len(p.Steps) - 1, "answer", ""}}
 	args := n.list[min(1, len(n.list)):]
-	if n.kind == "member" {
+	switch n.kind {
+	case "name":
+		switch name {
+		case "responseBody":
+			return answer.part.member("body", n), len(p.Steps) > 0
+		case "responseTime":
+			return answer.part.member(name, n), len(p.Steps) > 0
+		}
+		return jsValue{}, false
+	case "member":
 		switch name {
 		case "pm.response":
 			return answer, len(p.Steps) > 0
