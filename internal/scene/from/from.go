@@ -152,10 +152,21 @@ func Read(text []byte, name string) (*Taken, error) {
 		case len(t.Steps) > maxSteps:
 			return t, fmt.Errorf("%s: it has %d requests, and a scenario has up to %d; give a part of it, or write a list for --targets", f.Name, len(t.Steps), maxSteps)
 		}
+		t.oneBody()
 		t.finish(f)
 		return t, nil
 	}
 	return nil, errors.New("takt does not know what this is; give --format " + strings.Join(Names(), ", "))
+}
+
+// oneBody leaves out the body of a step that has a form, too.
+func (t *Taken) oneBody() {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; len(s.Form) > 0 && (s.Body != "" || s.BodyFile != "") {
+			t.left(strings.SplitN(s.Comment+s.Name, "\n", 2)[0], "the request has a form and another body, which is left out")
+			s.Body, s.BodyFile = "", ""
+		}
+	}
 }
 
 // finish puts what was left out into the file, too.
@@ -171,4 +182,7 @@ func (t *Taken) finish(f Format) {
 		notes = append(notes, "- "+l.String())
 	}
 	t.Notes = append(notes, t.Notes...)
+	if first := &t.Steps[0]; first.Journey == "" && slices.ContainsFunc(t.Steps, func(s scene.Step) bool { return s.Journey != "" }) {
+		first.Journey, first.Weight = "outside of functions", 1
+	}
 }

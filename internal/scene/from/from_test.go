@@ -1,6 +1,7 @@
 package from_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -73,7 +74,7 @@ func faults(t testing.TB, taken *from.Taken) (list []error) {
 		text = strings.NewReplacer(`"`+name+`"`, fmt.Sprintf("%q", filepath.Join(dir, name)), " "+name+"\n", " "+filepath.Join(dir, name)+"\n", "@"+name+"\n", "@"+filepath.Join(dir, name)+"\n").Replace(text)
 	}
 	err := http.CheckScenario("scenario", []byte(text), taken.Home())
-	if err != nil && !strings.Contains(err.Error(), fs.ErrNotExist.Error()) && !strings.Contains(err.Error(), "the host of the url argument") {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "the host of the url argument") {
 		list = append(list, fmt.Errorf("%w\n%s", err, text))
 	}
 	return list

@@ -39,7 +39,7 @@ func readGor(text []byte) (*Taken, error) {
 func (t *Taken) recorded(rec *trace.Record) scene.Step {
 	s := scene.Step{Method: string(rec.Method), URL: scene.URLText(string(rec.URI)), Body: scene.Literal(string(rec.Body))}
 	if len(rec.Host) > 0 {
-		s.URL = scene.URLText("http://"+string(rec.Host)) + s.URL
+		s.URL = t.onHost(atLine(rec.Line), scene.Literal("http://"+string(rec.Host))+s.URL, len(t.Left))
 	}
 	rec.Fields(func(name, value string) { t.header(atLine(rec.Line), &s, name, scene.Literal(value)) })
 	return s
