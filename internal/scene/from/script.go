@@ -364,9 +364,12 @@ func (y *script) joined(n *js, text string) jsValue {
 	return raw(scene.Text(text))
 }
 
+// gjsonSigns matches what means something in a path of GJSON.
+var gjsonSigns = regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`)
+
 // gjsonKey is a key in a path of GJSON.
 func gjsonKey(key string) string {
-	return regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`).ReplaceAllString(key, `\$0`)
+	return gjsonSigns.ReplaceAllString(key, `\$0`)
 }
 
 func (p part) into(key string) part {
@@ -658,9 +661,11 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 	return y.standIn(y.place(n.line), src)
 }
 
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
 // standIn stands for a value that is not known.
 func (t *Taken) standIn(where, src string) scene.Text {
-	name := "VALUE-OF-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(src, "-"), "-")
+	name := "VALUE-OF-" + strings.Trim(notInNames.ReplaceAllString(src, "-"), "-")
 	name = name[:min(len(name), 60)]
 	t.left(where, "takt does not see %.60s; in the file it is %s: write the value, or a placeholder such as {{file \"values.csv\" 1}}", src, name)
 	return scene.Text(name)
