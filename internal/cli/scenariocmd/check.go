@@ -23,6 +23,7 @@ type checking struct {
 	env     core.Env
 	http    *http.Options
 	engine  engine.Options
+	cmd     *cobra.Command
 	flags   *pflag.FlagSet
 	output  string
 	secrets bool
@@ -41,6 +42,7 @@ code is 3 if a step of these rounds fails. Passwords and tokens appear as xxxxx.
 		Example: `  takt scenario check steps.txt
   takt scenario check steps.txt http://127.0.0.1:8080/`,
 	}
+	k.cmd = c
 	core.Define(c, func(fs *pflag.FlagSet) {
 		k.flags = fs
 		k.http.AddRecordedFlags(fs)
@@ -59,6 +61,11 @@ func (k *checking) validate(args []string) []error {
 	if len(args) < 1 || len(args) > 2 {
 		return []error{errors.New("takt scenario check needs a file, and has a URL behind it if it is to send one round")}
 	}
+	return nil
+}
+
+// prepare reads the file. It is not a part of validate, which a session's command line passes in the server's process.
+func (k *checking) prepare(args []string) error {
 	k.http.Scenario = args[0]
 	k.tries = len(args) == 2
 	k.engine = k.http.ShapeTrial()
@@ -69,7 +76,7 @@ func (k *checking) validate(args []string) []error {
 			faults[i] = errors.New(clean)
 		}
 	}
-	return faults
+	return core.Usage(k.cmd, faults)
 }
 
 // hide is a text as it is shown.
@@ -80,7 +87,10 @@ func (k *checking) hide(text string) string {
 	return http.HideSecrets(core.NewScrubber(k.flags, nil, k.http).Replace(text))
 }
 
-func (k *checking) run(ctx context.Context, _ []string) error {
+func (k *checking) run(ctx context.Context, args []string) error {
+	if err := k.prepare(args); err != nil {
+		return err
+	}
 	e := k.http.Explain(k.hide)
 	out := view{w: k.env.Stdout, hide: k.hide, secrets: k.secrets}
 	if k.output == "text" {

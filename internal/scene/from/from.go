@@ -150,7 +150,7 @@ func Read(text []byte, name string) (*Taken, error) {
 		case len(t.Steps) == 0:
 			return t, fmt.Errorf("%s: no request in it that takt can take over", f.Name)
 		case len(t.Steps) > maxSteps:
-			return t, fmt.Errorf("%s: it has %d requests, and a scenario has up to %d; give a part of it, or write a list for --targets", f.Name, len(t.Steps), maxSteps)
+			return t, fmt.Errorf("%s: it has more than %d requests, the most that a scenario has; give a part of it, or write a list for --targets", f.Name, maxSteps)
 		}
 		t.oneBody()
 		t.finish(f)
