@@ -24,6 +24,7 @@ type phases struct {
 	rounds *payload.Env   // of the steps of rounds
 	values []string       // of @setup, for all phases
 	all    []string       // of values, those that are lists
+	files  []payload.File // of the phases before
 	before *step          // the step before; nil: there is none
 	groups map[string]int // lines with which the groups begin
 }
@@ -57,7 +58,7 @@ func (r *scenarioReader) change(to phase) {
 	if r.phase == setUp {
 		r.values, r.all = r.env.Values, r.lists
 	}
-	r.phase = to
+	r.phase, r.files = to, append(r.files, r.env.Files()...)
 	r.env = r.envOf(to)
 	r.env.Values, r.lists = slices.Clone(r.values), slices.Clone(r.all)
 }

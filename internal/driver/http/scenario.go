@@ -54,6 +54,8 @@ type scenario struct {
 	crowd   *users.Crowd    // of the run
 	keeper  *visit          // who has performed @setup; nil: nobody, or @teardown is over
 	given   session.Session // has the values of @setup
+	files   []payload.File
+	trial   *trial // what tries single rounds; nil: it is a run
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -317,7 +319,10 @@ func (s *scenario) round(v *visit, number uint64) *visit {
 	v.number, v.failed, v.next = number, false, time.Time{}
 	v.session.Begin(s.lasting, &s.given)
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
-	if v.track = s.tracks[0]; len(s.tracks) > 1 {
+	switch v.track = s.tracks[0]; {
+	case s.trial != nil:
+		v.track = s.trial.track
+	case len(s.tracks) > 1:
 		v.track = s.trackAt(draws.Float64())
 	}
 	if s.draws {
@@ -550,6 +555,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
+	s.trial.ended(s, t, r, next, service)
 	t.visit.failed = t.visit.failed || next.Failed
 	if s.lasts && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
 		t.visit.done = append(t.visit.done, t.at())
@@ -776,6 +782,7 @@ func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 // begin makes c ready for the answer to op.
 func (c *scenarioCodec) begin(op *takt.Op) {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
+	c.s.trial.begins(c.turn)
 }
 
 // step is the step whose request is in flight.
@@ -878,7 +885,9 @@ func (c *scenarioCodec) ask(body http1.Content) (first error) {
 
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	if n, p = c.Codec.Parse(in, eof, r); p != takt.More {
+	n, p = c.Codec.Parse(in, eof, r)
+	c.s.trial.came(in[:n])
+	if p != takt.More {
 		classify(r)
 	}
 	return n, p

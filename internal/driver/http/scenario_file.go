@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,6 +43,7 @@ type step struct {
 	sets     []setting // values that are made before it
 	think    dist.Time // before the step
 	rest     dist.Time // of a user before its next round begins with the step
+	said     []said    // its @ lines, as they are written
 	line     int       // where it begins
 	rules
 }
@@ -88,6 +90,18 @@ func (r *scenarioReader) at(line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", r.name, line, err)
 }
 
+// CheckScenario reports what is wrong with the text of a scenario. home is the url argument; "": the file has paths only.
+func CheckScenario(name string, text []byte, home string) error {
+	o := New()
+	var err error
+	if o.url, err = parseWhole(cmp.Or(home, "http://localhost/")); err != nil {
+		return err
+	}
+	o.Scenario, o.ScenarioFile = name, bytes.NewReader(text)
+	_, err = o.readScenario()
+	return err
+}
+
 // readScenario reads the whole file.
 func (o *Options) readScenario() (*scenario, error) {
 	file := o.ScenarioFile
@@ -130,7 +144,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	rounds := r.envOf(inRounds)
-	s.limit, s.leases = rounds.Limit(), rounds.Leases()
+	s.limit, s.leases, s.files = rounds.Limit(), rounds.Leases(), append(r.files, r.env.Files()...)
 	s.draws = slices.ContainsFunc(slices.Concat(s.before.steps, s.steps, s.after.steps), func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
 }
@@ -272,6 +286,7 @@ const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, 
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
+	s.said = append(s.said, said{word, rest})
 	if err := s.set(word, rest, line); err != errNoRule {
 		if word == "@until" {
 			where.until = line
