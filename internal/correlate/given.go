@@ -1,0 +1,344 @@
+package correlate
+
+import (
+	"fmt"
+	"html"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/internal/session"
+)
+
+// given is a place in an answer that has a value.
+type given struct {
+	from    int    // number of the exchange
+	source  string // as behind @capture NAME; "": sourceAt finds it
+	at      int    // in the body, if source is ""
+	key     string // name of the value there
+	rank    int    // the least is the most stable
+	coded   string // how the answer encodes the value, which no capture undoes; "": not at all
+	address bool   // it is a part of the Location, which the next request follows
+}
+
+// The ranks of sources. A path in JSON has one more for each key, and ten for each index.
+const (
+	rankJSON     = 0
+	rankHeader   = 15
+	rankCookie   = 16
+	rankLocation = 17
+	rankBody     = 18
+	rankText     = 100
+)
+
+// maxGiven bounds the places that are known of one value.
+const maxGiven = 20
+
+// splits are the signs between the parts of a value: first of sentences and lists, then of URLs and names.
+var splits = []func(r rune) bool{
+	func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;<>()[]{}\\", r) },
+	func(r rune) bool { return strings.ContainsRune("/?&=:.|#@!*", r) },
+}
+
+// parts calls do for each part of a text between signs, and with the signs between them.
+func parts(text string, splits func(rune) bool, do func(part string, at int), sign func(string)) {
+	start := 0
+	flush := func(end int) {
+		if end > start {
+			do(text[start:end], start)
+		}
+	}
+	for i, r := range text {
+		if splits(r) {
+			flush(i)
+			start = i + len(string(r))
+			sign(text[i:start])
+		}
+	}
+	flush(len(text))
+}
+
+func noSign(string) {}
+
+// look notes which of the wanted values an answer gives.
+func (b *builder) look(i int) {
+	e := b.exchanges[i]
+	note := func(v string, g given) {
+		k := b.values[v]
+		if k == nil || len(k.given) >= maxGiven || slices.ContainsFunc(k.given, func(old given) bool { return old.from == i && old.source == g.source && g.source != "" }) {
+			return
+		}
+		g.from = i
+		k.given = append(k.given, g)
+	}
+	for name, lines := range e.Answer {
+		for _, line := range lines {
+			switch name {
+			case "Set-Cookie":
+				noteCookie(line, note)
+			case "Location", "Content-Location":
+				noteLocation(name, line, note)
+			default:
+				note(line, given{source: "header " + name, key: name, rank: rankHeader})
+				if word, rest, ok := strings.Cut(line, " "); ok && !strings.Contains(rest, " ") {
+					note(rest, given{source: fmt.Sprintf("header %s regexp ^%s (.+)$", name, regexp.QuoteMeta(word)), key: name, rank: rankHeader})
+				}
+			}
+		}
+	}
+	b.lookIntoBody(e, note)
+}
+
+func noteCookie(line string, note func(string, given)) {
+	c, err := http.ParseSetCookie(line)
+	if err != nil {
+		return
+	}
+	g := given{source: "cookie " + c.Name, key: c.Name, rank: rankCookie}
+	note(c.Value, g)
+	if plain, err := url.QueryUnescape(c.Value); err == nil && plain != c.Value {
+		g.coded = "percent-encoded in the cookie " + c.Name
+		note(plain, g)
+	}
+}
+
+// noteLocation notes the segments of a path and the values of a query.
+func noteLocation(name, line string, note func(string, given)) {
+	u, err := url.Parse(line)
+	if err != nil {
+		return
+	}
+	before, key := "", "location"
+	for segment := range strings.SplitSeq(u.EscapedPath(), "/") {
+		if v, err := url.PathUnescape(segment); err == nil && v == segment && v != "" {
+			note(v, given{source: fmt.Sprintf("header %s regexp %s/([^/?#]+)", name, regexp.QuoteMeta(before)), key: key, rank: rankLocation, address: true})
+		}
+		if before = segment; segment != "" {
+			before, key = "/"+segment, singular(segment)+"_id"
+		}
+	}
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		key, raw, _ := strings.Cut(pair, "=")
+		if v, err := url.QueryUnescape(raw); err == nil && v == raw && v != "" {
+			note(v, given{source: fmt.Sprintf("header %s regexp [?&]%s=([^&#]+)", name, regexp.QuoteMeta(key)), key: key, rank: rankLocation, address: true})
+		}
+	}
+}
+
+func (b *builder) lookIntoBody(e *Exchange, note func(string, given)) {
+	body := string(e.Content)
+	if body == "" || !isText(e) {
+		return
+	}
+	note(body, given{source: "body", key: "body", rank: rankBody})
+	leaves(e.Content, func(l leaf) {
+		if b.values[l.value] == nil {
+			return
+		}
+		key := l.key
+		if words := wordsOf(key); len(words) == 1 && len(l.path) > 1 && isBare(words[0]) {
+			key = above(l.path) + key
+		}
+		note(l.value, given{source: "json " + gjsonPath(l.path), key: key, rank: rankJSON + len(l.path) + 10*l.indexes})
+	})
+	parts(body, splits[0], func(one string, at int) {
+		note(one, given{at: at, rank: rankText})
+		parts(one, splits[1], func(inner string, in int) {
+			if len(inner) < len(one) {
+				note(inner, given{at: at + in, rank: rankText + 1})
+			}
+		}, noSign)
+	}, noSign)
+	for _, found := range entities.FindAllStringSubmatch(body, -1) {
+		if plain := html.UnescapeString(found[1]); plain != found[1] {
+			note(plain, given{coded: "with HTML entities in the page", rank: rankText + 2})
+		}
+	}
+}
+
+// entities matches values of attributes that have entities.
+var entities = regexp.MustCompile(`="([^"&]*&[^"]*)"`)
+
+// isBare reports whether a word says nothing without the name of what has it.
+func isBare(w string) bool {
+	return w == "id" || w == "key" || w == "uuid" || w == "code" || w == "ref" || w == "number"
+}
+
+// above is the name of what has the last key of a path: order_ of order.id and of orders.0.id.
+func above(path []string) string {
+	for _, p := range slices.Backward(path[:len(path)-1]) {
+		if !digits.MatchString(p) && !isBare(p) && p != "data" && p != "items" && p != "results" && p != "result" {
+			return singular(p) + "_"
+		}
+	}
+	return ""
+}
+
+// singular is the name of one of several things.
+func singular(name string) string {
+	switch {
+	case strings.HasSuffix(name, "ies") && len(name) > 4:
+		return strings.TrimSuffix(name, "ies") + "y"
+	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "xes"):
+		return strings.TrimSuffix(name, "es")
+	case strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss") && len(name) > 2:
+		return strings.TrimSuffix(name, "s")
+	}
+	return name
+}
+
+// isText reports whether an answer has text.
+func isText(e *Exchange) bool {
+	kind, _, err := mime.ParseMediaType(e.Answer.Get("Content-Type"))
+	if err != nil {
+		return true
+	}
+	main, _, _ := strings.Cut(kind, "/")
+	return main != "image" && main != "font" && main != "audio" && main != "video" && kind != "application/octet-stream" && kind != "application/pdf" && kind != "application/zip"
+}
+
+// sourceOf is the source of a value as @capture has it, which finds this value in the recorded answer; "": there is none.
+func (b *builder) sourceOf(g *given, v string) string {
+	if g.source == "" {
+		g.source = sourceAt(string(b.exchanges[g.from].Content), g.at, v, func(source string) bool { return b.finds(g.from, source, v) })
+		return g.source
+	}
+	if !b.finds(g.from, g.source, v) {
+		return ""
+	}
+	return g.source
+}
+
+// finds reports whether a source gives this value of an answer.
+func (b *builder) finds(i int, source, v string) bool {
+	e := b.exchanges[i]
+	c, err := session.ParseCapture("v " + source)
+	if err != nil {
+		return false
+	}
+	var s session.Session
+	list := []session.Capture{c}
+	for name, lines := range e.Answer {
+		for _, line := range lines {
+			if s.Field(list, e.URL.Path, e.URL.Scheme == "https", []byte(name), []byte(line)) != nil {
+				return false
+			}
+		}
+	}
+	return s.Body(list, e.Content, nil) == nil && string(s.Value("v")) == v
+}
+
+var (
+	attribute = regexp.MustCompile(`([\w:.-]+)\s*=\s*["']?$`)
+	// identity are the attributes by which a tag is known.
+	identity = regexp.MustCompile(`\s((?:name|id|property|data-name)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))`)
+)
+
+// sourceAt is a regexp for the value at a place of a text; fits tries it. "": there is none.
+func sourceAt(body string, at int, v string, fits func(source string) bool) string {
+	end := at + len(v)
+	closing := ` \t\r\n<>"'`
+	if end < len(body) {
+		if c := body[end]; !strings.ContainsRune(" \t\r\n<>\"'", rune(c)) {
+			closing += regexp.QuoteMeta(string(c))
+			if c == '-' || c == '^' {
+				closing += `\` + string(c)
+			}
+		}
+		switch body[end] { // what the value itself may have between quotes
+		case '"', '\'':
+			closing = string(body[end])
+		}
+	}
+	group := "([^" + closing + "]+)"
+	for _, one := range tagSources(body, at, end, group) {
+		if fits("regexp " + one) {
+			return "regexp " + one
+		}
+	}
+	for _, left := range lefts(body[:at]) {
+		for _, right := range []string{"", rightOf(body[end:])} {
+			if one := "regexp " + pattern(left) + group + pattern(right); fits(one) {
+				return one
+			}
+		}
+	}
+	return ""
+}
+
+// tagSources are expressions for the value of an attribute, by the name or id of its tag.
+func tagSources(body string, at, end int, group string) (list []string) {
+	open := strings.LastIndexByte(body[:at], '<')
+	if open < 0 || strings.IndexByte(body[open:at], '>') >= 0 {
+		return nil
+	}
+	shut := strings.IndexByte(body[end:], '>')
+	of := attribute.FindStringSubmatch(body[open:at])
+	if shut < 0 || of == nil {
+		return nil
+	}
+	before := body[open:at]
+	value := regexp.QuoteMeta(strings.TrimLeft(before[strings.LastIndex(before, of[0]):], " "))
+	for _, who := range identity.FindAllStringSubmatch(before, -1) {
+		list = append(list, regexp.QuoteMeta(who[1])+`[^>]*?\s`+value+group)
+	}
+	for _, who := range identity.FindAllStringSubmatch(body[end:end+shut], -1) {
+		list = append(list, value+group+`[^>]*?\s`+regexp.QuoteMeta(who[1]))
+	}
+	return list
+}
+
+// mostContext is the longest text before a value by which an expression finds it.
+const mostContext = 120
+
+// lefts are ends of a text, each longer than the one before, that begin with a word and have nothing random.
+func lefts(text string) (list []string) {
+	text = text[max(0, len(text)-mostContext):]
+	letters := 0
+	for i := len(text) - 1; i >= 0; i-- {
+		if c := text[i]; c >= 0x80 {
+			break
+		} else if c|0x20 >= 'a' && c|0x20 <= 'z' {
+			letters++
+		}
+		edge := i == 0 || !isWord(text[i-1])
+		if edge && isWord(text[i]) && looksRandom(strings.FieldsFunc(text[i:], func(r rune) bool { return !isWord(byte(r)) })[0]) {
+			break
+		}
+		if edge && letters >= 3 {
+			list = append(list, text[i:])
+		}
+	}
+	return list
+}
+
+func isWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// rightOf is the next word of a text, with the signs before it.
+func rightOf(text string) string {
+	text = text[:min(len(text), 40)]
+	seen := false
+	for i := range len(text) {
+		switch {
+		case text[i] >= 0x80, text[i] == '\n':
+			return ""
+		case isWord(text[i]):
+			seen = true
+		case seen:
+			return text[:i]
+		}
+	}
+	return ""
+}
+
+var blanks = regexp.MustCompile(`\s+`)
+
+// pattern matches a text, with any blanks where it has some.
+func pattern(text string) string {
+	return blanks.ReplaceAllString(regexp.QuoteMeta(text), `\s+`)
+}
