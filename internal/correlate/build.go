@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
 )
@@ -21,10 +22,11 @@ type Options struct {
 // Made is a scenario, and what is to be said of it.
 type Made struct {
 	Scene    scene.File
-	Notes    []string // what was found, and what was left out
-	Unknown  []string // values whose origin is not known
-	Captured int      // values that answers give
-	Invented int      // values that the client makes
+	Notes    []string    // what was found, and what was left out
+	Unknown  []string    // values whose origin is not known
+	Captured int         // values that answers give
+	Invented int         // values that the client makes
+	Sent     []*Exchange // all requests to the hosts of the scenario that were answered, static files included
 }
 
 // maxSteps is how many steps takt reads from a scenario.
@@ -123,22 +125,26 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 			leave("without an answer")
 		case e.Status == 101:
 			leave("that became a websocket")
+		case e.Open || strings.HasPrefix(e.Answer.Get("Content-Type"), "text/event-stream"):
+			leave("whose answer did not end")
+			b.out.Sent = append(b.out.Sent, e)
 		case e.Method == "OPTIONS" && e.Header.Get("Access-Control-Request-Method") != "":
 			leave("by which a browser asks for permission (OPTIONS)")
 		case static && !o.Static:
 			leave("for static files; --static keeps them")
-			scripts = append(scripts, e)
+			scripts, b.out.Sent = append(scripts, e), append(b.out.Sent, e)
 		case len(b.exchanges) == maxSteps:
 			leave(fmt.Sprintf("after the first %d, the most that a scenario has", maxSteps))
+			b.out.Sent = append(b.out.Sent, e)
 		default:
-			b.exchanges = append(b.exchanges, e)
+			b.exchanges, b.out.Sent = append(b.exchanges, e), append(b.out.Sent, e)
 			if static {
 				scripts = append(scripts, e)
 			}
 		}
 	}
 	for _, r := range reasons {
-		b.out.Notes = append(b.out.Notes, fmt.Sprintf("left out: %s %s", count(left[r], "request"), r))
+		b.out.Notes = append(b.out.Notes, fmt.Sprintf("left out: %s %s", figure.Plural(left[r], "request"), r))
 	}
 	return scripts
 }
@@ -159,13 +165,6 @@ func usualHost(all []*Exchange) (host []string) {
 		}
 	}
 	return host
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // staticEnds are the ends of names of static files.
@@ -223,7 +222,7 @@ func (b *builder) divide(text string, depth int, do func(part string, depth int)
 
 // lookIntoScript notes which values a script has.
 func (b *builder) lookIntoScript(e *Exchange) {
-	if !isText(e) {
+	if !HasText(e.Answer) {
 		return
 	}
 	note := func(part string, _ int) {

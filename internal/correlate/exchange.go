@@ -21,7 +21,8 @@ type Exchange struct {
 	Status   int    // 0: there was no answer
 	Answer   http.Header
 	Content  []byte // body of the answer, decoded; as much as was kept
-	Size     int64  // bytes of the answer's body
+	Size     int64  // bytes of the answer's body as it came
+	Open     bool   // the answer had not ended when the recording did
 }
 
 // answered is when a client could first know something of the answer.

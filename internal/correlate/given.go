@@ -130,7 +130,7 @@ func noteLocation(name, line string, note func(string, given)) {
 
 func (b *builder) lookIntoBody(e *Exchange, note func(string, given)) {
 	body := string(e.Content)
-	if body == "" || !isText(e) {
+	if body == "" || !HasText(e.Answer) {
 		return
 	}
 	note(body, given{source: "body", key: "body", rank: rankBody})
@@ -190,9 +190,9 @@ func singular(name string) string {
 	return name
 }
 
-// isText reports whether an answer has text.
-func isText(e *Exchange) bool {
-	kind, _, err := mime.ParseMediaType(e.Answer.Get("Content-Type"))
+// HasText reports whether an answer with this header has text.
+func HasText(answer http.Header) bool {
+	kind, _, err := mime.ParseMediaType(answer.Get("Content-Type"))
 	if err != nil {
 		return true
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/scene"
 )
 
@@ -141,7 +142,7 @@ func (b *builder) overlaps() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s began before the answer to an earlier one was there; the scenario sends them one behind the other", count(n, "request"))}
+	return []string{fmt.Sprintf("%s began before the answer to an earlier one was there; the scenario sends them one behind the other", figure.Plural(n, "request"))}
 }
 
 // countCookies says which cookies takt will not have: no answer set them.
@@ -163,4 +164,17 @@ func (b *builder) countCookies() {
 			}
 		}
 	}
+}
+
+// Head are the comments at the beginning of the file. verb is what was done, such as Recorded.
+func (m *Made) Head(verb string) (notes []string) {
+	first := fmt.Sprintf("%s on %s from %s: %s.", verb, m.Sent[0].Began.UTC().Format(time.DateTime+" MST"), m.Scene.Home(), figure.Plural(len(m.Scene.Steps), "step"))
+	notes = append(notes, first)
+	for _, n := range m.Notes {
+		notes = append(notes, "- "+n)
+	}
+	for _, u := range m.Unknown {
+		notes = append(notes, "- not known where from: "+u)
+	}
+	return notes
 }
