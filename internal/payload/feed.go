@@ -1,7 +1,9 @@
 package payload
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +31,8 @@ type feedUse struct {
 	head  bool
 }
 
-// words reads what follows the field.
-func (u *feedUse) words(tokens []token) error {
+// read reads what follows the field.
+func (u *feedUse) read(tokens []token) error {
 	for _, t := range tokens {
 		o := order(t.text)
 		switch {
@@ -47,7 +49,8 @@ func (u *feedUse) words(tokens []token) error {
 	return nil
 }
 
-func (u feedUse) String() string {
+// words are those that read read.
+func (u feedUse) words() string {
 	words := []string{}
 	if u.head {
 		words = append(words, header)
@@ -55,11 +58,10 @@ func (u feedUse) String() string {
 	if u.order != inTurn {
 		words = append(words, string(u.order))
 	}
-	if len(words) == 0 {
-		return "no word"
-	}
 	return strings.Join(words, " ")
 }
+
+func (u feedUse) String() string { return cmp.Or(u.words(), "no word") }
 
 // makeFeed makes the part for {{file "PATH" FIELD WORDS}}.
 func makeFeed(p *parser, args []token) (part, error) {
@@ -76,7 +78,7 @@ func makeFeed(p *parser, args []token) (part, error) {
 		}
 	}
 	var use feedUse
-	if err := use.words(words); err != nil {
+	if err := use.read(words); err != nil {
 		return nil, err
 	}
 	if err := p.env.use(path, use); err != nil {
@@ -120,6 +122,23 @@ func (e *Env) use(path string, use feedUse) error {
 
 // Limit is the number of operations for which there are lines of all files that are used once; 0: no limit.
 func (e *Env) Limit() uint64 { return e.limit }
+
+// File is how a command uses a file.
+type File struct {
+	Path  string
+	Lines int    // with values
+	Use   string // words of the placeholders, such as header random; "": lines in turn
+}
+
+// Files are those that the placeholders read, in the order of their names.
+func (e *Env) Files() (list []File) {
+	for _, path := range slices.Sorted(maps.Keys(e.uses)) {
+		if l := e.files[feeder{path, 0}]; l != nil {
+			list = append(list, File{path, l.Len(), e.uses[path].words()})
+		}
+	}
+	return list
+}
 
 // Leases are those of the files whose lines are lent.
 func (e *Env) Leases() []*Lease { return e.leases }

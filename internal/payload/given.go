@@ -44,3 +44,11 @@ func (t *Template) Names() (names []string) {
 	}
 	return names
 }
+
+// Files are the files that the template reads, as path and column; column 0 is the whole line.
+func (t *Template) Files() (list []string, columns []int) {
+	for _, f := range t.feeds() {
+		list, columns = append(list, f.lines.name), append(columns, f.lines.field)
+	}
+	return list, columns
+}

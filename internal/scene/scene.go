@@ -21,16 +21,17 @@ type File struct {
 
 // Step is one request. What is no Text is written as it is, but never as more than one line.
 type Step struct {
-	Comment string // before the step
-	Name    string // Append makes names unique; "": METHOD URL
-	Journey string // that begins with the step; "": none does
-	Weight  float64
-	Method  string
-	URL     Text // whole, or a path; URLText makes it
-	Header  []Field
-	Form    []Field  // of a body that takt encodes; with a File it is multipart/form-data
-	Body    Text     // "": none
-	Lines   []string // with @, such as Capture, Check and Think make them
+	Comment  string // before the step
+	Name     string // Append makes names unique; "": METHOD URL
+	Journey  string // that begins with the step; "": none does
+	Weight   float64
+	Method   string
+	URL      Text // whole, or a path; URLText makes it
+	Header   []Field
+	Form     []Field  // of a body that takt encodes; with a File it is multipart/form-data
+	Body     Text     // "": none
+	BodyFile string   // instead of Body
+	Lines    []string // with @, such as Capture, Check and Think make them
 }
 
 // Field is a header line, or a field of a form.
@@ -153,7 +154,12 @@ func (s *Step) append(b []byte, home string, names map[string]bool) []byte {
 			line("@form %s %s", f.Name, f.Value.edged())
 		}
 	}
-	if s.Body != "" {
+	switch {
+	case s.BodyFile != "" && strings.ContainsAny(s.BodyFile, "/."):
+		line("@%s", s.BodyFile)
+	case s.BodyFile != "":
+		line("@./%s", s.BodyFile) // else it could be the name of a line
+	case s.Body != "":
 		line("@body %s", s.Body.edged())
 	}
 	for _, l := range s.Lines {

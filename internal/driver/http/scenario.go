@@ -44,8 +44,10 @@ type scenario struct {
 	users   int            // number of users, without a rate
 	limit   uint64         // number of rounds for which files have lines; 0: no limit
 	leases  []*payload.Lease
+	files   []payload.File
 	draws   bool         // a capture takes any of several values
 	crowd   *users.Crowd // of the run
+	trial   *trial       // what tries single rounds; nil: it is a run
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -207,7 +209,10 @@ func (s *scenario) render(t *turn) error {
 func (s *scenario) visit(number uint64) *visit {
 	v := &visit{number: number, key: strconv.AppendUint(nil, number, 10)}
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
-	if v.track = s.tracks[0]; len(s.tracks) > 1 {
+	switch v.track = s.tracks[0]; {
+	case s.trial != nil:
+		v.track = s.trial.track
+	case len(s.tracks) > 1:
 		v.track = s.trackAt(draws.Float64())
 	}
 	if s.draws {
@@ -408,6 +413,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
+	s.trial.ended(s, t, r, next, service)
 	t.visit.failed = t.visit.failed || next.Failed
 	if op.Due >= warmup {
 		s.mu.Lock()
@@ -601,6 +607,7 @@ func (s *scenario) codec() takt.Codec {
 func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
 	c.turn.visit.session.Drop(c.step().captures)
+	c.s.trial.begins(c.turn)
 	return c.Codec.Append(dst, op)
 }
 
@@ -695,7 +702,9 @@ func (c *scenarioCodec) ask(body http1.Content) (first error) {
 
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	switch n, p = c.Codec.Parse(in, eof, r); {
+	n, p = c.Codec.Parse(in, eof, r)
+	c.s.trial.came(in[:n])
+	switch {
 	case p == takt.More:
 	case errors.Is(r.Err, session.ErrCapture):
 		r.Class = classCapture

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,6 +38,8 @@ type step struct {
 	asks     []*check  // checks, and what the step polls for as the last one
 	form     form      // body; nil: it is no form
 	think    dist.Time // before the step
+	said     []said    // its @ lines, as they are written
+	line     int       // of the file
 	rules
 }
 
@@ -86,6 +89,22 @@ func (o *Options) readScenario() (*scenario, error) {
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
 	defer f.Close()
+	return o.readScenarioOf(f)
+}
+
+// CheckScenario reports what is wrong with the text of a scenario. home is the url argument; "": the file has paths only.
+func CheckScenario(name string, text []byte, home string) error {
+	o := New()
+	var err error
+	if o.url, err = parseWhole(cmp.Or(home, "http://localhost/")); err != nil {
+		return err
+	}
+	o.Scenario = name
+	_, err = o.readScenarioOf(bytes.NewReader(text))
+	return err
+}
+
+func (o *Options) readScenarioOf(f io.Reader) (*scenario, error) {
 	sum := sha256.New()
 	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Ends: true, Lends: true}, name: o.Scenario, names: map[string]int{}, lines: bufio.NewScanner(files.Text(io.TeeReader(f, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
@@ -112,7 +131,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	if err := s.buildTracks(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	s.limit, s.leases = r.env.Limit(), r.env.Leases()
+	s.limit, s.leases, s.files = r.env.Limit(), r.env.Leases(), r.env.Files()
 	s.draws = slices.ContainsFunc(s.steps, func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
 }
@@ -170,7 +189,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	if !ok {
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
 	}
-	s := &step{name: fmt.Sprintf("%s %s", method, at)}
+	s := &step{name: fmt.Sprintf("%s %s", method, at), line: r.line}
 	where := &lines{start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
@@ -226,6 +245,7 @@ const directives = "@name, @think, @capture, @check, @form, @file, @body, @optio
 
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
+	s.said = append(s.said, said{word, rest})
 	if err := s.set(word, rest, line); err != errNoRule {
 		if word == "@until" {
 			where.until = line

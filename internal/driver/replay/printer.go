@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // printer shows exchanges in its own goroutine, so that a blocked terminal does not delay
@@ -22,15 +20,13 @@ type printer struct {
 	queue chan string
 	done  chan struct{}
 	stop  func()
-
-	hidden *regexp.Regexp
 }
 
 // printerRoom is how many texts may wait in the queue.
 const printerRoom = 256
 
 func newPrinter(show func(string)) *printer {
-	p := &printer{queue: make(chan string, printerRoom), done: make(chan struct{}), hidden: credentials()}
+	p := &printer{queue: make(chan string, printerRoom), done: make(chan struct{})}
 	quit := make(chan struct{})
 	p.stop = sync.OnceFunc(func() {
 		close(quit)
@@ -61,7 +57,7 @@ func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 		head += fmt.Sprintf(", recorded %d", rec.Expected)
 	}
 	answer, body, _ := bytes.Cut(e.Answer, []byte("\r\n\r\n"))
-	text := head + "\nRequest:\n" + strings.TrimRight(p.headOf(e.Request), "\n") + "\n\nResponse contents:\n" + p.headOf(answer) + "\n"
+	text := head + "\nRequest:\n" + strings.TrimRight(http.HideHead(e.Request), "\n") + "\n\nResponse contents:\n" + http.HideHead(answer) + "\n"
 	if len(body) > 0 {
 		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + foreign.Lines(string(body[:min(len(body), bodyShown)])) + "\n"
 	}
@@ -83,14 +79,4 @@ func (p *printer) say(text string, all bool) {
 	default:
 		p.lost.Add(1)
 	}
-}
-
-// credentials matches the header lines whose values must not be shown.
-func credentials() *regexp.Regexp {
-	return regexp.MustCompile(`(?mi)^((?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token): .*$`)
-}
-
-// headOf shows a head without its credentials.
-func (p *printer) headOf(b []byte) string {
-	return p.hidden.ReplaceAllString(foreign.Lines(string(b)), "$1: "+takt.Redacted)
 }

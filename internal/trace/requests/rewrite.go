@@ -9,9 +9,9 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// tokenNames lists the query parameters that are removed, in small letters: credentials and
+// TokenNames lists the query parameters that are removed, in small letters: credentials and
 // signatures. It leaves out names with another common meaning: code, key, state, hash.
-func tokenNames() []string {
+func TokenNames() []string {
 	return []string{
 		"access_token", "accesstoken", "api_key", "api-key", "apikey", "assertion", "auth", "auth_token", "authorization", "authtoken",
 		"awsaccesskeyid", "client_secret", "csrf", "csrf_token", "id_token", "jsessionid", "jwt", "otp", "pass", "passwd",
@@ -69,7 +69,7 @@ const leftSecrets = "query parameters that are secrets (--keep-tokens)"
 // Rewrite changes records: first tokens are removed, then Strip, then Changes.
 func Rewrite(src trace.Stream, how Rewriting) *Rewritten {
 	w := &Rewritten{src: src, how: how, strip: []byte(how.Strip), scheme: []byte(how.Scheme), host: []byte(how.Host), tokens: map[string]bool{}}
-	for _, name := range tokenNames() {
+	for _, name := range TokenNames() {
 		w.tokens[name] = true
 	}
 	return w

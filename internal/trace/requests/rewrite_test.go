@@ -79,7 +79,7 @@ func TestRewrite(t *testing.T) {
 			t.Errorf("%q is accepted", text)
 		}
 	}
-	if names := tokenNames(); len(Rewrite(nil, Rewriting{}).tokens) != len(names) {
+	if names := TokenNames(); len(Rewrite(nil, Rewriting{}).tokens) != len(names) {
 		t.Error("a name stands twice")
 	} else {
 		for _, name := range names {
@@ -96,7 +96,7 @@ func TestTokensAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range tokenNames() {
+	for _, name := range TokenNames() {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("%s is not in docs/traces.md", name)
 		}

@@ -1,0 +1,125 @@
+// Package from makes scenarios of what other tools have: commands, collections, plans and scripts. What it cannot take
+// over it says, with its place.
+package from
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/scene"
+)
+
+// Format is a row of the table of formats.
+type Format struct {
+	Name  string
+	About string
+	Looks func(text []byte) bool // reports whether a text is of this format, by its content
+	Read  func(text []byte) (*Taken, error)
+}
+
+// Table lists the formats. The first one that a text looks like is taken.
+func Table() []Format {
+	return []Format{
+		{gorName, "requests that GoReplay recorded (.gor)", looksGor, readGor},
+		{"curl", "command lines of curl", looksCurl, readCurl},
+	}
+}
+
+// Names are those of the formats.
+func Names() (names []string) {
+	for _, f := range Table() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// MaxInput is the largest input in bytes: 64 MiB.
+const MaxInput = 64 << 20
+
+// maxSteps is the largest number of steps that a scenario may have.
+const maxSteps = 1000
+
+// maxDepth bounds folders, controllers and brackets that are in one another.
+const maxDepth = 100
+
+// Taken is what became of an input.
+type Taken struct {
+	scene.File
+	Left []Left // what was not taken over, in the order in which it was found
+}
+
+// Left is something that was not taken over.
+type Left struct {
+	Where string // place in the input, such as line 14; "": the whole of it
+	What  string // what it is, and what to do
+}
+
+func (l Left) String() string {
+	if l.Where == "" {
+		return foreign.Line(l.What)
+	}
+	return foreign.Cut(l.Where, 100) + ": " + foreign.Line(l.What)
+}
+
+// left notes what is not taken over.
+func (t *Taken) left(where, format string, args ...any) {
+	if l := (Left{where, fmt.Sprintf(format, args...)}); len(t.Left) == 0 || t.Left[len(t.Left)-1] != l {
+		t.Left = append(t.Left, l)
+	}
+}
+
+// header adds a header to a step, or says why not.
+func (t *Taken) header(where string, s *scene.Step, name string, value scene.Text) {
+	if err := s.AddHeader(name, value); err != nil {
+		t.left(where, "%v", err)
+	}
+}
+
+// field adds a field of a form to a step, or says why not.
+func (t *Taken) field(where string, s *scene.Step, f scene.Field) {
+	if err := s.AddField(f); err != nil {
+		t.left(where, "%v", err)
+	}
+}
+
+func atLine(n int) string { return fmt.Sprintf("line %d", n) }
+
+// Read makes a scenario of a text. name is that of a format, or "" for the one that the text looks like.
+func Read(text []byte, name string) (*Taken, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	for _, f := range Table() {
+		if f.Name != name && (name != "" || !f.Looks(text)) {
+			continue
+		}
+		t, err := f.Read(text)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		case len(t.Steps) == 0:
+			return t, fmt.Errorf("%s: no request in it that takt can take over", f.Name)
+		case len(t.Steps) > maxSteps:
+			return t, fmt.Errorf("%s: it has %d requests, and a scenario has up to %d; give a part of it, or write a list for --targets", f.Name, len(t.Steps), maxSteps)
+		}
+		t.finish(f)
+		return t, nil
+	}
+	return nil, errors.New("takt does not know what this is; give --format " + strings.Join(Names(), ", "))
+}
+
+// finish puts what was left out into the file, too.
+func (t *Taken) finish(f Format) {
+	notes := []string{"Made by takt scenario from, of " + f.About + "."}
+	if home := t.Home(); home != "" {
+		notes = append(notes, "Paths are on "+home+", the URL argument of takt http.")
+	}
+	if len(t.Left) > 0 {
+		notes = append(notes, "", "Not taken over:")
+	}
+	for _, l := range t.Left {
+		notes = append(notes, "- "+l.String())
+	}
+	t.Notes = append(notes, t.Notes...)
+}
