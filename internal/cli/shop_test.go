@@ -110,7 +110,7 @@ func page(w http.ResponseWriter, text string, v any) string {
 }
 
 func (s *shop) start(w http.ResponseWriter, _ *http.Request) string {
-	return page(w, `<script src="/static/shop.js"></script></head><body><h1>Shop</h1><a href="/login">log in</a><script>if (self.steps) setTimeout(() => location = "/login", 300)</script>`, nil)
+	return page(w, `<script src="/static/shop.js"></script></head><body><h1>Shop</h1><a href="/login">log in</a><script>if (steps) setTimeout(() => location = "/login", 300)</script>`, nil)
 }
 
 func (s *shop) static(w http.ResponseWriter, q *http.Request) string {

@@ -3,6 +3,7 @@ package correlate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -57,6 +58,7 @@ type builder struct {
 	requests  []*request
 	values    map[string]*value
 	names     map[string]bool // of captures
+	stepNames map[string]bool // of steps without a name of their own
 	captures  [][]string      // lines, by step
 	sets      [][]string      // lines, by step
 	comments  [][]string      // by step
@@ -65,7 +67,7 @@ type builder struct {
 
 // From makes a scenario of exchanges, which may be in any order.
 func From(list []Exchange, o Options) Made {
-	b := &builder{values: map[string]*value{}, names: map[string]bool{}}
+	b := &builder{values: map[string]*value{}, names: map[string]bool{}, stepNames: map[string]bool{}}
 	all := make([]*Exchange, len(list))
 	for i := range list {
 		all[i] = &list[i]
@@ -104,7 +106,7 @@ func hostOf(e *Exchange) string {
 
 // choose keeps the exchanges that become steps. It returns those whose texts are the same for all users.
 func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
-	left := map[string]int{}
+	left, others := map[string]int{}, map[string]int{}
 	var reasons []string
 	leave := func(reason string) {
 		if left[reason]++; left[reason] == 1 {
@@ -120,7 +122,7 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 		case e.URL.Scheme != "http" && e.URL.Scheme != "https":
 			leave("to URLs such as " + e.URL.Scheme + ":")
 		case !slices.Contains(hosts, hostOf(e)) && !slices.Contains(hosts, e.URL.Hostname()):
-			leave("to the host " + hostOf(e))
+			others[hostOf(e)]++
 		case e.Status == 0:
 			leave("without an answer")
 		case e.Status == 101:
@@ -143,10 +145,29 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 			}
 		}
 	}
+	if len(others) > 0 {
+		b.out.Notes = append(b.out.Notes, "left out: requests to other hosts: "+most(others)+"; --only names the host to keep")
+	}
 	for _, r := range reasons {
 		b.out.Notes = append(b.out.Notes, fmt.Sprintf("left out: %s %s", figure.Plural(left[r], "request"), r))
 	}
 	return scripts
+}
+
+// mostNamed is how many hosts a message names.
+const mostNamed = 5
+
+// most are the hosts with most requests, and how many they have.
+func most(count map[string]int) string {
+	hosts := slices.SortedFunc(maps.Keys(count), func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), strings.Compare(x, y)) })
+	var list []string
+	for _, h := range hosts[:min(len(hosts), mostNamed)] {
+		list = append(list, fmt.Sprintf("%s %d", h, count[h]))
+	}
+	if more := len(hosts) - mostNamed; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more hosts", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 // usualHost is the host of most requests that are not for static files.

@@ -2,8 +2,8 @@ package correlate
 
 import (
 	"encoding/json"
+	"maps"
 	"mime"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -75,7 +75,7 @@ func (q *request) places(do func(p *place, repeats bool)) {
 func takeApart(e *Exchange) *request {
 	q := &request{url: urlChunks(e.URL)}
 	formed := q.takeBody(e)
-	for _, name := range slices.Sorted(mapKeys(e.Header)) {
+	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
 		if !keeps(name, e) || formed && name == "Content-Type" {
 			continue
 		}
@@ -84,16 +84,6 @@ func takeApart(e *Exchange) *request {
 		}
 	}
 	return q
-}
-
-func mapKeys(h http.Header) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range h {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // dropped are the headers that belong to a connection, to the browser and its cache, or that takt sets itself.

@@ -18,7 +18,11 @@ import (
 func (b *builder) step(i int) scene.Step {
 	e, q := b.exchanges[i], b.requests[i]
 	s := scene.Step{Method: e.Method, URL: b.write(q.url, i, false, scene.URLText)}
-	s.Name = stepName(s.Method, s.URL)
+	if name, plain := stepName(s.Method, s.URL); !plain || b.stepNames[name] {
+		s.Name = name
+	} else {
+		b.stepNames[name] = true // the name that a step has anyway
+	}
 	for _, h := range q.header {
 		if err := s.AddHeader(h.name, b.write(h.chunks, i, h.name == "Referer", scene.Literal)); err != nil {
 			b.out.Notes = append(b.out.Notes, fmt.Sprintf("step %d is without the header %.40q: %v", i+1, h.name, err))
@@ -51,11 +55,12 @@ func expected(status int) int {
 // filled is a placeholder in a URL.
 var filled = regexp.MustCompile(`\{\{(?:url )?(.*?)\}\}`)
 
-// stepName is METHOD and path, with names instead of values.
-func stepName(method string, at scene.Text) string {
+// stepName is METHOD and path, with names instead of values; plain: METHOD URL is the same.
+func stepName(method string, at scene.Text) (name string, plain bool) {
 	_, rest, _ := strings.Cut(string(at), "://")
-	path, _, _ := strings.Cut(rest[strings.Index(rest, "/"):], "?")
-	return method + " " + filled.ReplaceAllString(path, "{$1}")
+	path, _, query := strings.Cut(rest[strings.Index(rest, "/"):], "?")
+	name = filled.ReplaceAllString(path, "{$1}")
+	return method + " " + name, name == path && !query
 }
 
 // write writes chunks, with placeholders for what differs from user to user.

@@ -184,6 +184,9 @@ func (r *Recorder) fail(w http.ResponseWriter, q *http.Request, err error) {
 		return
 	}
 	host := q.URL.Host
+	if !r.records(hostPort(q.URL)) {
+		host = "a host that is not recorded"
+	}
 	var unknown *tls.CertificateVerificationError
 	if errors.As(err, &unknown) {
 		r.say("%s: %v; --cacert FILE names its authority, --insecure verifies none", host, unknown.Err)

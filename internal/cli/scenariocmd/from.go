@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/correlate"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/outfile"
@@ -22,11 +23,13 @@ type making struct {
 	env    core.Env
 	format string
 	output string
+
+	correlate correlate.Options // of a HAR file
 }
 
 func newFrom(env core.Env) *cobra.Command {
 	m := &making{env: env, format: "auto", output: "-"}
-	var about []string
+	about := []string{fmt.Sprintf("  %-8s %s", harName, "what a browser's developer tools saved, with answers (.har)")}
 	for _, f := range from.Table() {
 		about = append(about, fmt.Sprintf("  %-8s %s", f.Name, f.About))
 	}
@@ -43,7 +46,8 @@ place: read that list before you load anything. FILE - is standard input. Format
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
-			fs.Var(value.Choice(&m.format, append([]string{"auto"}, from.Names()...)...), "format", "`FORMAT` of the file, if auto does not find it")
+			fs.Var(value.Choice(&m.format, append([]string{"auto", harName}, from.Names()...)...), "format", "`FORMAT` of the file, if auto does not find it")
+			addOnly(fs, &m.correlate)
 		})
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 			fs.VarP(value.OutFile(&m.output), "output", "o", "write the scenario to `FILE`; - is standard output")
@@ -62,6 +66,9 @@ func (m *making) run(_ context.Context, args []string) error {
 	text, err := read(m.env, args[0], from.MaxInput)
 	if err != nil {
 		return fmt.Errorf("cannot read the file: %w", err)
+	}
+	if m.format == harName || m.format == "auto" && looksHAR(text) {
+		return m.fromHAR(text)
 	}
 	taken, err := from.Read(text, strings.TrimPrefix(m.format, "auto"))
 	if taken != nil {

@@ -153,7 +153,7 @@ func (r *recording) explain(p *recorder.Recorder) {
 	if r.authority == "" {
 		fmt.Fprintf(r.env.Stderr, "  curl -o %s http://%s/%[1]s\n", recorder.CertificateFile, at)
 	}
-	fmt.Fprintf(r.env.Stderr, "  curl --proxy http://%s --cacert %s https://…\n  chromium --user-data-dir=$(mktemp -d) --proxy-server=%[1]s '--proxy-bypass-list=<-loopback>' --ignore-certificate-errors-spki-list=%s\n", at, file, r.proxy.Authority.SPKI())
+	fmt.Fprintf(r.env.Stderr, "  curl --proxy http://%s --cacert %s https://…\n  chromium --user-data-dir=$(mktemp -d) --disable-background-networking --proxy-server=%[1]s '--proxy-bypass-list=<-loopback>' --ignore-certificate-errors-spki-list=%[3]s\n", at, file, r.proxy.Authority.SPKI())
 	if host, _, _ := net.SplitHostPort(at); !door.IsLoopback(host) {
 		r.say("other machines can use this proxy, and what they send is recorded; --listen 127.0.0.1:0 is for this machine alone")
 	}
