@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -182,5 +183,75 @@ func TestRecordedScenarioWorks(t *testing.T) {
 				t.Errorf("the load file has %d lines\n%s%s", n, readFile(t, load), r.stderr)
 			}
 		})
+	}
+}
+
+// harOf is what the developer tools of a browser save of exchanges.
+type harOf struct {
+	http.RoundTripper
+	entries []map[string]any
+}
+
+func (h *harOf) RoundTrip(q *http.Request) (*http.Response, error) {
+	began := time.Now()
+	var sent []byte
+	if q.Body != nil {
+		sent, _ = io.ReadAll(q.Body)
+		q.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	a, err := h.RoundTripper.RoundTrip(q)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(a.Body)
+	a.Body = io.NopCloser(bytes.NewReader(content))
+	list := func(header http.Header) (list []map[string]string) {
+		for name, values := range header {
+			list = append(list, map[string]string{"name": strings.ToLower(name), "value": strings.Join(values, "\n")})
+		}
+		return list
+	}
+	request := map[string]any{"method": q.Method, "url": q.URL.String(), "headers": list(q.Header)}
+	if len(sent) > 0 {
+		request["postData"] = map[string]any{"mimeType": q.Header.Get("Content-Type"), "text": string(sent)}
+	}
+	h.entries = append(h.entries, map[string]any{
+		"startedDateTime": began.UTC().Format("2006-01-02T15:04:05.000Z"), "time": time.Since(began).Seconds() * 1e3,
+		"request":  request,
+		"response": map[string]any{"status": a.StatusCode, "headers": list(a.Header), "content": map[string]any{"size": len(content), "encoding": "base64", "text": content}},
+		"timings":  map[string]any{"send": 0, "wait": time.Since(began).Seconds() * 1e3, "receive": 0.1},
+	})
+	return a, err
+}
+
+// A HAR file becomes a scenario that works, also one that was cut, up to where it was.
+func TestScenarioFromHAR(t *testing.T) {
+	s := newShop(t, false)
+	s.sameID = knowsSet()
+	jar, _ := cookiejar.New(nil)
+	h := &harOf{RoundTripper: http.DefaultTransport}
+	v := &visitor{t: t, s: s, client: &http.Client{Jar: jar, Transport: h, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	v.visit()
+	text, err := json.MarshalIndent(map[string]any{"log": map[string]any{"version": "1.2", "entries": h.entries}}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]struct {
+		text []byte
+		said string
+	}{"whole": {text, "13 steps; 11 values from answers"}, "cut": {text[:len(text)-500], "the file ends early"}} {
+		har, file := filepath.Join(t.TempDir(), "shop.har"), filepath.Join(t.TempDir(), "steps.txt")
+		if err := os.WriteFile(har, one.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := clitest.Call(t.Context(), cli.Main, "scenario", "from", har, "-o", file)
+		if code != 0 || !strings.Contains(stderr, one.said) || strings.Contains(stderr, "not known where from") {
+			t.Errorf("%s: exit code %d\n%s", name, code, stderr)
+		}
+		if name == "whole" {
+			play(t, s, file, 50)
+		} else if err := driver.CheckScenario(file, []byte(readFile(t, file)), s.URL); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -184,13 +184,12 @@ func (r *Recorder) fail(w http.ResponseWriter, q *http.Request, err error) {
 		return
 	}
 	host := q.URL.Host
-	if !r.records(hostPort(q.URL)) {
-		host = "a host that is not recorded"
-	}
 	var unknown *tls.CertificateVerificationError
-	if errors.As(err, &unknown) {
+	switch {
+	case !r.records(hostPort(q.URL)):
+	case errors.As(err, &unknown):
 		r.say("%s: %v; --cacert FILE names its authority, --insecure verifies none", host, unknown.Err)
-	} else {
+	default:
 		r.say("%s: %v", host, err)
 	}
 	http.Error(w, fmt.Sprintf("takt scenario record: no answer from %s: %v", host, err), http.StatusBadGateway)
