@@ -95,7 +95,7 @@ func From(list []Exchange, o Options) Made {
 	}
 	b.pause(all)
 	b.countCookies()
-	b.out.Notes = append(b.out.Notes, b.overlaps()...)
+	b.out.Notes = append(append(b.out.Notes, b.overlaps()...), b.browsers()...)
 	return b.out
 }
 
@@ -336,13 +336,14 @@ func (b *builder) capture(k *value, p *place, whole bool, i int) bool {
 		if g.from >= first || b.exchanges[g.from].answered().After(b.exchanges[first].Began.Add(time.Millisecond)) || !plausible(k.text, p, whole, &g, b) {
 			continue
 		}
-		if g.coded != "" {
-			k.refused = "an answer has it " + g.coded
-			continue
+		source := ""
+		if g.coded == "" {
+			source = b.sourceOf(&g, k.text)
+		} else {
+			source = b.decoding(&g, k.text)
 		}
-		source := b.sourceOf(&g, k.text)
 		if source == "" {
-			k.refused = "an answer has it, but nothing stands out beside it"
+			k.refused = strings.TrimSpace("an answer has it, but no source of a capture finds it there " + g.coded)
 			continue
 		}
 		k.source, k.name = &g, b.unique(b.nameOf(&g, p))

@@ -1,11 +1,14 @@
 package correlate
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/session"
 )
 
 // began is when all recordings of these tests begin.
@@ -167,5 +170,72 @@ Content-Type: application/json
 		if got := steps(m); got != one.want {
 			t.Errorf("%s:\n%s\nwant\n%s\n%q", name, got, one.want, m.Unknown)
 		}
+	}
+}
+
+// A value that a page has with entities needs a source that decodes them. Without one, it is said.
+func TestEntities(t *testing.T) {
+	k := &talk{t: t}
+	k.say("GET /form", "200\nContent-Type: text/html\n\n<form><input type=\"hidden\" name=\"csrf.Token\" value=\"Ab3&#43;x9Q/77zk==\">")
+	k.say("POST /form\nContent-Type: application/x-www-form-urlencoded\n\ncsrf.Token=Ab3%2Bx9Q%2F77zk%3D%3D", "302\nLocation: /notes/7")
+	want := "css input[name=\"csrf.Token\"] attr value"
+	if _, err := session.ParseCapture("v " + want); err != nil {
+		want = "not known where from: the field csrf.Token"
+	}
+	if got := steps(From(k.list, Options{})); !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// What is left out, and what a reader has to know, is said.
+func TestNotes(t *testing.T) {
+	k := &talk{t: t}
+	k.say("GET /a\nCookie: old=1; sid=2", "200\nSet-Cookie: sid=3\n\n")
+	k.say("GET /style.css", "200\nContent-Type: text/css\n\n")
+	k.say("GET https://cdn.example/x", "200\n\n")
+	k.say("GET /socket", "101\n\n")
+	k.say("GET /events", "200\nContent-Type: text/event-stream\n\n")
+	k.say("OPTIONS /a\nAccess-Control-Request-Method: PUT", "204\n\n")
+	k.say("GET /b\nCookie: sid=3\nUser-Agent: other", "304\n\n")
+	k.say("GET /c", "0")
+	k.list[6].Began = k.list[0].Began.Add(50 * time.Millisecond)
+	k.say("GET /d", "200\n\n")
+	m := From(k.list, Options{})
+	got := strings.Join(m.Notes, "\n")
+	for _, want := range []string{
+		"other hosts: cdn.example 1", "1 request for static files", "1 request that became a websocket", "1 request whose answer did not end", "1 request by which a browser asks", "1 request without an answer",
+		`the cookie "old" is not sent`, "1 request began before the answer to an earlier one", "2 clients were recorded",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not said: %s\n%s", want, got)
+		}
+	}
+	want := "GET /a\n@check status 200\n\nGET /b\n@check status 200\n\nGET /d\n@think 1.9s\n@check status 200\n"
+	if file := string(m.Scene.Text()); file != want {
+		t.Errorf("%s\nwant\n%s", file, want)
+	}
+	if len(m.Sent) != 5 {
+		t.Errorf("%d requests are in the load file", len(m.Sent))
+	}
+}
+
+// Ten thousand values in each of a thousand answers are looked through in a time that grows with their length only.
+func TestManyValues(t *testing.T) {
+	var body strings.Builder
+	body.WriteString(`{"list":[`)
+	for i := range 10_000 {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `{"id":"id-%dX%dy"}`, i*7919, i)
+	}
+	body.WriteString("]}")
+	k := &talk{t: t}
+	for i := range 40 {
+		k.say(fmt.Sprintf("GET /x/id-%dX%dy?n=%d", i*7919, i, i), "200\n\n"+body.String())
+	}
+	m := From(k.list, Options{})
+	if m.Captured != 39 || !strings.Contains(string(m.Scene.Text()), "@capture list_id_39 json list.39.id") {
+		t.Errorf("%d values\n%.2000s", m.Captured, m.Scene.Text())
 	}
 }

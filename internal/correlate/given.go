@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/session"
@@ -21,6 +22,7 @@ type given struct {
 	key     string // name of the value there
 	rank    int    // the least is the most stable
 	coded   string // how the answer encodes the value, which no capture undoes; "": not at all
+	long    int    // bytes of the coded value at at
 	address bool   // it is a part of the Location, which the next request follows
 }
 
@@ -152,9 +154,10 @@ func (b *builder) lookIntoBody(e *Exchange, note func(string, given)) {
 			}
 		}, noSign)
 	}, noSign)
-	for _, found := range entities.FindAllStringSubmatch(body, -1) {
-		if plain := html.UnescapeString(found[1]); plain != found[1] {
-			note(plain, given{coded: "with HTML entities in the page", rank: rankText + 2})
+	for _, found := range entities.FindAllStringSubmatchIndex(body, -1) {
+		raw := body[found[2]:found[3]]
+		if plain := html.UnescapeString(raw); plain != raw {
+			note(plain, given{at: found[2], coded: "with HTML entities in the page", rank: rankText + 2, long: len(raw)})
 		}
 	}
 }
@@ -198,6 +201,19 @@ func HasText(answer http.Header) bool {
 	}
 	main, _, _ := strings.Cut(kind, "/")
 	return main != "image" && main != "font" && main != "audio" && main != "video" && kind != "application/octet-stream" && kind != "application/pdf" && kind != "application/zip"
+}
+
+// decoding is the source of a value that a page has with entities; "": there is none.
+func (b *builder) decoding(g *given, v string) string {
+	if g.long == 0 {
+		return ""
+	}
+	for _, one := range selectors(string(b.exchanges[g.from].Content), g.at, g.at+g.long) {
+		if b.finds(g.from, one, v) {
+			return one
+		}
+	}
+	return ""
 }
 
 // sourceOf is the source of a value as @capture has it, which finds this value in the recorded answer; "": there is none.
@@ -287,6 +303,32 @@ func tagSources(body string, at, end int, group string) (list []string) {
 	}
 	for _, who := range identity.FindAllStringSubmatch(body[end:end+shut], -1) {
 		list = append(list, value+group+`[^>]*?\s`+regexp.QuoteMeta(who[1]))
+	}
+	return list
+}
+
+// tagName begins a tag, and bare is a value that a selector can have without quotes.
+var (
+	tagName = regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9-]*)`)
+	bare    = regexp.MustCompile(`^[a-zA-Z_][\w-]*$`)
+)
+
+// selectors are css sources for the value of an attribute, by the name or id of its tag.
+func selectors(body string, at, end int) (list []string) {
+	open, shut := strings.LastIndexByte(body[:at], '<'), strings.IndexByte(body[end:], '>')
+	if open < 0 || shut < 0 {
+		return nil
+	}
+	name, of := tagName.FindStringSubmatch(body[open:at]), attribute.FindStringSubmatch(body[open:at])
+	if name == nil || of == nil {
+		return nil
+	}
+	for _, who := range identity.FindAllStringSubmatch(body[open:end+shut], -1) {
+		key, v, _ := strings.Cut(who[1], "=")
+		if v = strings.Trim(strings.TrimSpace(v), `"'`); !bare.MatchString(v) {
+			v = strconv.Quote(v)
+		}
+		list = append(list, fmt.Sprintf("css %s[%s=%s] attr %s", name[1], strings.TrimSpace(key), v, of[1]))
 	}
 	return list
 }

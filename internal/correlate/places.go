@@ -151,10 +151,16 @@ func pairChunks(query string, in where) (list []chunk) {
 	return list
 }
 
+// pageAccept is what a browser accepts for a page, without its kinds of images.
+const pageAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
 // plainHeaders have no value of a user.
 var plainHeaders = []string{"Accept", "Content-Type", "Origin"}
 
 func headerChunks(name, v string) []chunk {
+	if name == "Accept" && strings.HasPrefix(v, "text/html,") && strings.Contains(v, "image/") {
+		v = pageAccept
+	}
 	if slices.Contains(plainHeaders, name) {
 		return []chunk{{text: v}}
 	}

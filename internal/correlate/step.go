@@ -150,6 +150,18 @@ func (b *builder) overlaps() []string {
 	return []string{fmt.Sprintf("%s began before the answer to an earlier one was there; the scenario sends them one behind the other", figure.Plural(n, "request"))}
 }
 
+// browsers says that several were recorded at once, whose requests are mixed.
+func (b *builder) browsers() []string {
+	agents := map[string]bool{}
+	for _, e := range b.exchanges {
+		agents[e.Header.Get("User-Agent")] = true
+	}
+	if len(agents) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d clients were recorded (by their User-Agent), whose requests are mixed in one scenario; record one at a time", len(agents))}
+}
+
 // countCookies says which cookies takt will not have: no answer set them.
 func (b *builder) countCookies() {
 	set, told := map[string]bool{}, map[string]bool{}
