@@ -22,7 +22,7 @@ type Exchange struct {
 	Answer   http.Header
 	Content  []byte // body of the answer, decoded; as much as was kept
 	Size     int64  // bytes of the answer's body as it came
-	Open     bool   // the answer had not ended when the recording did
+	Open     bool   // the answer did not come to its end
 }
 
 // answered is when a client could first know something of the answer.

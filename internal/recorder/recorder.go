@@ -335,13 +335,13 @@ func (r *Recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	a, err := r.transport.RoundTrip(q)
 	if err != nil {
-		t.end()
+		t.end(true)
 		return nil, err
 	}
 	t.head(a)
 	if a.StatusCode == http.StatusSwitchingProtocols {
 		r.say("%s: a websocket passes through; its messages are not recorded", q.URL.Host)
-		t.end()
+		t.end(true)
 		return a, nil
 	}
 	b := &teeing{ReadCloser: a.Body, to: &t.given, t: t, last: true}

@@ -45,12 +45,12 @@ func (t *taking) head(a *http.Response) {
 	t.e.Answered, t.e.Status, t.e.Answer = time.Now(), a.StatusCode, a.Header.Clone()
 }
 
-// end notes that the answer is over.
-func (t *taking) end() {
+// end notes that the answer is over; whole: it came to its end, and neither side left before.
+func (t *taking) end(whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over {
-		t.over, t.e.Ended = true, time.Now()
+		t.over, t.e.Ended, t.e.Open = true, time.Now(), !whole
 	}
 }
 
@@ -96,14 +96,14 @@ func (b *teeing) Read(p []byte) (int, error) {
 	b.to.Add(p[:n], limit, nil)
 	b.t.mu.Unlock()
 	if err == io.EOF && b.last {
-		b.t.end()
+		b.t.end(true)
 	}
 	return n, err
 }
 
 func (b *teeing) Close() error {
 	if b.last {
-		b.t.end()
+		b.t.end(false)
 	}
 	return b.ReadCloser.Close()
 }
