@@ -91,3 +91,30 @@ func (t Text) edged() Text {
 	}
 	return Text(quote(before) + inner + quote(core[len(inner):]))
 }
+
+// URLRaw is a text with placeholders as a URL: what may not be in one is percent-encoded, and a fragment is left out.
+func URLRaw(t Text) Text {
+	var b strings.Builder
+	for rest := string(t); rest != ""; {
+		before, after, found := strings.Cut(rest, "{{")
+		text, _, ends := strings.Cut(before, "#")
+		for i := range len(text) {
+			if c := text[i]; c <= ' ' || c >= 0x7f {
+				fmt.Fprintf(&b, "%%%02X", c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+		if ends || !found {
+			break
+		}
+		inner, more, _ := strings.Cut(after, "}}")
+		if s, err := strconv.Unquote(inner); err == nil { // a literal
+			b.WriteString(string(URLText(s)))
+		} else {
+			b.WriteString("{{" + inner + "}}")
+		}
+		rest = more
+	}
+	return Text(b.String())
+}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/foreign"
@@ -23,8 +24,11 @@ type Format struct {
 // Table lists the formats. The first one that a text looks like is taken.
 func Table() []Format {
 	return []Format{
+		{"postman", "a collection of Postman, v2.0 or v2.1", looksPostman, readPostman},
+		{"jmeter", "a test plan of JMeter (.jmx)", looksJMeter, readJMeter},
 		{gorName, "requests that GoReplay recorded (.gor)", looksGor, readGor},
 		{"curl", "command lines of curl", looksCurl, readCurl},
+		{"k6", "a script of k6, whose calls are read and not run", looksK6, readK6},
 	}
 }
 
@@ -48,27 +52,57 @@ const maxDepth = 100
 // Taken is what became of an input.
 type Taken struct {
 	scene.File
-	Left []Left // what was not taken over, in the order in which it was found
+	Left []Left         // what was not taken over, in the order in which it was found
+	said map[string]int // places in Left
 }
 
 // Left is something that was not taken over.
 type Left struct {
-	Where string // place in the input, such as line 14; "": the whole of it
-	What  string // what it is, and what to do
+	Where []string // the first places in the input, such as line 14; empty: the whole of it
+	More  int      // other places
+	What  string   // what it is, and what to do
 }
+
+// shownPlaces is how many places of the same are listed.
+const shownPlaces = 3
 
 func (l Left) String() string {
-	if l.Where == "" {
+	if len(l.Where) == 0 {
 		return foreign.Line(l.What)
 	}
-	return foreign.Cut(l.Where, 100) + ": " + foreign.Line(l.What)
+	places := foreign.Line(strings.Join(l.Where, ", "))
+	if l.More > 0 {
+		places += fmt.Sprintf(" and %d more", l.More)
+	}
+	return places + ": " + foreign.Line(l.What)
 }
 
-// left notes what is not taken over.
+// left notes what is not taken over. The same at several places is one thing.
 func (t *Taken) left(where, format string, args ...any) {
-	if l := (Left{where, fmt.Sprintf(format, args...)}); len(t.Left) == 0 || t.Left[len(t.Left)-1] != l {
-		t.Left = append(t.Left, l)
+	what := fmt.Sprintf(format, args...)
+	i, ok := t.said[what]
+	if !ok {
+		if t.said == nil {
+			t.said = map[string]int{}
+		}
+		i = len(t.Left)
+		t.said[what], t.Left = i, append(t.Left, Left{What: what})
 	}
+	switch l := &t.Left[i]; {
+	case where == "" || slices.Contains(l.Where, foreign.Cut(where, 100)):
+	case len(l.Where) < shownPlaces:
+		l.Where = append(l.Where, foreign.Cut(where, 100))
+	default:
+		l.More++
+	}
+}
+
+// unsaid takes back what was noted from a number on.
+func (t *Taken) unsaid(from int) {
+	for _, l := range t.Left[from:] {
+		delete(t.said, l.What)
+	}
+	t.Left = t.Left[:from]
 }
 
 // header adds a header to a step, or says why not.

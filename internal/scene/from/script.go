@@ -1,0 +1,722 @@
+package from
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/scene"
+)
+
+// script follows the statements of a script, as far as their values are known without running it.
+type script struct {
+	*Taken
+	place   func(line int) string
+	builtin func(y *script, name string, n *js, s *jsScope) (v jsValue, known bool) // calls of functions that the tool provides
+	depth   int                                                                     // of calls
+	pending []string                                                                // @ lines for the next step
+	comment string                                                                  // of the next step
+	names   map[string]string                                                       // names of captures by step and source
+	used    map[string]bool                                                         // names of captures
+}
+
+func newScript(t *Taken, place func(line int) string) *script {
+	return &script{Taken: t, place: place, names: map[string]string{}, used: map[string]bool{}}
+}
+
+// jsValue is what is known of a value.
+type jsValue struct {
+	kind jsSort
+	text scene.Text // of a text or a number; of a captured part, its wanted name
+	part part
+	node *js      // an object, an array or a function as it is written
+	in   *jsScope // of node
+	list []jsValue
+	low  float64 // of a random number
+	high float64
+	src  string // of what is not known
+}
+
+// jsSort is how much is known of a value.
+type jsSort uint8
+
+const (
+	isUnknown jsSort = iota
+	isText           // text, with placeholders
+	isNumber         // text is a number
+	isPart           // part of an answer
+	isNode           // node
+	isList           // list
+	isRandom         // between low and high
+	isForm           // a file of a form: text is its name
+)
+
+// part is a part of the answer of a step.
+type part struct {
+	step int    // index of the step
+	of   string // answer, json, header, headers, cookie, cookies, body, status, time or regexp
+	path string // in JSON, the name of a header or cookie, or the expression
+}
+
+// jsScope has the values of names.
+type jsScope struct {
+	names  map[string]jsValue
+	parent *jsScope
+}
+
+func (s *jsScope) in() *jsScope { return &jsScope{map[string]jsValue{}, s} }
+
+func (s *jsScope) find(name string) (jsValue, bool) {
+	for ; s != nil; s = s.parent {
+		if v, ok := s.names[name]; ok {
+			return v, true
+		}
+	}
+	return jsValue{}, false
+}
+
+// set changes a name where it is declared.
+func (s *jsScope) set(name string, v jsValue) {
+	for at := s; at != nil; at = at.parent {
+		if _, ok := at.names[name]; ok {
+			at.names[name] = v
+			return
+		}
+	}
+	s.names[name] = v
+}
+
+func literal(s string) jsValue { return jsValue{kind: isText, text: scene.Literal(s)} }
+
+func number(f float64) jsValue {
+	return jsValue{kind: isNumber, text: scene.Text(strconv.FormatFloat(f, 'f', -1, 64))}
+}
+
+func raw(t scene.Text) jsValue { return jsValue{kind: isText, text: t} }
+
+func unknown(n *js) jsValue { return jsValue{src: n.String()} }
+
+func (v jsValue) number() (float64, bool) {
+	f, err := strconv.ParseFloat(string(v.text), 64)
+	return f, err == nil && v.kind == isNumber
+}
+
+// source is a part as a line of a scenario names it.
+func (p part) source() string {
+	switch p.of {
+	case "status", "body":
+		return p.of
+	case "json":
+		if p.path == "" {
+			return "body"
+		}
+	}
+	return p.of + " " + p.path
+}
+
+// maxCalls bounds calls of the script's own functions that are in one another.
+const maxCalls = 20
+
+// run follows statements. It returns the value of a return.
+func (y *script) run(list []*js, s *jsScope) (v jsValue, returned bool) {
+	for _, n := range list { // functions may be called before they are declared
+		if n != nil && n.kind == "decl" && len(n.list) == 2 && n.list[1] != nil && n.list[1].kind == "function" {
+			s.names[n.list[0].text] = jsValue{kind: isNode, node: n.list[1], in: s}
+		}
+	}
+	for _, n := range list {
+		if v, returned = y.statement(n, s); returned || len(y.Steps) > maxSteps {
+			return v, returned
+		}
+	}
+	return jsValue{}, false
+}
+
+func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
+	if n == nil {
+		return
+	}
+	switch n.kind {
+	case "import":
+	case "decl":
+		for i := 0; i+1 < len(n.list); i += 2 {
+			y.declare(n.list[i], n.list[i+1], s)
+		}
+	case "block":
+		return y.run(n.list, s.in())
+	case "return":
+		if n.list != nil {
+			return y.eval(n.list[0], s), true
+		}
+		return jsValue{}, true
+	case "if":
+		return y.branch(n, s)
+	case "loop":
+		return y.loop(n, s)
+	case "other":
+		if n.text != "" {
+			y.left(y.place(n.line), "%s is not taken over", n.text)
+		}
+	case "throw":
+		return jsValue{}, true
+	default:
+		if v := y.eval(n, s); v.kind == isUnknown && v.src != "" && (n.kind == "call" || n.kind == "new") {
+			y.left(y.place(n.line), "%.60s is not taken over", v.src)
+		}
+	}
+	return jsValue{}, false
+}
+
+// declare gives a name its value, or the names of a pattern.
+func (y *script) declare(name, value *js, s *jsScope) {
+	v := jsValue{src: name.String()}
+	if value != nil {
+		v = y.eval(value, s)
+		if v.kind == isUnknown && v.src != "" && (value.kind == "call" || value.kind == "new") {
+			y.left(y.place(value.line), "%.60s is not taken over", v.src)
+		}
+	}
+	if v.kind == isUnknown {
+		v.src = name.String()
+	}
+	switch name.kind {
+	case "object":
+		for _, p := range name.list {
+			if p.kind == "property" && p.list[0].kind == "name" {
+				s.names[p.list[0].text] = y.member(v, p.text, p)
+			}
+		}
+	case "array":
+		for i, p := range name.list {
+			if p.kind == "name" {
+				s.names[p.text] = y.index(v, number(float64(i)), p)
+			}
+		}
+	default:
+		if v.kind == isPart && v.text == "" {
+			v.text = scene.Text(name.text)
+		}
+		s.names[name.text] = v
+	}
+}
+
+// branch takes the requests of a condition as if it held.
+func (y *script) branch(n *js, s *jsScope) (jsValue, bool) {
+	before, left := len(y.Steps), len(y.Left)
+	y.statement(n.list[1], s.in())
+	y.statement(n.list[2], s.in())
+	if len(y.Steps) == before {
+		y.unsaid(left)
+		y.left(y.place(n.line), "if (%.60s) is not taken over", n.list[0].String())
+		return jsValue{}, false
+	}
+	y.left(y.place(n.line), "if (%.60s): its requests are taken over as if it were always so; write @when or @unless in their steps", n.list[0].String())
+	return jsValue{}, false
+}
+
+// loop takes the requests of a loop, once; one that is alone is repeated.
+func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
+	before, in := len(y.Steps), s.in()
+	head, body := n.list[:len(n.list)-1], n.list[len(n.list)-1]
+	if n.text == "do" {
+		body = n.list[len(n.list)-1]
+	}
+	times, name := countOf(head, in, y)
+	for _, h := range head {
+		if h != nil && h.kind == "of" {
+			y.declare(h.list[0], nil, in)
+		}
+	}
+	if name != "" && times > 0 {
+		in.names[name] = raw(scene.Value(scene.Name(name)))
+	}
+	y.statement(body, in)
+	switch made := len(y.Steps) - before; {
+	case made == 1 && times > 0:
+		y.Steps[before].Lines = append(y.Steps[before].Lines, fmt.Sprintf("@repeat %s in %d..%d", scene.Name(name), 0, times-1))
+	case made > 0:
+		y.left(y.place(n.line), "the requests of this loop are taken over once; @repeat is for one step with a known number of times, or a list that is captured")
+	case made == 0:
+		y.left(y.place(n.line), "a loop without a request is not taken over")
+	}
+	return jsValue{}, false
+}
+
+// countOf reads for (let i = 0; i < N; i++).
+func countOf(head []*js, s *jsScope, y *script) (times int, name string) {
+	if len(head) != 3 || head[0] == nil || head[0].kind != "decl" || len(head[0].list) != 2 || head[1].kind != "binary" || head[1].list[0].kind != "name" {
+		return 0, ""
+	}
+	first := y.eval(orNothing(head[0].list[1]), s)
+	last := y.eval(head[1].list[1], s)
+	from, ok1 := first.number()
+	to, ok2 := last.number()
+	if head[1].text == "<=" {
+		to++
+	}
+	if name = head[0].list[0].text; !ok1 || !ok2 || from != 0 || to < 1 || to > 10000 || head[1].text[0] != '<' {
+		return 0, ""
+	}
+	return int(to), name
+}
+
+func orNothing(n *js) *js {
+	if n == nil {
+		return &js{kind: "other"}
+	}
+	return n
+}
+
+// eval is what is known of an expression.
+func (y *script) eval(n *js, s *jsScope) jsValue {
+	switch n.kind {
+	case "text":
+		return literal(n.text)
+	case "number":
+		if f, err := strconv.ParseFloat(n.text, 64); err == nil {
+			return number(f)
+		}
+	case "template":
+		t := scene.Text("")
+		for _, p := range n.list {
+			t += y.textOf(y.eval(p, s), p)
+		}
+		return raw(t)
+	case "name":
+		if v, ok := s.find(n.text); ok {
+			return v
+		}
+		if v, ok := y.builtin(y, n.text, n, s); ok {
+			return v
+		}
+	case "object", "array", "function":
+		return jsValue{kind: isNode, node: n, in: s}
+	case "member":
+		if v, ok := y.builtin(y, n.String(), n, s); ok {
+			return v
+		}
+		return y.member(y.eval(n.list[0], s), n.text, n)
+	case "index":
+		return y.index(y.eval(n.list[0], s), y.eval(n.list[1], s), n)
+	case "call", "new":
+		return y.call(n, s)
+	case "assign":
+		v := y.eval(n.list[1], s)
+		if n.list[0].kind == "name" && n.text == "=" {
+			if v.kind == isPart && v.text == "" {
+				v.text = scene.Text(n.list[0].text)
+			}
+			s.set(n.list[0].text, v)
+		} else if lines, step, ok := y.asked(n.list[1], s); ok && n.list[0].kind == "index" && n.list[0].list[0].text == "tests" && y.add(step, lines) {
+			return v // tests["…"] = … of old scripts of Postman
+		} else {
+			y.left(y.place(n.line), "the assignment to %.60s is not taken over", n.list[0].String())
+		}
+		return v
+	case "choice":
+		y.left(y.place(n.line), "of %.60s ? … : … the first value is taken", n.list[0].String())
+		return y.eval(n.list[1], s)
+	case "binary":
+		return y.binary(n, s)
+	}
+	return unknown(n)
+}
+
+func (y *script) binary(n *js, s *jsScope) jsValue {
+	a, b := y.eval(n.list[0], s), y.eval(n.list[1], s)
+	x, ok1 := a.number()
+	z, ok2 := b.number()
+	switch {
+	case (n.text == "||" || n.text == "??") && a.kind == isUnknown:
+		return b
+	case n.text == "||" || n.text == "??":
+		return a
+	case ok1 && ok2 && n.text == "+":
+		return number(x + z)
+	case ok1 && ok2 && n.text == "-":
+		return number(x - z)
+	case ok1 && ok2 && n.text == "*":
+		return number(x * z)
+	case ok1 && ok2 && n.text == "/" && z != 0:
+		return number(x / z)
+	case a.kind == isRandom && ok2 && n.text == "*":
+		return jsValue{kind: isRandom, low: a.low * z, high: a.high * z}
+	case a.kind == isRandom && ok2 && n.text == "+":
+		return jsValue{kind: isRandom, low: a.low + z, high: a.high + z}
+	case b.kind == isRandom && ok1 && (n.text == "*" || n.text == "+"):
+		return y.binary(&js{kind: n.kind, text: n.text, line: n.line, list: []*js{n.list[1], n.list[0]}}, s)
+	case n.text == "+" && (a.kind == isText || b.kind == isText):
+		return raw(y.textOf(a, n.list[0]) + y.textOf(b, n.list[1]))
+	}
+	return unknown(n)
+}
+
+// gjsonKey is a key in a path of GJSON.
+func gjsonKey(key string) string {
+	return regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`).ReplaceAllString(key, `\$0`)
+}
+
+func (p part) into(key string) part {
+	if p.path != "" {
+		p.path += "."
+	}
+	p.path += key
+	return p
+}
+
+// member is a member of a value.
+func (y *script) member(v jsValue, name string, n *js) jsValue {
+	switch {
+	case v.kind == isNode && v.node.kind == "object":
+		for i := len(v.node.list) - 1; i >= 0; i-- {
+			if p := v.node.list[i]; p.kind == "property" && p.text == name {
+				return y.eval(p.list[0], v.in)
+			} else if p.kind == "spread" {
+				if in := y.member(y.eval(p.list[0], v.in), name, n); in.kind != isUnknown {
+					return in
+				}
+			}
+		}
+	case v.kind == isPart:
+		return v.part.member(name, n)
+	}
+	return unknown(n)
+}
+
+func (p part) member(name string, n *js) jsValue {
+	is := func(of, path string) jsValue { return jsValue{kind: isPart, part: part{p.step, of, path}} }
+	switch {
+	case p.of == "json" && name == "length":
+		return jsValue{kind: isPart, part: p.into("#")}
+	case p.of == "json":
+		return jsValue{kind: isPart, part: p.into(gjsonKey(name))}
+	case p.of == "headers":
+		return is("header", name)
+	case p.of == "cookies":
+		return is("cookie", name)
+	case p.of == "cookie" && name == "value":
+		return jsValue{kind: isPart, part: p}
+	case p.of == "body" && name == "length":
+		return is("size", "")
+	case p.of == "time":
+		return is("time", name)
+	case p.of != "answer":
+		return unknown(n)
+	}
+	switch name {
+	case "status", "code":
+		return is("status", "")
+	case "body":
+		return is("body", "")
+	case "headers", "cookies":
+		return is(name, "")
+	case "timings":
+		return is("time", "")
+	case "responseTime":
+		return is("time", "duration")
+	}
+	return unknown(n)
+}
+
+// index is an element of a value.
+func (y *script) index(v, at jsValue, n *js) jsValue {
+	i, isIndex := at.number()
+	switch {
+	case v.kind == isList && isIndex && i >= 0 && int(i) < len(v.list):
+		return v.list[int(i)]
+	case v.kind == isNode && v.node.kind == "array" && isIndex && i >= 0 && int(i) < len(v.node.list):
+		return y.eval(v.node.list[int(i)], v.in)
+	case v.kind == isPart && isIndex && v.part.of == "json":
+		return jsValue{kind: isPart, part: v.part.into(string(at.text))}
+	case v.kind == isPart && isIndex && (v.part.of == "regexp" || v.part.of == "cookie"):
+		return v
+	case at.kind == isText && !strings.Contains(string(at.text), "{{"):
+		return y.member(v, string(at.text), n)
+	}
+	return unknown(n)
+}
+
+// call is a call of a function of the tool, of JavaScript or of the script.
+func (y *script) call(n *js, s *jsScope) jsValue {
+	callee := n.list[0]
+	if v, ok := y.builtin(y, callee.String(), n, s); ok {
+		return v
+	}
+	args := n.list[1:]
+	if callee.kind == "member" {
+		if v, ok := y.method(y.eval(callee.list[0], s), callee.text, n, s); ok {
+			return v
+		}
+	}
+	f := jsValue{}
+	if callee.kind == "name" || callee.kind == "member" {
+		if v, ok := y.builtinJS(callee.String(), args, n, s); ok {
+			return v
+		}
+		f = y.eval(callee, s)
+	}
+	if f.kind == isNode && f.node.kind == "function" {
+		if y.depth >= maxCalls {
+			y.left(y.place(n.line), "%.60s calls itself, or too many functions call one another; it is not taken over", callee.String())
+			return unknown(n)
+		}
+		values := make([]jsValue, len(args))
+		for i, a := range args {
+			values[i] = y.eval(a, s)
+		}
+		return y.apply(f, values)
+	}
+	for _, a := range args { // of a library: forEach, describe and the like
+		if before := len(y.Steps); a.kind == "function" {
+			if y.apply(jsValue{kind: isNode, node: a, in: s}, nil); len(y.Steps) > before {
+				y.left(y.place(n.line), "the requests of the function for %.60s are taken over once", callee.String())
+			}
+		}
+	}
+	return unknown(n)
+}
+
+// apply calls a function of the script.
+func (y *script) apply(f jsValue, args []jsValue) jsValue {
+	y.depth++
+	defer func() { y.depth-- }()
+	in, list := f.in.in(), f.node.list
+	for i, p := range list[:len(list)-1] {
+		v := jsValue{src: p.String()}
+		if i < len(args) {
+			v = args[i]
+		} else if p.kind == "assign" {
+			v = y.eval(p.list[1], f.in)
+		}
+		if p.kind == "assign" {
+			p = p.list[0]
+		}
+		if p.kind == "object" {
+			for _, one := range p.list {
+				in.names[one.text] = y.member(v, one.text, one)
+			}
+			continue
+		}
+		in.names[p.text] = v
+	}
+	body := list[len(list)-1]
+	if body == nil {
+		return jsValue{}
+	}
+	if body.kind != "block" {
+		return y.eval(body, in)
+	}
+	v, _ := y.run(body.list, in)
+	return v
+}
+
+// method is a call of a method of a value.
+func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, bool) {
+	args := n.list[1:]
+	arg := func() (string, bool) {
+		if len(args) == 0 {
+			return "", true
+		}
+		a := y.eval(args[0], s)
+		return string(a.text), a.kind == isText && !strings.Contains(string(a.text), "{{")
+	}
+	switch {
+	case name == "json" && v.kind == isPart && v.part.of == "answer":
+		path, ok := arg()
+		if !ok {
+			return unknown(n), true
+		}
+		return jsValue{kind: isPart, part: part{v.part.step, "json", path}}, true
+	case name == "text" && v.kind == isPart && v.part.of == "answer":
+		return jsValue{kind: isPart, part: part{v.part.step, "body", ""}}, true
+	case name == "get" && v.kind == isPart && (v.part.of == "headers" || v.part.of == "cookies"):
+		header, ok := arg()
+		return v.part.member(header, n), ok
+	case name == "match" && v.kind == isPart && v.part.of == "body" && len(args) == 1 && args[0].kind == "regexp":
+		if re, ok := goRegexp(args[0].text); ok {
+			return jsValue{kind: isPart, part: part{v.part.step, "regexp", re}}, true
+		}
+	case (name == "toString" || name == "trim" || name == "toFixed") && (v.kind == isPart || v.kind == isText || v.kind == isNumber):
+		return v, true
+	case name == "concat" && v.kind == isText && len(args) == 1:
+		return raw(v.text + y.textOf(y.eval(args[0], s), args[0])), true
+	}
+	return jsValue{}, false
+}
+
+// goRegexp is a regular expression of JavaScript, which Go can read, too, as far as it has no look-around.
+func goRegexp(text string) (string, bool) {
+	end := strings.LastIndexByte(text, '/')
+	re, flags := strings.ReplaceAll(text[1:end], `\/`, "/"), ""
+	for _, f := range text[end+1:] {
+		if strings.ContainsRune("ims", f) {
+			flags += string(f)
+		}
+	}
+	if flags != "" {
+		re = "(?" + flags + ")" + re
+	}
+	_, err := regexp.Compile(re)
+	return re, err == nil && !strings.ContainsAny(re, "\r\n") && re != ""
+}
+
+// builtinJS are functions of JavaScript and of libraries that many scripts use.
+func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue, bool) {
+	arg := func(i int) jsValue {
+		if i < len(args) {
+			return y.eval(args[i], s)
+		}
+		return jsValue{}
+	}
+	switch name {
+	case "JSON.stringify":
+		if len(args) == 0 {
+			return jsValue{}, false
+		}
+		return raw(y.json(arg(0), args[0], 0)), true
+	case "JSON.parse":
+		if v := arg(0); v.kind == isPart && v.part.of == "body" {
+			return jsValue{kind: isPart, part: part{v.part.step, "json", ""}}, true
+		}
+	case "String", "parseInt", "parseFloat", "Number":
+		return arg(0), len(args) > 0
+	case "encodeURIComponent", "encodeURI":
+		if v := arg(0); v.kind == isText && !strings.Contains(string(v.text), "{{") {
+			return raw(scene.Query(string(v.text))), true
+		} else if len(args) > 0 {
+			return raw(y.textOf(v, args[0]).In("url")), true
+		}
+	case "Math.random":
+		return jsValue{kind: isRandom, high: 1}, true
+	case "Math.floor", "Math.round", "Math.ceil", "Math.trunc":
+		if v := arg(0); v.kind == isRandom && v.high-v.low >= 1 {
+			return raw(scene.Text(fmt.Sprintf("{{randInt %.0f %.0f}}", v.low, v.high-1))), true
+		}
+		return arg(0), len(args) > 0
+	case "randomIntBetween":
+		low, ok1 := arg(0).number()
+		high, ok2 := arg(1).number()
+		return raw(scene.Text(fmt.Sprintf("{{randInt %.0f %.0f}}", low, high))), ok1 && ok2 && low <= high
+	case "randomString":
+		size, ok := arg(0).number()
+		return raw(scene.Text(fmt.Sprintf("{{randString %.0f}}", size))), ok && size >= 1 && size <= 65536
+	case "uuidv4", "crypto.randomUUID", "uuid.v4":
+		return raw("{{uuid}}"), true
+	case "Date.now", "new Date().getTime":
+		return raw("{{unixMilli}}"), true
+	}
+	if strings.HasPrefix(name, "console.") {
+		return jsValue{}, true
+	}
+	return jsValue{}, false
+}
+
+// textOf is a value as a text. It captures a part of an answer, and says what is not known.
+func (y *script) textOf(v jsValue, n *js) scene.Text {
+	switch v.kind {
+	case isText, isNumber:
+		return v.text
+	case isPart:
+		if t, ok := y.captured(v); ok {
+			return t
+		}
+	case isNode:
+		if v.node.kind == "array" && len(v.node.list) > 0 {
+			return y.textOf(y.eval(v.node.list[0], v.in), n)
+		}
+	case isRandom:
+		if v.high-v.low >= 1 {
+			return scene.Text(fmt.Sprintf("{{randInt %.0f %.0f}}", v.low, v.high))
+		}
+	}
+	if n.kind == "name" && (n.text == "null" || n.text == "undefined") {
+		return ""
+	}
+	src := v.src
+	if src == "" {
+		src = n.String()
+	}
+	return y.standIn(y.place(n.line), src)
+}
+
+// standIn stands for a value that is not known.
+func (t *Taken) standIn(where, src string) scene.Text {
+	name := "VALUE-OF-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(src, "-"), "-")
+	name = name[:min(len(name), 60)]
+	t.left(where, "takt does not see %.60s; in the file it is %s: write the value, or a placeholder such as {{file \"values.csv\" 1}}", src, name)
+	return scene.Text(name)
+}
+
+// captured is the placeholder of a part of an answer, which its step captures then.
+func (y *script) captured(v jsValue) (scene.Text, bool) {
+	p := v.part
+	if !slices.Contains([]string{"json", "header", "cookie", "regexp", "body", "status"}, p.of) || p.step >= len(y.Steps) || strings.ContainsAny(p.path, "\r\n") {
+		return "", false
+	}
+	key := fmt.Sprint(p.step, p.source())
+	name, ok := y.names[key]
+	if !ok {
+		name = y.freeName(string(v.text), p)
+		y.names[key] = name
+		y.Steps[p.step].Lines = append(y.Steps[p.step].Lines, scene.Capture(name, p.source()))
+	}
+	return scene.Value(name), true
+}
+
+// freeName is a name for a part that no other has.
+func (y *script) freeName(wanted string, p part) string {
+	if wanted == "" {
+		wanted = p.path[strings.LastIndexByte(p.path, '.')+1:]
+	}
+	if p.of == "regexp" && wanted == p.path || wanted == "" {
+		wanted = p.of
+	}
+	wanted = scene.Name(wanted)
+	name := wanted
+	for i := 2; y.used[name]; i++ {
+		name = fmt.Sprint(wanted, i)
+	}
+	y.used[name] = true
+	return name
+}
+
+// json is a value as JSON.
+func (y *script) json(v jsValue, n *js, depth int) scene.Text {
+	if depth > maxDepth {
+		return y.standIn(y.place(n.line), n.String())
+	}
+	switch {
+	case v.kind == isNode && v.node.kind == "object":
+		var parts []string
+		for _, p := range v.node.list {
+			if p.kind == "spread" {
+				in := string(y.json(y.eval(p.list[0], v.in), p, depth+1))
+				if in = strings.TrimSuffix(strings.TrimPrefix(in, "{"), "}"); in != "" {
+					parts = append(parts, in)
+				}
+				continue
+			}
+			parts = append(parts, quoteJSON(p.text)+":"+string(y.json(y.eval(p.list[0], v.in), p.list[0], depth+1)))
+		}
+		return scene.Text("{" + strings.Join(parts, ",") + "}")
+	case v.kind == isNode && v.node.kind == "array":
+		var parts []string
+		for _, p := range v.node.list {
+			parts = append(parts, string(y.json(y.eval(p, v.in), p, depth+1)))
+		}
+		return scene.Text("[" + strings.Join(parts, ",") + "]")
+	case v.kind == isNumber:
+		return v.text
+	case v.kind == isText && strings.HasPrefix(string(v.text), "{{randInt"), v.kind == isText && v.text == "{{unixMilli}}":
+		return v.text
+	case n.kind == "name" && slices.Contains([]string{"true", "false", "null"}, n.text):
+		return scene.Text(n.text)
+	case v.kind == isText && !strings.Contains(string(v.text), "{{"):
+		return scene.Text(quoteJSON(string(v.text)))
+	case v.kind == isPart:
+		return `"` + y.textOf(v, n).In("json") + `"`
+	}
+	return `"` + y.textOf(v, n) + `"`
+}
