@@ -123,6 +123,8 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 			leave("to URLs such as " + e.URL.Scheme + ":")
 		case !slices.Contains(hosts, hostOf(e)) && !slices.Contains(hosts, e.URL.Hostname()):
 			others[hostOf(e)]++
+		case e.Method == "" || strings.Trim(e.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "":
+			leave("whose method has other characters than capitals")
 		case e.Status == 0:
 			leave("without an answer")
 		case e.Status == 101:

@@ -41,8 +41,17 @@ const maxGiven = 20
 
 // splits are the signs between the parts of a value: first of sentences and lists, then of URLs and names.
 var splits = []func(r rune) bool{
-	func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;<>()[]{}\\", r) },
-	func(r rune) bool { return strings.ContainsRune("/?&=:.|#@!*", r) },
+	signs(" \t\r\n\"'`,;<>()[]{}\\"),
+	signs("/?&=:.|#@!*"),
+}
+
+// signs reports whether a rune is one of these, by a table: it is asked for each rune of all answers.
+func signs(list string) func(rune) bool {
+	var table [0x80]bool
+	for _, c := range list {
+		table[c] = true
+	}
+	return func(r rune) bool { return r < 0x80 && table[r] }
 }
 
 // parts calls do for each part of a text between signs, and with the signs between them.

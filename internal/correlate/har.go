@@ -19,10 +19,11 @@ const maxContent = 256 << 20
 // FromHAR are the exchanges of a HAR file, which a browser's developer tools write, and what is to be said of them. The error
 // is that of a file without any.
 func FromHAR(in io.Reader) (list []Exchange, notes []string, err error) {
-	kept, lacking := 0, 0
+	kept, lacking, odd := 0, 0, 0
 	bad, err := formats.ReadHAR(in, func(x *formats.HARExchange) {
 		e, ok := fromHAR(x)
 		if !ok {
+			odd++
 			return
 		}
 		if kept += len(e.Content); kept > maxContent {
@@ -39,7 +40,7 @@ func FromHAR(in io.Reader) (list []Exchange, notes []string, err error) {
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the file ends early: %v; takt uses the %s before that", err, figure.Plural(len(list), "request")))
 	}
-	if bad > 0 {
+	if bad += odd; bad > 0 {
 		notes = append(notes, fmt.Sprintf("entries that takt cannot read: %d", bad))
 	}
 	if lacking > 0 {
@@ -60,6 +61,9 @@ func fromHAR(x *formats.HARExchange) (e Exchange, ok bool) {
 	}
 	if x.Type != "" && e.Header.Get("Content-Type") == "" && len(e.Body) > 0 {
 		e.Header.Set("Content-Type", x.Type)
+	}
+	if e.Status < 100 || e.Status > 599 {
+		e.Status = 0
 	}
 	if HasText(e.Answer) {
 		e.Content = bytes.Clone(x.Content[:min(len(x.Content), http1.CheckBytes)])

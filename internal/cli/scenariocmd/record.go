@@ -21,6 +21,7 @@ import (
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/recorder"
+	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/value"
 )
@@ -65,7 +66,7 @@ func (r *recording) addFlags(fs *pflag.FlagSet) {
 	}, "listen", "authority")
 	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
 		fs.Var(value.Duration(&r.lasts), "for", "end after `TIME` (default: with Ctrl-C)")
-		addOnly(fs, &r.correlate)
+		addOnly(fs, &r.correlate, "record only requests to `HOST`, repeatable; connections to others pass through (default: steps are of the host of most requests)")
 	}, "for", "only", "static")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 		fs.VarP(value.OutFile(&r.output), "output", "o", "write the scenario to `FILE`; - is standard output")
@@ -74,8 +75,8 @@ func (r *recording) addFlags(fs *pflag.FlagSet) {
 }
 
 // addOnly adds the flags about which requests become steps.
-func addOnly(fs *pflag.FlagSet, o *correlate.Options) {
-	fs.Var(value.List(&o.Only), "only", "take only requests to `HOST`, repeatable; connections to others pass through (default: the host of most requests)")
+func addOnly(fs *pflag.FlagSet, o *correlate.Options, only string) {
+	fs.Var(value.List(&o.Only), "only", only)
 	fs.BoolVar(&o.Static, "static", false, "keep images, fonts, styles and scripts as steps")
 }
 
@@ -202,7 +203,7 @@ func write(env core.Env, list []correlate.Exchange, o correlate.Options, verb st
 	}
 	m.Scene.Notes = m.Head(verb)
 	say(env, "%s; %s from answers, %s made anew; the URL is %s", figure.Plural(len(m.Scene.Steps), "step"), figure.Plural(m.Captured, "value"), figure.Plural(m.Invented, "value"), m.Scene.Home())
-	err := writeScenario(env, m.Scene.Text(), to.scenario)
+	err := writeScenario(env, &m.Scene, to.scenario)
 	if to.load == nil {
 		return err
 	}
@@ -219,8 +220,15 @@ func write(env core.Env, list []correlate.Exchange, o correlate.Options, verb st
 	return errors.Join(err, loaded)
 }
 
-// writeScenario writes the text to the file, or to standard output: nobody wants to record again because a disk is full.
-func writeScenario(env core.Env, text []byte, f *outfile.File) error {
+// writeScenario writes a scenario to the file, or to standard output: nobody wants to record again because a disk is full.
+// It says what is wrong with the scenario, such as a file with values that is not there.
+func writeScenario(env core.Env, s *scene.File, f *outfile.File) error {
+	text := s.Text()
+	if err := http.CheckScenario("the scenario", text, s.Home()); err != nil {
+		for _, one := range core.Unjoin(err) {
+			say(env, "to correct in the file: %s", core.OneLine(one))
+		}
+	}
 	if f == nil {
 		_, err := env.Stdout.Write(text)
 		return err
