@@ -235,8 +235,9 @@ func (b *builder) wantPart(p *place, text string, depth, i int, repeats bool) {
 // divide calls do for each part of a text, and with the signs between them. A text of one part is divided by the next signs.
 func (b *builder) divide(text string, depth int, do func(part string, depth int), sign func(string)) (divided bool) {
 	for ; depth < len(splits); depth++ {
-		if strings.IndexFunc(text, splits[depth]) >= 0 {
-			parts(text, splits[depth], func(part string, _ int) { do(part, depth+1) }, sign)
+		signs := splits[depth]
+		if slices.ContainsFunc([]byte(text), func(c byte) bool { return signs[c] }) {
+			parts(text, signs, func(part string, _ int) { do(part, depth+1) }, sign)
 			return true
 		}
 	}

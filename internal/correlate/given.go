@@ -40,32 +40,34 @@ const (
 const maxGiven = 20
 
 // splits are the signs between the parts of a value: first of sentences and lists, then of URLs and names.
-var splits = []func(r rune) bool{
+var splits = []*signTable{
 	signs(" \t\r\n\"'`,;<>()[]{}\\"),
 	signs("/?&=:.|#@!*"),
 }
 
-// signs reports whether a rune is one of these, by a table: it is asked for each rune of all answers.
-func signs(list string) func(rune) bool {
-	var table [0x80]bool
-	for _, c := range list {
+// signTable says which bytes are signs. It is asked for each byte of all answers.
+type signTable [256]bool
+
+func signs(list string) *signTable {
+	var table signTable
+	for _, c := range []byte(list) {
 		table[c] = true
 	}
-	return func(r rune) bool { return r < 0x80 && table[r] }
+	return &table
 }
 
 // parts calls do for each part of a text between signs, and with the signs between them.
-func parts(text string, splits func(rune) bool, do func(part string, at int), sign func(string)) {
+func parts(text string, signs *signTable, do func(part string, at int), sign func(string)) {
 	start := 0
 	flush := func(end int) {
 		if end > start {
 			do(text[start:end], start)
 		}
 	}
-	for i, r := range text {
-		if splits(r) {
+	for i := range len(text) {
+		if signs[text[i]] {
 			flush(i)
-			start = i + len(string(r))
+			start = i + 1
 			sign(text[i:start])
 		}
 	}
