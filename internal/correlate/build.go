@@ -327,17 +327,23 @@ func (b *builder) refer(p *place, text string, whole bool, i int, repeats bool) 
 	return piece{}, false
 }
 
+// mostSources bounds the places in answers that are tried for one value.
+const mostSources = 6
+
 // capture makes a capture of a value; false: no answer gave it.
 func (b *builder) capture(k *value, p *place, whole bool, i int) bool {
 	first := i
 	if k.first >= 0 {
 		first = min(i, k.first)
 	}
-	list := slices.Clone(k.given)
+	tried, list := 0, slices.Clone(k.given)
 	slices.SortStableFunc(list, func(x, y given) int { return cmp.Or(cmp.Compare(x.rank, y.rank), cmp.Compare(x.from, y.from)) })
 	for _, g := range list {
 		if g.from >= first || b.exchanges[g.from].answered().After(b.exchanges[first].Began.Add(time.Millisecond)) || !plausible(k.text, p, whole, &g, b) {
 			continue
+		}
+		if tried++; tried > mostSources {
+			break
 		}
 		source := ""
 		if g.coded == "" {

@@ -150,6 +150,24 @@ GET /search?q=Zx81-Spectrum48k&cursor={{url cursor}}
 POST /x
 X-Xsrf-Token: {{xsrf_token}}
 `},
+		"cookie that a script decodes": {func(k *talk) {
+			k.say("GET /", "200\nSet-Cookie: XSRF-TOKEN=eyJpdiI6Ik9xR2dM%3D%3D; Path=/\n\n<p>")
+			k.say("POST /x\nX-Xsrf-Token: eyJpdiI6Ik9xR2dM==", "204")
+		}, `GET /
+@capture xsrf_token cookie XSRF-TOKEN regexp ^([^%=]+)
+
+POST /x
+X-Xsrf-Token: {{xsrf_token}}==
+`},
+		"the only place that says it": {func(k *talk) {
+			k.say("GET /", "200\nContent-Type: text/html\n\n<p>x <b>first Ab1Cd2Ef3Gh</b> <script>\n boot({key: 'x', sid: 'Qw9Er8Ty7Ui'});</script><i>first x</i>")
+			k.say("GET /a?v=Ab1Cd2Ef3Gh&sid=Qw9Er8Ty7Ui", "204")
+		}, `GET /
+@capture v regexp first\s+([^ \t\r\n<>"']+)
+@capture sid regexp sid:\s+'([^']+)
+
+GET /a?v={{url v}}&sid={{url sid}}
+`},
 		"JSON in JSON and parts": {func(k *talk) {
 			k.say("POST /a\nContent-Type: multipart/form-data; boundary=b\n\n--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\na{{b\r\n--b--\r\n", "200\nX-Next: p/Q9z-77aB1\n\n"+`{"items":[{"sku":"A-1"},{"sku":"B\"-2","note":"line\none7Q"}]}`)
 			k.say("POST /b\nContent-Type: application/json\n\n"+`{"next": "p/Q9z-77aB1", "query":"{\"sku\":\"x\"}", "sku":"B\"-2"}`, "200\n\n")

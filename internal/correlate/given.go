@@ -112,6 +112,9 @@ func noteCookie(line string, note func(string, given)) {
 	}
 	g := given{source: "cookie " + c.Name, key: c.Name, rank: rankCookie}
 	note(c.Value, g)
+	if short := strings.TrimRight(strings.ReplaceAll(c.Value, "%3D", "="), "="); short != c.Value && !strings.Contains(short, "%") {
+		note(short, given{source: g.source + " regexp ^([^%=]+)", key: c.Name, rank: rankCookie}) // without the end of base64, which stays
+	}
 	if plain, err := url.QueryUnescape(c.Value); err == nil && plain != c.Value {
 		g.coded = "percent-encoded in the cookie " + c.Name
 		note(plain, g)
@@ -286,8 +289,15 @@ func sourceAt(body string, at int, v string, fits func(source string) bool) stri
 			return "regexp " + one
 		}
 	}
+	tried := 0
 	for _, left := range lefts(body[:at]) {
 		for _, right := range []string{"", rightOf(body[end:])} {
+			if first := strings.Index(body, left); right == "" && first != at-len(left) {
+				continue // the expression would find another value
+			}
+			if tried++; tried > mostTried {
+				return ""
+			}
 			if one := "regexp " + pattern(left) + group + pattern(right); fits(one) {
 				return one
 			}
@@ -317,6 +327,9 @@ func tagSources(body string, at, end int, group string) (list []string) {
 	}
 	return list
 }
+
+// mostTried bounds the expressions that are tried for one place of a value, each on a body of up to 1 MiB.
+const mostTried = 12
 
 // tagName begins a tag, and bare is a value that a selector can have without quotes.
 var (
