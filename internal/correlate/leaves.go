@@ -20,6 +20,9 @@ type leaf struct {
 // maxLeaves bounds the values that are read from one JSON text.
 const maxLeaves = 100_000
 
+// maxNested is how deep in objects and lists a value may be.
+const maxNested = 100
+
 // level is an object or a list around a leaf.
 type level struct {
 	object bool
@@ -46,6 +49,10 @@ func leaves(body []byte, do func(leaf)) {
 		if err != nil {
 			return
 		}
+		add := do
+		if len(stack) > maxNested {
+			add = func(leaf) {}
+		}
 		switch t := t.(type) {
 		case json.Delim:
 			if t == '{' || t == '[' {
@@ -62,11 +69,11 @@ func leaves(body []byte, do func(leaf)) {
 				continue
 			}
 			to := int(d.InputOffset())
-			do(at(stack, leaf{value: t, quoted: true, from: quoteBefore(body, to), to: to}))
+			add(at(stack[:min(len(stack), maxNested)], leaf{value: t, quoted: true, from: quoteBefore(body, to), to: to}))
 			n++
 		case json.Number:
 			to := int(d.InputOffset())
-			do(at(stack, leaf{value: t.String(), from: to - len(t.String()), to: to}))
+			add(at(stack[:min(len(stack), maxNested)], leaf{value: t.String(), from: to - len(t.String()), to: to}))
 			n++
 		}
 		done()
