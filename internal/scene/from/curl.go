@@ -26,6 +26,9 @@ func readCurl(text []byte) (*Taken, error) {
 		return nil, err
 	}
 	for _, words := range commands {
+		if len(t.Steps) > maxSteps {
+			break
+		}
 		for len(words) > 1 && (words[0].text == "$" || words[0].text == "time" || words[0].text == "sudo") {
 			words = words[1:]
 		}
@@ -33,13 +36,14 @@ func readCurl(text []byte) (*Taken, error) {
 			t.left(atLine(words[0].line), "%.40q is not curl, and is not run", words[0].text)
 			continue
 		}
-		for len(words) > 0 {
+		line, words := words[0].line, words[1:]
+		for more := true; more; {
 			next := slices.IndexFunc(words, func(w word) bool { return w.text == "--next" || w.text == "-:" })
-			if next < 0 {
+			if more = next >= 0; !more {
 				next = len(words)
 			}
-			t.curl(words[0].line, words[min(1, next):next])
-			words = words[min(next, len(words)):]
+			t.curl(line, words[:next])
+			words = words[min(next+1, len(words)):]
 		}
 	}
 	return t, nil
@@ -301,7 +305,11 @@ func (c *curlRequest) end() {
 			s.Method = "POST"
 		}
 	}
+	query := scene.URLText(strings.Join(c.query, "&"))
 	for _, u := range c.urls {
+		if len(c.Steps) > maxSteps {
+			return
+		}
 		one := *s
 		if !strings.Contains(u, "://") {
 			u = "http://" + u
@@ -309,14 +317,15 @@ func (c *curlRequest) end() {
 		if strings.ContainsAny(u, "[]") && !strings.Contains(u, "://[") || strings.Contains(u, "{") {
 			c.left(c.where, "curl makes several URLs of brackets and braces in %.60q, and takt sends one; write a step for each", u)
 		}
-		one.URL = scene.URLText(u)
-		for _, q := range c.query {
+		left := len(c.Left)
+		if one.URL = scene.Literal(u); query != "" {
 			sep := scene.Text("?")
-			if strings.Contains(string(one.URL), "?") {
+			if strings.Contains(u, "?") {
 				sep = "&"
 			}
-			one.URL += sep + scene.URLText(q)
+			one.URL += sep + query
 		}
+		one.URL = c.onHost(c.where, one.URL, left)
 		one.Comment = c.where
 		c.Steps = append(c.Steps, one)
 	}

@@ -49,11 +49,18 @@ const maxSteps = 1000
 // maxDepth bounds folders, controllers and brackets that are in one another.
 const maxDepth = 100
 
+// The bounds of what is made of an input, whatever it repeats.
+const (
+	maxWork = 300_000 // values that are looked up
+	maxText = 1 << 20 // bytes of a text that is put together
+)
+
 // Taken is what became of an input.
 type Taken struct {
 	scene.File
 	Left []Left         // what was not taken over, in the order in which it was found
 	said map[string]int // places in Left
+	work int            // values that were looked up, see spent
 }
 
 // Left is something that was not taken over.
@@ -95,6 +102,14 @@ func (t *Taken) left(where, format string, args ...any) {
 	default:
 		l.More++
 	}
+}
+
+// spent reports whether too many values were looked up. It is asked for each.
+func (t *Taken) spent() bool {
+	if t.work++; t.work == maxWork {
+		t.left("", "more than %d values are looked up; the rest is not taken over", maxWork)
+	}
+	return t.work >= maxWork
 }
 
 // unsaid takes back what was noted from a number on.

@@ -259,6 +259,9 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 			j.element(one, &element{}, own)
 		}
 	})
+	if len(j.Steps) > maxSteps || j.spent() {
+		return
+	}
 	where := j.where(e)
 	step := scene.Step{Name: e.attr["testname"], Comment: where, Method: strings.ToUpper(j.plain(e.prop("HTTPSampler.method"))), Lines: slices.Clone(s.when)}
 	if step.Method == "" {
@@ -266,6 +269,9 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	}
 	j.url(&step, e, own)
 	for _, h := range own.headers {
+		if j.spent() {
+			break
+		}
 		name := h.prop("Header.name")
 		step.Header = slices.DeleteFunc(step.Header, func(f scene.Field) bool { return strings.EqualFold(f.Name, name) })
 		if name != "" {
@@ -538,7 +544,9 @@ func (j *jmeter) filled(where, s string, depth int) scene.Text {
 			break
 		}
 		t += scene.Literal(s[:m[0]]) + j.variable(where, s[m[2]:m[3]], depth)
-		s = s[m[1]:]
+		if s = s[m[1]:]; len(t) > maxText {
+			return j.standIn(where, "a long text")
+		}
 	}
 	return t + scene.Literal(s)
 }
@@ -562,7 +570,7 @@ func (j *jmeter) variable(where, name string, depth int) scene.Text {
 	if t, ok := j.vars[name]; ok {
 		return t
 	}
-	if v, ok := j.raw[name]; ok && depth < 10 {
+	if v, ok := j.raw[name]; ok && depth < 10 && !j.spent() {
 		return j.filled(where, v, depth+1)
 	}
 	switch call {

@@ -109,6 +109,13 @@ func (r *jsReader) deeper() func() {
 	return func() { r.depth-- }
 }
 
+// bound bounds what is behind one another in an expression.
+func (r *jsReader) bound(i int, t jsToken) {
+	if i > 1000 {
+		panic(jsFault{t.line, "too many parts of an expression"})
+	}
+}
+
 // statementOrSkip reads a statement, or passes it over; nil: it is nothing.
 func (r *jsReader) statementOrSkip() (n *js) {
 	from, depth := r.at, r.depth
@@ -363,7 +370,8 @@ func (r *jsReader) function(line int) *js {
 
 func (r *jsReader) expression() *js {
 	n := r.assignment()
-	for r.is(",") {
+	for i := 0; r.is(","); i++ {
+		r.bound(i, r.peek())
 		line := r.next().line
 		n = &js{kind: "binary", text: ",", line: line, list: []*js{n, r.assignment()}}
 	}
@@ -399,8 +407,9 @@ func (r *jsReader) binary(level int) *js {
 		return r.unaryOrMore()
 	}
 	n := r.binary(level + 1)
-	for slices.ContainsFunc(jsOperators[level], r.is) {
+	for i := 0; slices.ContainsFunc(jsOperators[level], r.is); i++ {
 		t := r.next()
+		r.bound(i, t)
 		n = &js{kind: "binary", text: t.text, line: t.line, list: []*js{n, r.binary(level + 1)}}
 	}
 	return n
@@ -429,8 +438,9 @@ func (r *jsReader) unaryOrMore() *js {
 
 // behind reads members, calls and indexes behind an expression.
 func (r *jsReader) behind(n *js) *js {
-	for {
+	for i := 0; ; i++ {
 		t := r.peek()
+		r.bound(i, t)
 		switch {
 		case r.skip("?."):
 			if r.is("(") || r.is("[") {

@@ -198,7 +198,9 @@ func (p *postman) text(s, where, how string, depth int) scene.Text {
 			break
 		}
 		t += scene.Literal(s[:m[0]]) + p.variable(strings.TrimSpace(s[m[2]:m[3]]), where, how, depth)
-		s = s[m[1]:]
+		if s = s[m[1]:]; len(t) > maxText {
+			return p.standIn(where, "a long text")
+		}
 	}
 	return t + scene.Literal(s)
 }
@@ -220,7 +222,7 @@ func (p *postman) variable(name, where, how string, depth int) scene.Text {
 	if t, ok := postmanDynamic[name]; ok {
 		return t
 	}
-	if v, ok := p.values[name]; ok && depth < 10 && v != "" {
+	if v, ok := p.values[name]; ok && depth < 10 && v != "" && !p.spent() {
 		return p.text(v, where, how, depth+1)
 	}
 	return p.standIn(where, name)

@@ -271,6 +271,9 @@ func orNothing(n *js) *js {
 
 // eval is what is known of an expression.
 func (y *script) eval(n *js, s *jsScope) jsValue {
+	if y.spent() {
+		return unknown(n)
+	}
 	switch n.kind {
 	case "text":
 		return literal(n.text)
@@ -279,11 +282,11 @@ func (y *script) eval(n *js, s *jsScope) jsValue {
 			return number(f)
 		}
 	case "template":
-		t := scene.Text("")
+		var b strings.Builder
 		for _, p := range n.list {
-			t += y.textOf(y.eval(p, s), p)
+			b.WriteString(string(y.textOf(y.eval(p, s), p)))
 		}
-		return raw(t)
+		return y.joined(n, b.String())
 	case "name":
 		if v, ok := s.find(n.text); ok {
 			return v
@@ -348,9 +351,17 @@ func (y *script) binary(n *js, s *jsScope) jsValue {
 	case b.kind == isRandom && ok1 && (n.text == "*" || n.text == "+"):
 		return y.binary(&js{kind: n.kind, text: n.text, line: n.line, list: []*js{n.list[1], n.list[0]}}, s)
 	case n.text == "+" && (a.kind == isText || b.kind == isText):
-		return raw(y.textOf(a, n.list[0]) + y.textOf(b, n.list[1]))
+		return y.joined(n, string(y.textOf(a, n.list[0])+y.textOf(b, n.list[1])))
 	}
 	return unknown(n)
+}
+
+// joined is a text that was put together, unless it is too long.
+func (y *script) joined(n *js, text string) jsValue {
+	if len(text) > maxText {
+		return unknown(n)
+	}
+	return raw(scene.Text(text))
 }
 
 // gjsonKey is a key in a path of GJSON.
@@ -580,6 +591,12 @@ func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue,
 		if v := arg(0); v.kind == isPart && v.part.of == "body" {
 			return jsValue{kind: isPart, part: part{v.part.step, "json", ""}}, true
 		}
+	case "Object.assign":
+		all := &js{kind: "object", line: n.line}
+		for _, a := range args {
+			all.list = append(all.list, &js{kind: "spread", line: a.line, list: []*js{a}})
+		}
+		return jsValue{kind: isNode, node: all, in: s}, true
 	case "String", "parseInt", "parseFloat", "Number":
 		return arg(0), len(args) > 0
 	case "encodeURIComponent", "encodeURI":
@@ -690,7 +707,14 @@ func (y *script) json(v jsValue, n *js, depth int) scene.Text {
 	switch {
 	case v.kind == isNode && v.node.kind == "object":
 		var parts []string
+		size := 0
 		for _, p := range v.node.list {
+			if len(parts) > 0 {
+				size += len(parts[len(parts)-1])
+			}
+			if size > maxText {
+				return y.standIn(y.place(n.line), n.String())
+			}
 			if p.kind == "spread" {
 				in := string(y.json(y.eval(p.list[0], v.in), p, depth+1))
 				if in = strings.TrimSuffix(strings.TrimPrefix(in, "{"), "}"); in != "" {
@@ -703,8 +727,12 @@ func (y *script) json(v jsValue, n *js, depth int) scene.Text {
 		return scene.Text("{" + strings.Join(parts, ",") + "}")
 	case v.kind == isNode && v.node.kind == "array":
 		var parts []string
+		size := 0
 		for _, p := range v.node.list {
 			parts = append(parts, string(y.json(y.eval(p, v.in), p, depth+1)))
+			if size += len(parts[len(parts)-1]); size > maxText {
+				return y.standIn(y.place(n.line), n.String())
+			}
 		}
 		return scene.Text("[" + strings.Join(parts, ",") + "]")
 	case v.kind == isNumber:

@@ -1,0 +1,160 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tried are the exchanges of the rounds of a scenario against a server, one a line.
+func tried(t *testing.T, text string, h http.HandlerFunc) (lines []string, all []Tried, o *Options) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	defer s.Close()
+	o = New()
+	o.Scenario = scenarioFile(t, text)
+	e := o.ShapeTrial()
+	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	err := o.Try(context.Background(), e, nil, func(x Tried) {
+		all = append(all, x)
+		line := fmt.Sprintf("%d %d", x.Step, x.Status)
+		if x.Class != "" {
+			line += " " + x.Class
+		}
+		for _, c := range x.Checks {
+			line += fmt.Sprintf(", %s %v", c.Text, c.OK)
+		}
+		for _, c := range x.Captured {
+			line += fmt.Sprintf(", %s=%s of %d", c.Name, c.Value, c.Of)
+		}
+		if x.Again {
+			line += ", again"
+		}
+		if x.Passed != nil {
+			line += fmt.Sprint(", passed ", x.Passed)
+		}
+		lines = append(lines, line)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines, all, o
+}
+
+// A trial sends one round of each journey, as a run does, and shows each exchange.
+func TestTry(t *testing.T) {
+	polls := 0
+	lines, all, o := tried(t, `POST /login
+@journey buy 30
+Content-Type: application/json
+@body {"user":"ann","password":"geheim"}
+@capture token json token
+@capture ids all json items.#.id
+@check status 200
+@check json user == Ann
+
+GET /item/{{id}}
+Authorization: Bearer {{token}}
+@repeat id in ids
+@think 1h
+
+GET /never
+@when token == x
+
+GET /job
+@until json state == done
+@poll 1ms 5
+
+GET /missing
+@optional
+@check header X-Odd
+
+GET /wrong
+@check json user == Bob
+
+GET /search
+@journey look 70
+`, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/login":
+			w.Header().Set("Set-Cookie", "sid=geheim")
+			fmt.Fprint(w, `{"token":"T","user":"Ann","items":[{"id":1},{"id":2}]}`)
+		case "/job":
+			if polls++; polls < 3 {
+				fmt.Fprint(w, `{"state":"busy"}`)
+				return
+			}
+			fmt.Fprint(w, `{"state":"done"}`)
+		case "/missing":
+			w.WriteHeader(404)
+		default:
+			fmt.Fprint(w, `{"user":"Ann"}`)
+		}
+	})
+	want := []string{
+		"1 200, status 200 true, json user == Ann true, token=T of 0, ids=1 of 2",
+		"2 200, again", "2 200, passed [3]", "4 200, again", "4 200, again", "4 200", "5 404 4xx", "6 200 check, json user == Bob false", "7 200",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if x := all[1]; !strings.Contains(x.Request, "GET /item/1 HTTP/1.1\r\n") || !strings.Contains(x.Request, "Cookie: sid=geheim\r\n") || x.Body != `{"user":"Ann"}` || !strings.HasPrefix(x.Head, "HTTP/1.1 200 OK") {
+		t.Errorf("%+v", x)
+	}
+	var facts []string
+	e := o.Explain(HideSecrets)
+	for _, j := range e.Journeys {
+		facts = append(facts, fmt.Sprintf("%s %g", j.Name, j.Share))
+		for _, s := range j.Steps {
+			facts = append(facts, fmt.Sprintf("%d line %d %s", s.Number, s.Line, s.Request))
+			for _, f := range s.Facts {
+				facts = append(facts, f.What+": "+f.Text)
+			}
+		}
+	}
+	got := strings.Join(facts, "\n")
+	for _, want := range []string{
+		"buy 30\n1 line 1 POST /login", `"password":"xxxxx"`, "captures: the list ids from all of json items.#.id", "checks: json user == Ann",
+		"Authorization: Bearer {{token}}", "needs: token, from step 1 (POST /login)", "needs: id, from the repetition", "repeats: for each id of ids", "waits: 1h before it",
+		"only if: token == x", "until: json state == done", "asks again: 1ms after each answer, and at most this often: 5", "if it fails: the round goes on", "look 70\n7 line 29 GET /search",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the explanation has no %q:\n%s", want, got)
+		}
+	}
+	if e.Counts != "rounds" || strings.Contains(got, "geheim") {
+		t.Errorf("rate counts %s:\n%s", e.Counts, got)
+	}
+}
+
+// A step without a value, and a server that is not there, are told and end the round.
+func TestTryFails(t *testing.T) {
+	lines, all, _ := tried(t, "GET /a\n@optional\n@capture x json x\n\nGET /{{x}}\n", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "{}") })
+	if want := []string{"1 200 capture", "2 0 request"}; !slices.Equal(lines, want) || all[1].Request != "" {
+		t.Errorf("%q, want %q; sent %q", lines, want, all[1].Request)
+	}
+}
+
+func TestHideSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"Authorization: Bearer abc\r\nAccept: */*":    "Authorization: xxxxx\r\nAccept: */*",
+		"Authorization: Bearer {{token}}":             "Authorization: Bearer {{token}}",
+		`Authorization: Basic {{base64 "a:b"}}`:       "Authorization: xxxxx",
+		"GET /a?access_token=abc&b=c HTTP/1.1":        "GET /a?access_token=xxxxx&b=c HTTP/1.1",
+		`{"password": "a\"b", "n": 1, "token":"x"}`:   `{"password": "xxxxx", "n": 1, "token":"xxxxx"}`,
+		`{"password":"{{file "users.csv" 2}}"}`:       `{"password":"{{file "users.csv" 2}}"}`,
+		"user=ann&pwd=geheim":                         "user=ann&pwd=xxxxx",
+		"http://ann:geheim@h/":                        "http://ann:xxxxx@h/",
+		"the tokens are here, and no password at all": "the tokens are here, and no password at all",
+	} {
+		if got := HideSecrets(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
