@@ -125,7 +125,7 @@ func play(t *testing.T, s *shop, scenario string, users int, flags ...string) {
 	s.reset()
 	report := filepath.Join(t.TempDir(), "report.json")
 	steps := strings.Count(readFile(t, scenario), "@check status")
-	args := append([]string{"http", "--scenario", scenario, "--rate", "2000/s", "-n", fmt.Sprint(users * steps), "-o", "json=" + report, "--no-store"}, flags...)
+	args := append([]string{"http", "--scenario", scenario, "--rate", "1000/s", "-n", fmt.Sprint(users * steps), "-o", "json=" + report, "--no-store"}, flags...)
 	code, _, stderr := clitest.Call(t.Context(), cli.Main, append(args, s.URL)...)
 	var r takt.Report
 	if _, err := os.Stat(report); err != nil {
