@@ -138,28 +138,30 @@ func TestBelow(t *testing.T) {
 // Each letter is as frequent as every other at each of the eight places that one
 // number makes, and strings differ.
 func TestRandString(t *testing.T) {
-	tmpl := parse(t, "{{randString 17}}")
-	counts := make([][]int, 17)
-	for i := range counts {
-		counts[i] = make([]int, len(letters))
-	}
-	seen := map[string]bool{}
-	for seq := range uint64(50_000) {
-		got := tmpl.Append(nil, seq)
-		if len(got) != 17 || seen[string(got)] || bytes.Equal(got[:8], got[8:16]) {
-			t.Fatalf("operation %d: %q", seq, got)
+	for word, letters := range map[string]string{"randString": letters, "randHex": hexDigits} {
+		tmpl := parse(t, "{{"+word+" 17}}")
+		counts := make([][]int, 17)
+		for i := range counts {
+			counts[i] = make([]int, len(letters))
 		}
-		seen[string(got)] = true
-		for i, c := range got {
-			counts[i][strings.IndexByte(letters, c)]++
+		seen := map[string]bool{}
+		for seq := range uint64(50_000) {
+			got := tmpl.Append(nil, seq)
+			if len(got) != 17 || seen[string(got)] || bytes.Equal(got[:8], got[8:16]) {
+				t.Fatalf("operation %d: %q", seq, got)
+			}
+			seen[string(got)] = true
+			for i, c := range got {
+				counts[i][strings.IndexByte(letters, c)]++
+			}
 		}
-	}
-	for _, c := range counts {
-		checkUniform(t, c)
-	}
-	for _, n := range []int{1, 7, 8, 9, maxRandString} {
-		if got := len(parse(t, "{{randString "+strconv.Itoa(n)+"}}").Append(nil, 5)); got != n {
-			t.Errorf("%d letters, want %d", got, n)
+		for _, c := range counts {
+			checkUniform(t, c)
+		}
+		for _, n := range []int{1, 7, 8, 9, maxRandString} {
+			if got := len(parse(t, "{{"+word+" "+strconv.Itoa(n)+"}}").Append(nil, 5)); got != n {
+				t.Errorf("%d letters, want %d", got, n)
+			}
 		}
 	}
 }
@@ -211,7 +213,7 @@ func TestWhatValuesDependOn(t *testing.T) {
 func TestRandom(t *testing.T) {
 	for text, want := range map[string]bool{
 		"text": false, "{{.Seq}}": false, `{{file "ids.txt"}}`: false, `{{"{{uuid}}"}}`: false,
-		"{{uuid}}": true, "{{randInt 1 100}}": true, "{{randString 16}}": true, everything: true,
+		"{{uuid}}": true, "{{randInt 1 100}}": true, "{{randString 16}}": true, "{{randHex 16}}": true, everything: true,
 	} {
 		one := parse(t, text)
 		two, err := inMemory(2).Parse("body", text)

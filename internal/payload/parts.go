@@ -62,10 +62,11 @@ func (r randInt) append(dst []byte, seq uint64) []byte {
 
 func (randInt) longest() int { return len("-9223372036854775808") }
 
-// randString is {{randString N}}.
+// randString is {{randString N}}, or {{randHex N}}.
 type randString struct {
 	draw
-	n int
+	n    int
+	from string // its letters
 }
 
 // lettersPerWord is how many letters one 64-bit number makes. The last of eight
@@ -80,8 +81,8 @@ func (r randString) append(dst []byte, seq uint64) []byte {
 		word := mix(state) ^ low
 		for range min(left, lettersPerWord) {
 			var digit uint64
-			digit, word = bits.Mul64(word, uint64(len(letters))) // digits in base 62, highest first
-			dst = append(dst, letters[digit])
+			digit, word = bits.Mul64(word, uint64(len(r.from))) // digits in base 62, highest first
+			dst = append(dst, r.from[digit])
 		}
 	}
 	return dst

@@ -27,7 +27,8 @@ func kinds() []kind {
 		{"uuid", []string{`{{uuid}}`}, plain(func(d draw) part { return uuid{d} })},
 		{"randInt", []string{`{{randInt 1 100}}`}, makeRandInt},
 		{"zipf", []string{`{{zipf 1000}}`, `{{zipf 1000 1.2}}`}, makeZipf},
-		{"randString", []string{`{{randString 16}}`}, makeRandString},
+		{"randString", []string{`{{randString 16}}`}, makeRandString(letters)},
+		{"randHex", []string{`{{randHex 32}}`}, makeRandString(hexDigits)},
 		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
 		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
 		{"traceparent", []string{`{{traceparent}}`}, makeTraceparent},
@@ -128,18 +129,21 @@ func makeRandInt(p *parser, args []token) (part, error) {
 	return randInt{p.draw(), first, uint64(last) - uint64(first) + 1}, nil
 }
 
-func makeRandString(p *parser, args []token) (part, error) {
-	if len(args) != 1 {
-		return nil, errArguments
+// makeRandString is for random strings of these letters.
+func makeRandString(letters string) func(*parser, []token) (part, error) {
+	return func(p *parser, args []token) (part, error) {
+		if len(args) != 1 {
+			return nil, errArguments
+		}
+		n, err := args[0].int()
+		if err != nil {
+			return nil, errArguments
+		}
+		if n < 1 || n > maxRandString {
+			return nil, fmt.Errorf("a random string has 1 to %d characters, not %d; choose a length within", maxRandString, n)
+		}
+		return randString{p.draw(), int(n), letters}, nil
 	}
-	n, err := args[0].int()
-	if err != nil {
-		return nil, errArguments
-	}
-	if n < 1 || n > maxRandString {
-		return nil, fmt.Errorf("a random string has 1 to %d characters, not %d; choose a length within", maxRandString, n)
-	}
-	return randString{p.draw(), int(n)}, nil
 }
 
 // int reads a whole number of 64 bits.

@@ -11,7 +11,8 @@ const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	// alphabet is that of URL-safe base64: none of its 64 characters has to be
 	// escaped in JSON, CSV, a header or a URL, and six random bits make one.
-	alphabet = letters + "-_"
+	alphabet  = letters + "-_"
+	hexDigits = "0123456789abcdef"
 )
 
 const (

@@ -93,7 +93,7 @@ func TestClock(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	const (
-		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
+		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{randHex 32}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
 			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{env "NAME"}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}} {{hmac sha256 "key.txt" .Seq}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`
@@ -246,9 +246,9 @@ func TestMaxLen(t *testing.T) {
 		"ü":                        2,
 		`{{file "ids.txt"}}`:       2,
 		`{{file "users.csv" 2}}`:   6,
-		"{{uuid}}{{randString 9}}": 45,
-		"{{.Seq}}{{randInt 1 2}}":  40,
-		"{{now}}{{unixMilli}}":     50,
+		"{{uuid}}{{randString 9}}": 45, "{{randHex 17}}": 17,
+		"{{.Seq}}{{randInt 1 2}}": 40,
+		"{{now}}{{unixMilli}}":    50,
 	} {
 		if got := parse(t, text).MaxLen(); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

@@ -10,9 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/correlate"
 	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/scene/from"
 	"github.com/taktload/takt/internal/value"
 )
@@ -22,11 +21,13 @@ type making struct {
 	env    core.Env
 	format string
 	output string
+
+	correlate correlate.Options // of a HAR file
 }
 
 func newFrom(env core.Env) *cobra.Command {
 	m := &making{env: env, format: "auto", output: "-"}
-	var about []string
+	about := []string{fmt.Sprintf("  %-8s %s", harName, "what a browser's developer tools saved, with answers (.har)")}
 	for _, f := range from.Table() {
 		about = append(about, fmt.Sprintf("  %-8s %s", f.Name, f.About))
 	}
@@ -43,7 +44,8 @@ place: read that list before you load anything. FILE - is standard input. Format
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
-			fs.Var(value.Choice(&m.format, append([]string{"auto"}, from.Names()...)...), "format", "`FORMAT` of the file, if auto does not find it")
+			fs.Var(value.Choice(&m.format, append([]string{"auto", harName}, from.Names()...)...), "format", "`FORMAT` of the file, if auto does not find it")
+			addOnly(fs, &m.correlate, "of a HAR file, take only requests to `HOST`, repeatable (default: the host of most requests)")
 		})
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 			fs.VarP(value.OutFile(&m.output), "output", "o", "write the scenario to `FILE`; - is standard output")
@@ -63,6 +65,9 @@ func (m *making) run(_ context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the file: %w", err)
 	}
+	if m.format == harName || m.format == "auto" && looksHAR(text) {
+		return m.fromHAR(text)
+	}
 	taken, err := from.Read(text, strings.TrimPrefix(m.format, "auto"))
 	if taken != nil {
 		m.tell(taken)
@@ -81,25 +86,12 @@ func (m *making) tell(t *from.Taken) {
 	fmt.Fprintf(m.env.Stderr, "takt scenario: %s made, %s not taken over\n", figure.Plural(len(t.Steps), "step"), figure.Plural(len(t.Left), "thing"))
 }
 
-// write writes the scenario, and says what is wrong with it, such as a file with values that is not there.
+// write writes the scenario.
 func (m *making) write(t *from.Taken) error {
-	text := t.Text()
-	if err := http.CheckScenario("the scenario", text, t.Home()); err != nil {
-		for _, one := range core.Unjoin(err) {
-			fmt.Fprintf(m.env.Stderr, "takt scenario: to correct in the file: %s\n", core.OneLine(one))
-		}
-	}
-	if m.output == "-" {
-		_, err := m.env.Stdout.Write(text)
+	to, err := openOutputs(m.output, "")
+	if err != nil {
 		return err
 	}
-	f, err := outfile.Open(m.output)
-	if err != nil {
-		return core.ExitWith(core.ExitUsage, fmt.Errorf("cannot write the scenario: %w; check --output", err))
-	}
-	defer f.Discard()
-	if _, err = f.Write(text); err == nil {
-		err = f.Close()
-	}
-	return err
+	defer to.discard()
+	return writeScenario(m.env, &t.File, to.scenario)
 }

@@ -14,7 +14,7 @@ func New(env core.Env) *cobra.Command {
 		Use: "scenario", Short: "explain and try a file for --scenario, and make one", Args: core.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newCheck(env), newFrom(env))
+	c.AddCommand(newCheck(env), newFrom(env), newRecord(env))
 	return c
 }
 

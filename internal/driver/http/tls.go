@@ -39,13 +39,9 @@ func (o *Options) readTLS() error {
 		o.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessionsKept)
 	}
 	if o.CACert != "" {
-		pem, err := files.ReadFile(o.CACert)
-		if err != nil {
-			return value.Faultf("cannot read the authorities: %w; check --cacert", err)
-		}
-		o.tls.RootCAs = x509.NewCertPool()
-		if !o.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return value.Faultf("no certificate in %s; --cacert wants PEM", o.CACert)
+		var err error
+		if o.tls.RootCAs, err = Authorities(o.CACert); err != nil {
+			return err
 		}
 	}
 	if o.Key != "" && o.Cert == "" {
@@ -65,6 +61,19 @@ func (o *Options) readTLS() error {
 	}
 	o.tls.Certificates = []tls.Certificate{pair}
 	return nil
+}
+
+// Authorities are those of the file of --cacert.
+func Authorities(file string) (*x509.CertPool, error) {
+	pem, err := files.ReadFile(file)
+	if err != nil {
+		return nil, value.Faultf("cannot read the authorities: %w; check --cacert", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, value.Faultf("no certificate in %s; --cacert wants PEM", file)
+	}
+	return pool, nil
 }
 
 func versionOf(name string) uint16 {

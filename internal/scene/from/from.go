@@ -40,8 +40,8 @@ func Names() (names []string) {
 	return names
 }
 
-// MaxInput is the largest input in bytes: 64 MiB.
-const MaxInput = 64 << 20
+// MaxInput is the largest input in bytes: 256 MiB. A HAR file with pictures easily has 100 MiB.
+const MaxInput = 256 << 20
 
 // maxSteps is the largest number of steps that a scenario may have.
 const maxSteps = 1000

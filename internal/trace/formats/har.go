@@ -98,19 +98,24 @@ func (d *harDecoder) Next(rec *trace.Record) error {
 	}
 	var e harEntry
 	if err := d.entry(&e); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) { // the decoder is after the entry and can continue
-			return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
-		}
-		d.ended = true
 		return err
 	}
 	d.filler.Begin(rec)
 	return e.fill(&d.filler)
 }
 
-// entry reads the next entry, or the end of the list.
-func (d *harDecoder) entry(e *harEntry) error {
+// entry reads the next entry, a *harEntry or a *harAnswered, or the end of the list.
+func (d *harDecoder) entry(e any) error {
+	err := d.read(e)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) { // the decoder is after the entry and can continue
+		return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
+	}
+	d.ended = err != nil
+	return err
+}
+
+func (d *harDecoder) read(e any) error {
 	if !d.begun {
 		if err := d.findEntries(); err != nil {
 			return err
@@ -195,11 +200,7 @@ func (e *harEntry) fill(f *fill.Line) error {
 		return fill.ErrStatus
 	}
 	r.Status = max(e.Response.Status, 0)
-	taken := e.Time
-	if sum := e.Timings.sum(); taken == nil || *taken <= 0 {
-		taken = &sum
-	}
-	r.Latency = millis(*taken)
+	r.Latency = millis(e.taken())
 	if receive := e.Timings.Receive; receive != nil {
 		r.Transfer = min(millis(*receive), r.Latency)
 	}
@@ -220,6 +221,14 @@ func (e *harEntry) fill(f *fill.Line) error {
 	}
 	header(f, headers, body.kind)
 	return f.Finish(true)
+}
+
+// taken is the time of the whole exchange in milliseconds; -1: it is not known.
+func (e *harEntry) taken() float64 {
+	if e.Time != nil && *e.Time > 0 {
+		return *e.Time
+	}
+	return e.Timings.sum()
 }
 
 func harSize(size *int64) int64 {

@@ -47,14 +47,15 @@ type answer struct {
 	} `json:"error,omitempty"`
 }
 
-// Start starts the program, without a network: every name and address but files is refused.
-func Start(program string) (*Browser, error) {
+// Start starts the program, without a network: every name and address but files is refused, unless flags name another
+// proxy.
+func Start(program string, flags ...string) (*Browser, error) {
 	profile, err := os.MkdirTemp("", "takt-chromium-")
 	if err != nil {
 		return nil, err
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan answer{}, pages: map[string]*Page{}}
-	if err := b.start(program); err != nil {
+	if err := b.start(program, flags); err != nil {
 		_ = os.RemoveAll(profile) // the error of the start says more
 		return nil, err
 	}
@@ -62,10 +63,10 @@ func Start(program string) (*Browser, error) {
 	return b, nil
 }
 
-func (b *Browser) start(program string) error {
-	b.cmd = exec.Command(program, "--headless=new", "--remote-debugging-pipe", "--user-data-dir="+b.profile,
+func (b *Browser) start(program string, flags []string) error {
+	b.cmd = exec.Command(program, append([]string{"--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + b.profile,
 		"--no-first-run", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb", "--disable-dev-shm-usage",
-		"--proxy-server=127.0.0.1:9", "--disable-background-networking", "--disable-component-update", "--no-sandbox") // root has no sandbox
+		"--proxy-server=127.0.0.1:9", "--disable-background-networking", "--disable-component-update", "--no-sandbox"}, flags...)...) // root has no sandbox
 	commandIn, to, err := os.Pipe()
 	if err != nil {
 		return err

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// ForTest starts the browser that TAKT_CHROMIUM names, for one test. Without that variable the test is
+// ForTest starts the browser that TAKT_CHROMIUM names, for one test, with further flags. Without that variable the test is
 // skipped.
-func ForTest(t testing.TB) *Browser {
+func ForTest(t testing.TB, flags ...string) *Browser {
 	t.Helper()
 	program := os.Getenv("TAKT_CHROMIUM")
 	if program == "" {
 		t.Skip("TAKT_CHROMIUM names no browser; scripts/servers start chromium prints one")
 	}
-	b, err := Start(program)
+	b, err := Start(program, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
