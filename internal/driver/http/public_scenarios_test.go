@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // publicScenario is a file of testdata/scenarios, with what serves it.
@@ -77,13 +79,14 @@ func TestPublicScenarios(t *testing.T) {
 	t.Chdir("testdata/scenarios") // the scenarios name files there
 	for _, c := range publicScenarios {
 		for _, closed := range []bool{false, true} {
-			rounds := publicRounds
+			n := racetest.Some(publicRounds)
+			rounds := n
 			if !c.reacts {
 				rounds *= c.steps // the schedule is one of requests
 			}
 			flags, users, load := fmt.Sprintf("--rate %d/s -n %d", rounds, rounds), 0, "rate"
 			if closed {
-				flags, users, load = fmt.Sprintf("-c %d -n %d", publicUsers, publicRounds*c.steps), publicUsers, "users"
+				flags, users, load = fmt.Sprintf("-c %d -n %d", publicUsers, n*c.steps), publicUsers, "users"
 			}
 			t.Run(c.name+" "+load, func(t *testing.T) {
 				t.Parallel()
@@ -91,7 +94,6 @@ func TestPublicScenarios(t *testing.T) {
 				s := newSite(closed)
 				c.serve(t, s)
 				r := scenarioRun(t, flags, text, s.ServeHTTP)
-				n := publicRounds
 				if closed {
 					n = len(s.all)
 				}

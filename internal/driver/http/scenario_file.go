@@ -60,7 +60,15 @@ type scenarioReader struct {
 	again bool           // the current line has not been used
 	lists []string       // of env.Values, those that are captured lists
 	names map[string]int // lines of the @name lines
+	heads []head         // of all steps
 	phases
+}
+
+// head is a header line before the first step, for all steps that have its values and no such header themselves.
+type head struct {
+	http1.Field
+	line int
+	used bool
 }
 
 // lines are the line numbers of a step's parts, for errors.
@@ -138,6 +146,9 @@ func (o *Options) readScenario() (*scenario, error) {
 	if len(s.steps) == 0 {
 		return nil, fmt.Errorf("%s: no step in it that users perform; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
+	if err := r.checkHeads(); err != nil {
+		return nil, err
+	}
 	s.sum, s.hosts = hex.EncodeToString(sum.Sum(nil)), r.hosts
 	o.url = s.hosts[0]
 	if err := s.buildTracks(r.all); err != nil {
@@ -211,6 +222,11 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	for more && text == "" {
 		text, more = r.next()
 	}
+	for more && number == 1 && r.takeHead(text) {
+		for text, more = r.next(); more && text == ""; {
+			text, more = r.next()
+		}
+	}
 	if !more {
 		return nil, io.EOF
 	}
@@ -269,6 +285,50 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		r.names[s.name] = where.name
 	}
 	return s, r.finish(s, where, number, method, at, header, body)
+}
+
+// takeHead takes a header line before the first step.
+func (r *scenarioReader) takeHead(text string) bool {
+	name, v, ok := strings.Cut(text, ":")
+	if _, _, starts := startOfStep(text); starts || !ok || name == "" || strings.ContainsAny(name, " @/{") {
+		return false
+	}
+	r.heads = append(r.heads, head{Field: http1.Field{Name: name, Value: strings.TrimSpace(v)}, line: r.line})
+	return true
+}
+
+// addHeads adds the headers of all steps to those of a step.
+func (r *scenarioReader) addHeads(header []http1.Field, s *step, body bool, where *lines) []http1.Field {
+	for i := range r.heads {
+		h := &r.heads[i]
+		if Header(header).Has(h.Name) || strings.EqualFold(h.Name, "Content-Type") && !body || !r.canFill(h.Value, s) {
+			continue
+		}
+		h.used, where.header[h.Name] = true, h.line
+		header = append(header, h.Field)
+	}
+	return header
+}
+
+// canFill reports whether a step has the values in a text.
+func (r *scenarioReader) canFill(text string, s *step) bool {
+	env := *r.env
+	env.Values = append(slices.Clone(env.Values), s.repeat.Name)
+	for _, one := range s.sets {
+		env.Values = append(env.Values, one.name)
+	}
+	_, err := env.Parse("", text)
+	return !errors.Is(err, payload.ErrUnknown)
+}
+
+// checkHeads finds headers of all steps that no step has.
+func (r *scenarioReader) checkHeads() error {
+	for _, h := range r.heads {
+		if !h.used {
+			return r.at(h.line, fmt.Errorf("no step has the header %s: none has the values in it, or each has such a header of its own; correct the header, or leave it out", h.Name))
+		}
+	}
+	return nil
 }
 
 // startOfStep takes METHOD URL apart, where the URL may begin with a value.
@@ -374,6 +434,8 @@ func isMisspelt(text string) bool {
 
 // finish completes a step with the flags, and reads its placeholders.
 func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
+	s.own = len(header)
+	header = r.addHeads(header, s, body != nil, where)
 	if len(s.form) > 0 {
 		if body != nil {
 			return r.at(s.form[0].line, errFormAndBody)
@@ -499,8 +561,8 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 	}
 	target = cmp.Or(behind, target)
 	s.text = r.o.newMessage(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
-	hostLine := Header(header).Has("Host")
-	if s.own = len(header); hostLine {
+	hostLine := Header(header[:s.own]).Has("Host")
+	if hostLine {
 		s.own--
 	}
 	if server == r.hosts[0] {
