@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -158,9 +157,7 @@ func (s *session) ask(ctx context.Context) string {
 			}
 		}
 		if path, err := exec.LookPath(word); err == nil {
-			if info, err := buildinfo.ReadFile(path); err == nil && info.Main.Version != "(devel)" {
-				return foreign.Line(strings.TrimPrefix(info.Main.Version, "v"))
-			}
+			return foreign.Line(moduleVersion(path))
 		}
 		break
 	}
