@@ -39,8 +39,8 @@ type Load struct {
 
 	// Predecessor is how another program shows the run.
 	Predecessor Predecessor
-	// Latencies names what the protocol may measure besides the latencies of every run; nil: not known.
-	Latencies []string
+	// Latencies names, after Validate, what the load may measure besides the latencies of every run; nil: not known.
+	Latencies func() []string
 	// Defaults sets other defaults of the engine.
 	Defaults func(o *engine.Options)
 	// Identify is called with the id of each run, before Open.
@@ -135,7 +135,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: engine.Latencies(), Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
+				return Load{Options: o, Latencies: o.Latencies, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
 			},
 		},
 		{
@@ -150,7 +150,7 @@ func Table() []Row {
 				o := replay.New()
 				o.Stdin = stdin
 				return Load{
-					Options: o, Latencies: engine.NetPhases, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
+					Options: o, Latencies: func() []string { return engine.NetPhases }, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
 					Source: o.Source, Look: o.Look, Ends: o.Ends,
 					Predecessor: Predecessor{Step: o.SetStep, Rows: o.ShowsRows},
 				}
@@ -170,7 +170,7 @@ func Table() []Row {
 			New: func(io.Reader) Load {
 				o := produce.New()
 				return Load{
-					Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends,
+					Options: o, Latencies: cluster.Phases, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends,
 					Predecessor: Predecessor{Name: "sangrenel", Watch: o.Watch},
 				}
 			},
@@ -186,7 +186,7 @@ func Table() []Row {
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
 				o := consume.New()
-				return Load{Options: o, Latencies: cluster.Phases(), Unused: o.Unused, NoAnswer: o.NoAnswer, Ends: func() bool { return o.Exit }}
+				return Load{Options: o, Latencies: cluster.Phases, Unused: o.Unused, NoAnswer: o.NoAnswer, Ends: func() bool { return o.Exit }}
 			},
 		},
 		{
@@ -199,7 +199,7 @@ func Table() []Row {
 			Example:    `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New: func(io.Reader) Load {
 				o := kafka.NewE2E()
-				return Load{Options: o, Latencies: cluster.Phases(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends}
+				return Load{Options: o, Latencies: cluster.Phases, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Source: o.Source, Ends: o.Ends}
 			},
 		},
 		{
@@ -212,7 +212,7 @@ func Table() []Row {
 			Legacy: apm.SeedFlags(),
 			New: func(io.Reader) Load {
 				o := apm.New()
-				return Load{Options: o, Latencies: apm.Latencies(), Plans: o.Plans, Plan: o.Plan}
+				return Load{Options: o, Latencies: apm.Latencies, Plans: o.Plans, Plan: o.Plan}
 			},
 		},
 		{
@@ -246,7 +246,7 @@ func Table() []Row {
 
 func jmsLoad(o *jms.Options) Load {
 	return Load{
-		Options: o, Latencies: jms.Latencies(), Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer,
+		Options: o, Latencies: jms.Latencies, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer,
 		Predecessor: Predecessor{Name: "perf", Always: true, Watch: o.Watch},
 	}
 }

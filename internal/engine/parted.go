@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 )
 
@@ -20,9 +19,6 @@ const (
 	PhaseGap
 	PhaseGapUnknown
 )
-
-// Latencies names the latencies of takt's own client, also of answers in parts.
-func Latencies() []string { return slices.Concat(NetPhases, PartPhases) }
 
 // Parted is implemented by codecs and muxes that measure the parts of answers. Only the loop mode supports them. Instants
 // count from the start of the run.

@@ -160,7 +160,7 @@ func (l *load) checkLatencies() (faults []error) {
 		return nil
 	}
 	for _, a := range l.requirements.Assertions {
-		faults = core.AppendError(faults, value.About(a.InRun(l.driver.Latencies), "assert"))
+		faults = core.AppendError(faults, value.About(a.InRun(l.driver.Latencies()), "assert"))
 	}
 	return faults
 }

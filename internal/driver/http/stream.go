@@ -1,6 +1,7 @@
 package http
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -298,4 +299,12 @@ func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ [
 		s.meters[tag].read(&s.coming, false) // the last byte may be another answer's
 	}
 	return n, list, alive
+}
+
+// Latencies is driver.Load.Latencies.
+func (o *Options) Latencies() []string {
+	if o.Stream {
+		return slices.Concat(engine.NetPhases, engine.PartPhases)
+	}
+	return engine.NetPhases
 }
