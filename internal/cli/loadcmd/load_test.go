@@ -134,7 +134,7 @@ func TestUnknownLatency(t *testing.T) {
 		t.Errorf("of unknown latencies: %v", faults)
 	}
 	for _, row := range driver.Table() {
-		if len(row.New(nil).Latencies) == 0 {
+		if len(row.New(nil).Latencies()) == 0 {
 			t.Errorf("%s does not say which latencies it has", row.Use)
 		}
 	}
