@@ -42,13 +42,27 @@ const (
 // relations in the order in which they are looked for: < is a part of <=.
 var relations = []relation{equal, unequal, atMost, atLeast, below, above, contains, matches}
 
+// accepts reports what is wrong with the value behind r in a text.
+func (r relation) accepts(text, want string) error {
+	if r != exists && want == "" {
+		return fmt.Errorf("%.60q compares with nothing; write a value behind %s", text, r)
+	}
+	switch r {
+	case atMost, atLeast, below, above:
+		if _, err := strconv.ParseFloat(want, 64); err != nil && !strings.Contains(want, braces) {
+			return fmt.Errorf("%.60q compares numbers, and %.30q is not one; write a number behind %s, or compare with ==, != or matches", text, want, r)
+		}
+	}
+	return nil
+}
+
 // ParseCheck reads SOURCE, or SOURCE RELATION VALUE, such as json data.state == done.
 func ParseCheck(text string) (c Check, err error) {
 	c.Text = text
 	where, is, want := relate(text)
 	c.is, c.Value = is, want
-	if c.is != exists && c.Value == "" {
-		return c, fmt.Errorf("%.60q compares with nothing; write a value behind %s", text, c.is)
+	if err := c.is.accepts(text, c.Value); err != nil {
+		return c, err
 	}
 	if c.source, err = ParseSource(where); err != nil {
 		return c, err
@@ -64,12 +78,15 @@ func ParseCheck(text string) (c Check, err error) {
 
 // ParseCondition reads NAME, which is captured and not empty, or NAME RELATION VALUE, such as state == done.
 func ParseCondition(text string) (name string, c Check, err error) {
-	name, is, _ := relate(text)
+	name, is, want := relate(text)
 	if !IsName(name) {
 		return "", c, fmt.Errorf("%.60q is not a condition; write NAME of a captured value, or NAME == VALUE, also with != < <= > >= contains or matches", text)
 	}
 	if is == exists {
 		return name, Check{Text: text}, nil
+	}
+	if err := is.accepts(text, want); err != nil {
+		return "", c, err
 	}
 	c, err = ParseCheck(strings.Replace(text, name, string(inBody), 1))
 	c.Text = text

@@ -45,7 +45,7 @@ func parseCheck(text string) (*check, error) {
 	case "size":
 		limit, less, ok := bound(rest)
 		size, isSize := value.ParseSize(limit)
-		if !ok || !isSize {
+		if !ok || !isSize || size < 0 || less && size == 0 {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a size; write @check size < 10kB, or > for at least", text, rest)
 		}
 		c.size = func(bytes float64) bool { return (bytes < size) == less && bytes != size }
@@ -53,7 +53,7 @@ func parseCheck(text string) (*check, error) {
 	case "response", "service":
 		limit, less, ok := bound(rest)
 		d, err := schedule.ParseDuration(limit)
-		if !ok || err != nil || !less {
+		if !ok || err != nil || !less || d <= 0 {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a time; write @check %s < 500ms", text, rest, word)
 		}
 		c.timed, c.limit, c.due = true, d, word == "response"

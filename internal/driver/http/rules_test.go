@@ -253,6 +253,11 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@journey a\n@capture v json v\n\nGET /b\n@journey b\n@when v == 1\n":       "v is captured by no earlier step",
 		"GET /a\n@journey a\n@capture v all json v\n\nGET /b\n@journey b\n@repeat i in v\n": "no earlier step captures the list v",
 		"GET /a\n@journey a\n@capture v json v\n\nGET /{{v}}\n@journey b\n":                 "unknown placeholder",
+		"GET /a\n@repeat 2\n@repeat 3\n":                                                    "scenario:3: a second @repeat in the step",
+		"GET /a\n@follow\n@optional\n@follow 3\n":                                           "scenario:4: a second @follow in the step",
+		"GET /a\n@capture b json c\n\nGET /b\n@when b == \n":                                "scenario:5: \"b ==\" compares with nothing",
+		"GET /a\n@capture b json c\n\nGET /b\n@when b >= ten\n":                             "scenario:5: \"b >= ten\" compares numbers",
+		"GET /a\n@until json a < done\n@poll 1s 5\n":                                        "compares numbers, and \"done\" is not one",
 	} {
 		wantFault(t, text, want)
 	}

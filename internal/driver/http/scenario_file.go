@@ -28,6 +28,10 @@ import (
 // maxSteps limits the steps of a scenario.
 const maxSteps = 1000
 
+// maxLines limits the @ lines of a step, and the values of a scenario, whose names takt compares one by one: 100,000 of
+// them took minutes.
+const maxLines = 1000
+
 // step is one request of a scenario.
 type step struct {
 	name     string
@@ -140,7 +144,10 @@ func (o *Options) readScenario() (*scenario, error) {
 			return nil, fmt.Errorf("%s: more than %d steps; a long list of independent requests is for --targets", r.name, maxSteps)
 		}
 	}
-	if err := r.lines.Err(); err != nil {
+	switch err := r.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, r.at(r.line+1, fmt.Errorf("the line is longer than %d MiB; write the body into a file: @FILE", maxTargetLine>>20))
+	case err != nil:
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
 	if len(s.steps) == 0 {
@@ -203,7 +210,7 @@ func (s *scenario) holds(c *condition, v *visit) bool {
 
 // next is the next line without blanks around it, comments left out; false at the end.
 func (r *scenarioReader) next() (string, bool) {
-	for r.again || r.lines.Scan() {
+	for r.again || r.lines.Err() == nil && r.lines.Scan() { // after an error Scan goes on with the rest of the line
 		if !r.again {
 			r.line++
 		}
@@ -344,8 +351,17 @@ func startOfStep(line string) (method, at string, ok bool) {
 // directives are the lines of a step with @. Another @ is a body in a file.
 const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, @optional, @when, @unless, @repeat, @group, @until, @poll, @retry, @follow, @once, @pace, @journey, @setup, @teardown"
 
+// single are the lines with a value of which a step has one.
+var single = []string{"@name", "@think", "@repeat", "@group", "@until", "@poll", "@retry", "@follow", "@pace", "@journey"}
+
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
+	if slices.Contains(single, word) && slices.ContainsFunc(s.said, func(one said) bool { return one.word == word }) {
+		return nil, fmt.Errorf("a second %s in the step, which would replace the first; keep one", word)
+	}
+	if len(s.said) == maxLines {
+		return nil, fmt.Errorf("more than %d lines with @ in the step; split it", maxLines)
+	}
 	s.said = append(s.said, said{word, rest})
 	if err := s.set(word, rest, line); err != errNoRule {
 		if word == "@until" {
@@ -582,9 +598,13 @@ func (r *scenarioReader) know(name string) error {
 	if payload.IsPlaceholder(name) {
 		return fmt.Errorf("{{%s}} is a placeholder, which no value can replace; give the value another name", name)
 	}
-	if !r.captured(name) {
-		r.env.Values = append(r.env.Values, name)
+	if r.captured(name) {
+		return nil
 	}
+	if len(r.env.Values) == maxLines {
+		return fmt.Errorf("%s is value %d of the scenario, and takt has room for %d; capture fewer", name, maxLines+1, maxLines)
+	}
+	r.env.Values = append(r.env.Values, name)
 	return nil
 }
 

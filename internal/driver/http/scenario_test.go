@@ -229,51 +229,70 @@ func wantFault(t *testing.T, text, want string) {
 	o := New()
 	o.Scenario = scenarioFile(t, text)
 	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) != 1 || !strings.Contains(faults[0].Error(), want) {
-		t.Errorf("%q: %v", text, faults)
+		t.Errorf("%.200q: %v", text, faults)
 	}
+}
+
+// manyValues is a scenario with n values, the last one in its second step.
+func manyValues(n int) string {
+	b := new(strings.Builder)
+	b.WriteString("GET /a\n")
+	for i := range n - 1 {
+		fmt.Fprintf(b, "@set a%d b\n", i)
+	}
+	return b.String() + "\nGET /b\n@set c0 d\n"
 }
 
 func TestScenarioFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    "no step in it",
-		"GET /a\nX: {{token}}\n":              "unknown placeholder",
-		"GET /a\n@think fast\n":               "is not a time",
-		"GET /a\n@capture t\n":                "is not a part of an answer",
-		"GET /a\n@body a\n@body b\n":          "second body",
-		"what\n":                              "does not begin a step",
-		"GET /a\n\n@name b\n":                 "scenario:3: a blank line before it ended the step",
-		"GET /a\n\nX-B: c\n":                  "scenario:3: a blank line before it ended the step",
-		"GET http://{{uuid}}.example/\n":      "placeholder in its host",
-		"GET ftp://other.example/\n":          "has the scheme ftp",
-		"GET /a\n@/no/such/file\n":            "cannot read the body",
-		"GET /a\nHost: {{uuid}}\n":            "Host header",
-		"GET /a\nX: {{t}}\n@capture t json a": "unknown placeholder",
-		"GET /a b\n":                          "must be percent-encoded",
-		"GET /a\n@setup\n@think 1s\n\nGET /b": "scenario:3: @think before the first step of @setup",
-		"GET /a\n@captur t json a\n":          "scenario:2: unknown line @captur; known are @name, @think, @capture, @check, @form, @file, @body",
-		"\nGET /a\nX: {{token}}\nY: z\n\n":    "scenario:3: ",
-		"GET /{{token}}\nY: z\n\n":            "@capture",
-		"GET /b\n\nGET /a\n@think no\n\nX /":  "scenario:4: ",
-		"GET /b\n\n# c\nGET /a b\nX: y\n":     "scenario:4: ",
-		"GET /a\n@body a\n@captur t json a\n": "scenario:3: unknown line @captur",
-		"POST /a\n@form a b\n@body c\n":       "scenario:2: the step has a form and another body",
-		"POST /a\n@file a /no/such/file\n":    "scenario:2: cannot read the file",
-		"POST /a\n@form\n":                    "scenario:2: @form without a name",
-		"GET /a\n@check time < 1s\n":          "scenario:2: check \"time < 1s\": which time?",
-		"GET /a\n@check service > 1s\n":       "is not a limit of a time",
-		"GET /a\n@check status ok\n":          "is not a list of statuses",
-		"GET /a\n@check size < x\n":           "is not a limit of a size",
-		"GET /a\n@check json a ==\n":          "compares with nothing",
-		"GET /a\n@check json a == {{b}}\n":    "scenario:2: step 1 check 1: {{b}}: unknown placeholder",
-		"X-A: 1\n@name a\nGET /a\n":           "scenario:2: the line does not begin a step",
-		"X-A: {{b}}\nGET /a\n":                "scenario:1: no step has the header X-A",
-		"X-A: 1\nGET /a\nX-A: 2\n":            "scenario:1: no step has the header X-A",
-		"X-A: {{file \"no\"}}\n\nGET /a\n":    "scenario:1: step 1 header X-A",
-		"X-A: 1\n":                            "no step in it",
-		"GET /a\n@capture a json x.{{b}}\n":   "scenario:1: the capture a needs {{b}}, which is captured by no earlier step",
-		"GET /a\n@check json x.{{b}} == 1\n":  "scenario:2: check 1 needs {{b}}",
-		"GET /a\n@check json x.{{b c}}\n":     "begin no value",
-		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
+		"":                                                 "no step in it",
+		"GET /a\nX: {{token}}\n":                           "unknown placeholder",
+		"GET /a\n@think fast\n":                            "is not a time",
+		"GET /a\n@capture t\n":                             "is not a part of an answer",
+		"GET /a\n@body a\n@body b\n":                       "second body",
+		"what\n":                                           "does not begin a step",
+		"GET /a\n\n@name b\n":                              "scenario:3: a blank line before it ended the step",
+		"GET /a\n\nX-B: c\n":                               "scenario:3: a blank line before it ended the step",
+		"GET http://{{uuid}}.example/\n":                   "placeholder in its host",
+		"GET ftp://other.example/\n":                       "has the scheme ftp",
+		"GET /a\n@/no/such/file\n":                         "cannot read the body",
+		"GET /a\nHost: {{uuid}}\n":                         "Host header",
+		"GET /a\nX: {{t}}\n@capture t json a":              "unknown placeholder",
+		"GET /a b\n":                                       "must be percent-encoded",
+		"GET /a\n@setup\n@think 1s\n\nGET /b":              "scenario:3: @think before the first step of @setup",
+		"GET /a\n@captur t json a\n":                       "scenario:2: unknown line @captur; known are @name, @think, @capture, @check, @form, @file, @body",
+		"\nGET /a\nX: {{token}}\nY: z\n\n":                 "scenario:3: ",
+		"GET /{{token}}\nY: z\n\n":                         "@capture",
+		"GET /b\n\nGET /a\n@think no\n\nX /":               "scenario:4: ",
+		"GET /b\n\n# c\nGET /a b\nX: y\n":                  "scenario:4: ",
+		"GET /a\n@body a\n@captur t json a\n":              "scenario:3: unknown line @captur",
+		"POST /a\n@form a b\n@body c\n":                    "scenario:2: the step has a form and another body",
+		"POST /a\n@file a /no/such/file\n":                 "scenario:2: cannot read the file",
+		"POST /a\n@form\n":                                 "scenario:2: @form without a name",
+		"GET /a\n@check time < 1s\n":                       "scenario:2: check \"time < 1s\": which time?",
+		"GET /a\n@check service > 1s\n":                    "is not a limit of a time",
+		"GET /a\n@check status ok\n":                       "is not a list of statuses",
+		"GET /a\n@check size < x\n":                        "is not a limit of a size",
+		"GET /a\n@check json a ==\n":                       "compares with nothing",
+		"GET /a\n@check json a == {{b}}\n":                 "scenario:2: step 1 check 1: {{b}}: unknown placeholder",
+		"X-A: 1\n@name a\nGET /a\n":                        "scenario:2: the line does not begin a step",
+		"X-A: {{b}}\nGET /a\n":                             "scenario:1: no step has the header X-A",
+		"X-A: 1\nGET /a\nX-A: 2\n":                         "scenario:1: no step has the header X-A",
+		"X-A: {{file \"no\"}}\n\nGET /a\n":                 "scenario:1: step 1 header X-A",
+		"X-A: 1\n":                                         "no step in it",
+		"GET /a\n@capture a json x.{{b}}\n":                "scenario:1: the capture a needs {{b}}, which is captured by no earlier step",
+		"GET /a\n@check json x.{{b}} == 1\n":               "scenario:2: check 1 needs {{b}}",
+		"GET /a\n@check json x.{{b c}}\n":                  "begin no value",
+		"GET /a\n@think 1s\n@think 2s\n":                   "scenario:3: a second @think in the step",
+		"GET /a\n@name a\n@name b\n":                       "scenario:3: a second @name in the step",
+		"GET /a\n@check size < -1\n":                       "is not a limit of a size",
+		"GET /a\n@check size < 0\n":                        "is not a limit of a size",
+		"GET /a\n@check service < 0\n":                     "is not a limit of a time",
+		"GET /a\n@check json a > b\n":                      "scenario:2: check \"json a > b\": \"json a > b\" compares numbers, and \"b\" is not one",
+		"GET /b\n@name a\n\nGET /c\n@name a":               "scenario:5: the step of line 2 has the name \"a\", too",
+		"GET /a\n" + strings.Repeat("@check body\n", 1001): "scenario:1002: more than 1000 lines with @ in the step",
+		manyValues(1001):                                   "scenario:1004: c0 is value 1001 of the scenario",
+		"GET /a\n@body " + strings.Repeat("x", 16<<20):     "scenario:2: the line is longer than 16 MiB",
 	} {
 		wantFault(t, text, want)
 	}
