@@ -53,6 +53,11 @@ func ParseCheck(text string) (c Check, err error) {
 	if c.source, err = ParseSource(where); err != nil {
 		return c, err
 	}
+	if c.source.kind == inJSON && c.is == exists {
+		if err := checkPath(where); err != nil {
+			return c, err
+		}
+	}
 	if c.is == matches {
 		if c.re, err = regexp.Compile(c.Value); err != nil {
 			return c, fmt.Errorf("%w; Go's syntax is at https://pkg.go.dev/regexp/syntax", err)
@@ -60,6 +65,17 @@ func ParseCheck(text string) (c Check, err error) {
 		c.Value = ""
 	}
 	return c, nil
+}
+
+// checkPath refuses a path whose last words say how other tools compare: the path would be in no answer.
+func checkPath(where string) error {
+	if path, is := strings.CutSuffix(where, " exists"); is {
+		return fmt.Errorf("%.60q: write @check %.60s, without a word behind the path", where, path)
+	}
+	if path, want, is := strings.Cut(where, " = "); is && !strings.ContainsAny(path, "([") {
+		return fmt.Errorf("%.60q: write @check %.60s == %.60s", where, path, want)
+	}
+	return nil
 }
 
 // ParseCondition reads NAME, which is captured and not empty, or NAME RELATION VALUE, such as state == done.
@@ -134,7 +150,11 @@ func (c *Check) Holds(values [][]byte, want string) error {
 	if slices.ContainsFunc(values, func(v []byte) bool { return c.compare(v, want) }) {
 		return nil
 	}
-	return fmt.Errorf("%w %q: it is %.80q", ErrCheck, c.Text, values[0])
+	quotes := ""
+	if bare := strings.Trim(want, `"'`); c.is == equal && bare != want && bare == string(values[0]) {
+		quotes = ", without the quotes in the check: leave them out"
+	}
+	return fmt.Errorf("%w %q: it is %.80q%s", ErrCheck, c.Text, values[0], quotes)
 }
 
 // compare reports whether a value is what is wanted. Two numbers are compared as numbers.

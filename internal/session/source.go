@@ -162,8 +162,9 @@ func (s *Source) part(value []byte) ([]byte, bool) {
 func group(found [][]byte) []byte { return found[min(1, len(found)-1)] }
 
 var (
-	errNotJSON = errors.New("the body is not JSON")
-	errNull    = errors.New("it is null")
+	errNotJSON    = errors.New("the body is not JSON")
+	errNull       = errors.New("it is null")
+	errNullWithin = errors.New("an element of the list is null")
 )
 
 // fromJSON finds strings, numbers and truth values in a JSON body, and those of a list.
@@ -172,8 +173,11 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 		return nil, errNotJSON
 	}
 	found := gjson.GetBytes(body, s.name)
-	if !found.Exists() {
+	switch {
+	case !found.Exists():
 		return nil, errMissing
+	case found.Type == gjson.Null:
+		return nil, errNull
 	}
 	list := []gjson.Result{found}
 	if found.IsArray() {
@@ -190,7 +194,7 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 		case gjson.JSON: // an object, or a list within a list
 			values = append(values, []byte(one.Get("@ugly").Raw))
 		default:
-			return nil, errNull
+			return nil, errNullWithin
 		}
 	}
 	return values, nil

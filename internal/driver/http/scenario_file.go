@@ -232,6 +232,9 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	method, at, ok := startOfStep(text)
 	if !ok {
+		if looksLikeBody(text) {
+			return nil, r.at(r.line, errBodyLines)
+		}
 		if _, _, header := strings.Cut(text, ": "); number > 1 && (header || strings.HasPrefix(text, "@")) {
 			return nil, r.at(r.line, errors.New("a blank line before it ended the step that this line is about; remove the blank line"))
 		}
@@ -253,6 +256,8 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		var err error
 		if word, rest, _ := strings.Cut(text, " "); strings.HasPrefix(word, "@") {
 			body, err = s.directive(word, strings.TrimSpace(rest), text, body, where, r.line)
+		} else if looksLikeBody(text) {
+			err = errBodyLines
 		} else if name, v, ok := strings.Cut(text, ":"); ok {
 			header = append(header, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(v)})
 			where.header[header[len(header)-1].Name] = r.line
@@ -285,6 +290,13 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		r.names[s.name] = where.name
 	}
 	return s, r.finish(s, where, number, method, at, header, body)
+}
+
+var errBodyLines = errors.New("the line looks like a part of a body; write the whole body in one line, @body TEXT, or into a file, @FILE")
+
+// looksLikeBody reports whether a line that is not empty begins as one of JSON or XML does, and as no header does.
+func looksLikeBody(line string) bool {
+	return strings.IndexByte(`{}[]"<`, line[0]) >= 0 && !strings.HasPrefix(line, placeholder)
 }
 
 // takeHead takes a header line before the first step.
