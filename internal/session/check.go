@@ -70,10 +70,10 @@ func ParseCheck(text string) (c Check, err error) {
 // checkPath refuses a path whose last words say how other tools compare: the path would be in no answer.
 func checkPath(where string) error {
 	if path, is := strings.CutSuffix(where, " exists"); is {
-		return fmt.Errorf("%.60q: write @check %.60s, without a word behind the path", where, path)
+		return fmt.Errorf("write @check %.60s, without a word behind the path", path)
 	}
 	if path, want, is := strings.Cut(where, " = "); is && !strings.ContainsAny(path, "([") {
-		return fmt.Errorf("%.60q: write @check %.60s == %.60s", where, path, want)
+		return fmt.Errorf("write @check %.60s == %.60s", path, want)
 	}
 	return nil
 }
