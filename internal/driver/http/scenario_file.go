@@ -480,7 +480,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
 		if errors.Is(err, payload.ErrUnknown) {
-			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH", err)
+			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH; values here: %s", err, r.valuesHere())
 		}
 		if err != nil {
 			faults = append(faults, r.at(where.of(line), err))
@@ -543,6 +543,21 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, err)
 	}
 	return errors.Join(faults...)
+}
+
+// mostNames is how many values an error names.
+const mostNames = 10
+
+// valuesHere are the values that a step may use, the newest ones of many.
+func (r *scenarioReader) valuesHere() string {
+	names := r.env.Values
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n > mostNames:
+		return "…, " + strings.Join(names[n-mostNames:], ", ")
+	}
+	return strings.Join(names, ", ")
 }
 
 // hosted matches the URL of a request with a value right behind its host.

@@ -278,7 +278,10 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@capture a json x.{{b}}\n":   "scenario:1: the capture a needs {{b}}, which is captured by no earlier step",
 		"GET /a\n@check json x.{{b}} == 1\n":  "scenario:2: check 1 needs {{b}}",
 		"GET /a\n@check json x.{{b c}}\n":     "begin no value",
-		"GET /b\n@name a\n\nGET /c\n@name a":  "scenario:5: the step of line 2 has the name \"a\", too",
+		"GET /a\n@capture token json t\n@capture id body\n\nGET /{{tokn}}": "; values here: token, id",
+		"GET /{{tokn}}": "; values here: none",
+		"GET /a\n@capture a" + strings.Join(strings.Split("bcdefghijkl", ""), " body\n@capture ") + " body\n\nGET /{{x}}": "; values here: …, c, d, e, f, g, h, i, j, k, l",
+		"GET /b\n@name a\n\nGET /c\n@name a": "scenario:5: the step of line 2 has the name \"a\", too",
 	} {
 		wantFault(t, text, want)
 	}
