@@ -266,7 +266,7 @@ func TestClone(t *testing.T) {
 
 // Assertions turn red as they fail.
 func TestAssertions(t *testing.T) {
-	s := New(Head{End: time.Minute, Assertions: []string{"p99<20ms", "service.p99<1s", "ok>=100000", "failed<100", "rate>=99%", "unfinished==0", "schedule_lag.p99<1ms"}})
+	s := New(Head{End: time.Minute, Assertions: []string{"p99<20ms", "service.p99<1s", "ok>=100000", "failed<100", "rate>=99%", "unfinished==0", "schedule_lag.p99<1ms", "steps.pay.p99<1s", "rounds.errors<1%"}})
 	states := func() (list []string) {
 		for _, n := range s.assertionNotes(99) {
 			list = append(list, strings.Join(strings.Fields(n.text), " "))
@@ -279,15 +279,15 @@ func TestAssertions(t *testing.T) {
 			t.Errorf("%s, want %s", got, strings.Join(want, ", "))
 		}
 	}
-	check("not yet p99<20ms", "not yet service.p99<1s", "not yet ok>=100000", "not yet failed<100", "not yet rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms")
+	check("not yet p99<20ms", "not yet service.p99<1s", "not yet ok>=100000", "not yet failed<100", "not yet rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms", "at the end steps.pay.p99<1s", "at the end rounds.errors<1%")
 	for n := 5; n < 10; n++ {
 		s.Add(second(n))
 	}
-	check("true p99<20ms", "true service.p99<1s", "true ok>=100000", "true failed<100", "true rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms")
+	check("true p99<20ms", "true service.p99<1s", "true ok>=100000", "true failed<100", "true rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms", "at the end steps.pay.p99<1s", "at the end rounds.errors<1%")
 	for n := 10; n < 31; n++ {
 		s.Add(second(n))
 	}
-	check("FALSE p99<20ms", "true service.p99<1s", "true ok>=100000", "FALSE failed<100", "true rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms")
+	check("FALSE p99<20ms", "true service.p99<1s", "true ok>=100000", "FALSE failed<100", "true rate>=99%", "at the end unfinished==0", "at the end schedule_lag.p99<1ms", "at the end steps.pay.p99<1s", "at the end rounds.errors<1%")
 }
 
 func TestUnits(t *testing.T) {

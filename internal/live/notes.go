@@ -103,7 +103,7 @@ func urgency(n note) int {
 // judged is an assertion as it is at this moment. Only the report decides.
 func (s *State) judged(a assert.Assertion, r *takt.Report) note {
 	switch {
-	case a.Metric == "unfinished", a.Of != "" && a.Of != takt.LatencyResponse && a.Of != takt.LatencyService:
+	case a.Metric == "unfinished", a.InPart(), a.Of != "" && a.Of != takt.LatencyResponse && a.Of != takt.LatencyService:
 		return note{text: "at the end " + a.Text, style: dim}
 	case s.total.OK+s.total.Failed == 0:
 		return note{text: "not yet    " + a.Text, style: dim}

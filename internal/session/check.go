@@ -67,6 +67,11 @@ func ParseCheck(text string) (c Check, err error) {
 	if c.source, err = ParseSource(where); err != nil {
 		return c, err
 	}
+	if c.source.kind == inJSON && c.is == exists {
+		if err := checkPath(where); err != nil {
+			return c, err
+		}
+	}
 	if c.is == matches {
 		if c.re, err = regexp.Compile(c.Value); err != nil {
 			return c, fmt.Errorf("%w; Go's syntax is at https://pkg.go.dev/regexp/syntax", err)
@@ -74,6 +79,17 @@ func ParseCheck(text string) (c Check, err error) {
 		c.Value = ""
 	}
 	return c, nil
+}
+
+// checkPath refuses a path whose last words say how other tools compare: the path would be in no answer.
+func checkPath(where string) error {
+	if path, is := strings.CutSuffix(where, " exists"); is {
+		return fmt.Errorf("write @check %.60s, without a word behind the path", path)
+	}
+	if path, want, is := strings.Cut(where, " = "); is && !strings.ContainsAny(path, "([") {
+		return fmt.Errorf("write @check %.60s == %.60s", path, want)
+	}
+	return nil
 }
 
 // ParseCondition reads NAME, which is captured and not empty, or NAME RELATION VALUE, such as state == done.
@@ -151,7 +167,11 @@ func (c *Check) Holds(values [][]byte, want string) error {
 	if slices.ContainsFunc(values, func(v []byte) bool { return c.compare(v, want) }) {
 		return nil
 	}
-	return fmt.Errorf("%w %q: it is %.80q", ErrCheck, c.Text, values[0])
+	quotes := ""
+	if bare := strings.Trim(want, `"'`); c.is == equal && bare != want && bare == string(values[0]) {
+		quotes = ", without the quotes in the check: leave them out"
+	}
+	return fmt.Errorf("%w %q: it is %.80q%s", ErrCheck, c.Text, values[0], quotes)
 }
 
 // compare reports whether a value is what is wanted. Two numbers are compared as numbers.

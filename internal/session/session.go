@@ -155,7 +155,7 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 			return fmt.Errorf("%w %s: %w", ErrCapture, c.Name, err)
 		}
 		values, err := source.FromBody(body)
-		if c.pick == all && (errors.Is(err, errMissing) || err == nil) {
+		if c.pick == all && (err == nil || errors.Is(err, errMissing) || errors.Is(err, errNull)) { // APIs say with null that there is no next page
 			if err = s.setList(c.Name, values); err == nil {
 				continue
 			}
@@ -166,6 +166,8 @@ func (s *Session) Body(captures []Capture, body []byte, why error) error {
 			err = check(value)
 		case why != nil:
 			err = why
+		case errors.Is(err, errNull):
+			err = fmt.Errorf("%w; with all before json, null is an empty list", err)
 		}
 		if err != nil {
 			return fmt.Errorf("%w %s from %s: %w", ErrCapture, c.Name, &c.source, err)

@@ -94,6 +94,34 @@ func TestSeveralValues(t *testing.T) {
 	}
 }
 
+func TestQuotesInChecks(t *testing.T) {
+	c, err := ParseCheck(`json state == "done"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Holds([][]byte{[]byte("done")}, c.Value); err == nil || !strings.Contains(err.Error(), "leave them out") {
+		t.Error(err)
+	}
+	if err := c.Holds([][]byte{[]byte("do")}, c.Value); err == nil || strings.Contains(err.Error(), "quotes") {
+		t.Error(err)
+	}
+}
+
+// A list may be missing, empty or null: all of them say that there is no further page. A list with null in it is refused.
+func TestLists(t *testing.T) {
+	const body = `{"next":"/2","last":null,"none":[],"holes":["a",null]}`
+	for text, want := range map[string]struct{ value, fault string }{
+		"t all json next": {value: "/2"}, "t all json last": {}, "t all json none": {}, "t all json no": {},
+		"t all json holes": {fault: "an element of the list is null"}, "t json last": {fault: "it is null; with all"},
+	} {
+		var s Session
+		err := s.Body(capture(t, text), []byte(body), nil)
+		if string(s.Value("t")) != want.value || (err == nil) != (want.fault == "") || err != nil && !strings.Contains(err.Error(), want.fault) {
+			t.Errorf("%s: %q, %v", text, s.Value("t"), err)
+		}
+	}
+}
+
 func TestChecks(t *testing.T) {
 	const body = `{"n":17,"state":"done","list":["a","b"],"empty":"","object":{ "a" : [1, {"b" :2}]}}` + "\r\n"
 	for text, holds := range map[string]bool{

@@ -172,10 +172,11 @@ const (
 )
 
 var (
-	errNotJSON   = errors.New("the body is not JSON")
-	errNull      = errors.New("it is null")
-	errNested    = fmt.Errorf("the JSON in the body is nested more than %d deep", maxNested)
-	errManyFound = fmt.Errorf("the answer has more than %d values; write a source that finds fewer", maxFound)
+	errNotJSON    = errors.New("the body is not JSON")
+	errNull       = errors.New("it is null")
+	errNullWithin = errors.New("an element of the list is null")
+	errNested     = fmt.Errorf("the JSON in the body is nested more than %d deep", maxNested)
+	errManyFound  = fmt.Errorf("the answer has more than %d values; write a source that finds fewer", maxFound)
 )
 
 // fromJSON finds strings, numbers and truth values in a JSON body, and those of a list.
@@ -187,8 +188,11 @@ func (s *Source) fromJSON(body []byte) (values [][]byte, err error) {
 		return nil, errNotJSON
 	}
 	found := gjson.GetBytes(body, s.name)
-	if !found.Exists() {
+	switch {
+	case !found.Exists():
 		return nil, errMissing
+	case found.Type == gjson.Null:
+		return nil, errNull
 	}
 	if !found.IsArray() {
 		v, err := ofJSON(found)
@@ -218,7 +222,7 @@ func ofJSON(one gjson.Result) ([]byte, error) {
 	case gjson.JSON: // an object, or a list within a list
 		return []byte(one.Get("@ugly").Raw), nil
 	}
-	return nil, errNull
+	return nil, errNullWithin
 }
 
 // nests reports whether the brackets of a body are nested too deep for GJSON, whose functions call themselves for each.

@@ -171,6 +171,21 @@ func Of(r *takt.Report, name string) *takt.Report {
 	return nil
 }
 
+// OfRounds is a report with the rounds of r as its operations; nil: r counts none. Rounds that did not end are in no count:
+// the end of a run cut them, and not the target.
+func OfRounds(r *takt.Report) *takt.Report {
+	rounds, ok := r.Extra[Rounds].(map[string]any)
+	if !ok {
+		return nil
+	}
+	n := func(name string) uint64 { f, _ := rounds[name].(float64); return uint64(f) }
+	of := &takt.Report{Verdict: r.Verdict, DurationS: r.DurationS, Variables: r.Variables, Warnings: r.Warnings}
+	of.Counts = takt.Counts{OK: n("completed"), Failed: n("failed"), Dropped: n("dropped")}
+	of.Counts.Sent = of.Counts.OK + of.Counts.Failed
+	of.Counts.Scheduled = of.Counts.Sent + of.Counts.Dropped
+	return of
+}
+
 // MergeRounds are the rounds of the whole, from the Extra of each shard. ok is false if a shard has none.
 func MergeRounds(extras []map[string]any) (whole map[string]any, ok bool) {
 	whole = map[string]any{}

@@ -239,6 +239,9 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	method, at, ok := startOfStep(text)
 	if !ok {
+		if looksLikeBody(text) {
+			return nil, r.at(r.line, errBodyLines)
+		}
 		if _, _, header := strings.Cut(text, ": "); number > 1 && (header || strings.HasPrefix(text, "@")) {
 			return nil, r.at(r.line, errors.New("a blank line before it ended the step that this line is about; remove the blank line"))
 		}
@@ -260,6 +263,8 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		var err error
 		if word, rest, _ := strings.Cut(text, " "); strings.HasPrefix(word, "@") {
 			body, err = s.directive(word, strings.TrimSpace(rest), text, body, where, r.line)
+		} else if looksLikeBody(text) {
+			err = errBodyLines
 		} else if name, v, ok := strings.Cut(text, ":"); ok {
 			header = append(header, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(v)})
 			where.header[header[len(header)-1].Name] = r.line
@@ -292,6 +297,13 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		r.names[s.name] = where.name
 	}
 	return s, r.finish(s, where, number, method, at, header, body)
+}
+
+var errBodyLines = errors.New("the line looks like a part of a body; write the whole body in one line, @body TEXT, or into a file, @FILE")
+
+// looksLikeBody reports whether a line that is not empty begins as one of JSON or XML does, and as no header does.
+func looksLikeBody(line string) bool {
+	return strings.IndexByte(`{}[]"<`, line[0]) >= 0 && !strings.HasPrefix(line, placeholder)
 }
 
 // takeHead takes a header line before the first step.
@@ -484,7 +496,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
 		if errors.Is(err, payload.ErrUnknown) {
-			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH", err)
+			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH; values here: %s", err, r.valuesHere())
 		}
 		if err != nil {
 			faults = append(faults, r.at(where.of(line), err))
@@ -547,6 +559,21 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		return r.at(where.start, err)
 	}
 	return errors.Join(faults...)
+}
+
+// mostNames is how many values an error names.
+const mostNames = 10
+
+// valuesHere are the values that a step may use, the newest ones of many.
+func (r *scenarioReader) valuesHere() string {
+	names := r.env.Values
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n > mostNames:
+		return "…, " + strings.Join(names[n-mostNames:], ", ")
+	}
+	return strings.Join(names, ", ")
 }
 
 // hosted matches the URL of a request with a value right behind its host.

@@ -293,6 +293,14 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n" + strings.Repeat("@check body\n", 1001): "scenario:1002: more than 1000 lines with @ in the step",
 		manyValues(1001):                                   "scenario:1004: c0 is value 1001 of the scenario",
 		"GET /a\n@body " + strings.Repeat("x", 16<<20):     "scenario:2: the line is longer than 16 MiB",
+		"POST /a\n@body {\n  \"a\": 1\n}\n":                "scenario:3: the line looks like a part of a body",
+		"POST /a\n{\"a\": 1}\n":                            "scenario:2: the line looks like a part of a body",
+		"POST /a\nX: y\n\n{\"a\": 1}\n":                    "scenario:4: the line looks like a part of a body",
+		"GET /a\n@check json a = b\n":                      "write @check json a == b",
+		"GET /a\n@check json a exists\n":                   "write @check json a, without",
+		"GET /a\n@capture token json t\n@capture id body\n\nGET /{{tokn}}": "; values here: token, id",
+		"GET /{{tokn}}": "; values here: none",
+		"GET /a\n@capture a" + strings.Join(strings.Split("bcdefghijkl", ""), " body\n@capture ") + " body\n\nGET /{{x}}": "; values here: …, c, d, e, f, g, h, i, j, k, l",
 	} {
 		wantFault(t, text, want)
 	}

@@ -98,7 +98,7 @@ func accounting(c takt.Counts) string {
 func rates(r *takt.Report) string {
 	achieved := page.Rate(r.Rate.Achieved) + " achieved"
 	if rounds := roundsOf(r); rounds != "" {
-		return rounds + "; of their steps " + achieved + inTime(r)
+		return rounds + "; requests: " + achieved + inTime(r)
 	}
 	switch {
 	case r.Rate.Intended != nil:
@@ -137,6 +137,9 @@ func roundsOf(r *takt.Report) string {
 		if n, is := rounds[what]; is {
 			s += ", " + page.Count(uint64(plainNumber(n))) + " " + what
 		}
+	}
+	if n := plainNumber(rounds["begun"]) - plainNumber(rounds["completed"]) - plainNumber(rounds["failed"]); n > 0 { // a user of -c does not end its round
+		s += ", " + page.Count(uint64(n)) + " unfinished"
 	}
 	return s
 }

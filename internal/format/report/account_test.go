@@ -25,6 +25,21 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// Users of -c do not end the rounds in which they are when the run ends.
+func TestRoundsLine(t *testing.T) {
+	for want, rounds := range map[string]map[string]any{
+		"223 rounds, 203 completed, 3 failed, 17 unfinished; requests: 303.7/s achieved":   {"begun": 223.0, "completed": 203.0, "failed": 3.0},
+		"160 rounds at 20/s intended, 159 completed, 1 failed; requests: 303.7/s achieved": {"begun": 160.0, "completed": 159.0, "failed": 1.0, "intended_per_s": 20.0},
+		"9 rounds, 10 completed, 0 failed, 2 dropped; requests: 303.7/s achieved":          {"begun": 9.0, "completed": 10.0, "failed": 0.0, "dropped": 2.0}, // one began in the warm-up
+	} {
+		due := 20.0
+		r := &takt.Report{Rate: takt.Rate{Intended: &due, Achieved: 303.7}, Extra: map[string]any{"rounds": rounds}}
+		if got := rates(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A schedule is not called measured if the run was over long before its end.
 func TestMeasured(t *testing.T) {
 	for want, r := range map[string]*takt.Report{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
 //	lag<1000                                         messages that a consumer has not read
 //	steps.pay.p99<300ms  steps.pay.errors<1%         a figure of one step of a scenario
+//	rounds.errors<1%     rounds.ok>=100              the share of its rounds that failed, or a count of them
 //	p99<250ms@95%                                    a percentile or a share, which the run must prove
 //
 // A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
@@ -30,6 +32,7 @@ import (
 type Assertion struct {
 	Text   string  // as the user wrote it
 	Step   string  // of a scenario, without spaces; "": the whole run
+	Rounds bool    // the rounds of a scenario, and not its operations
 	Metric string  // p99, errors, ok, …
 	Of     string  // the latency's name; "" for other figures
 	Op     string  // < <= > >= ==
@@ -76,6 +79,8 @@ func ParseAssertion(text string) (Assertion, error) {
 	}
 	if rest, is := strings.CutPrefix(s[:i], steps.Key+"."); is {
 		a.Step, a.Of, a.Metric = splitStep(rest)
+	} else if rest, is := strings.CutPrefix(s[:i], steps.Rounds+"."); is && slices.Contains(roundMetrics, rest) {
+		a.Rounds, a.Metric = true, rest
 	} else {
 		a.Of, a.Metric = stored.SplitName(s[:i])
 	}
@@ -89,6 +94,12 @@ func ParseAssertion(text string) (Assertion, error) {
 	}
 	return a, err
 }
+
+// roundMetrics are the figures of rounds.
+var roundMetrics = []string{"errors", "ok", "failed", "dropped"}
+
+// InPart reports whether a is about a step or the rounds of a scenario, whose figures only a whole report has.
+func (a Assertion) InPart() bool { return a.Step != "" || a.Rounds }
 
 // splitStep takes NAME.METRIC apart, where the name may have dots, too.
 func splitStep(text string) (step, of, metric string) {
@@ -116,8 +127,8 @@ func (a *Assertion) parseLevel(s string) error {
 	switch {
 	case !percent || err != nil || strings.Trim(digits, "0123456789.") != "" || v < lowestLevel || v > highestLevel:
 		return fmt.Errorf("assertion %q: %q cannot be a confidence level; write %d%% to %v%%, as in p99<250ms@95%%", a.Text, s, lowestLevel, highestLevel)
-	case a.Step != "":
-		return fmt.Errorf("assertion %q: nothing is proven of a step, whose operations are not counted by time; leave @%s out", a.Text, s)
+	case a.InPart():
+		return fmt.Errorf("assertion %q: nothing is proven of steps and rounds, which are not counted by time; leave @%s out", a.Text, s)
 	case !a.Provable():
 		return fmt.Errorf("assertion %q: %s with this bound is a fact of the run and needs no proof; leave @%s out", a.Text, a.Metric, s)
 	}

@@ -264,7 +264,26 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
-	for _, text := range []string{"steps.p99<1s", "steps.a.lag<1", "steps.a.p99<1s@95%", "steps..p99<1s"} {
+	r.Extra[steps.Rounds] = map[string]any{"begun": 100.0, "completed": 90.0, "failed": 5.0, "dropped": 2.0} // 5 did not end
+	for text, want := range map[string]string{
+		"rounds.errors<1%":  "FAIL rounds.errors<1% (rounds.errors was 5.26 %)",
+		"rounds.failed==5":  "PASS rounds.failed==5 (rounds.failed was 5)",
+		"rounds.ok >= 90":   "PASS rounds.ok >= 90 (rounds.ok was 90)",
+		"rounds.dropped==0": "FAIL rounds.dropped==0 (rounds.dropped was 2)",
+	} {
+		a, err := assert.ParseAssertion(text)
+		if err != nil || a.InSteps(nil) == nil || a.InSteps([]string{"pay"}) != nil || a.InInterval(false) == nil || a.Provable() {
+			t.Errorf("%s: %v, %+v", text, err, a)
+			continue
+		}
+		if got := a.Check(r).String(); got != want {
+			t.Errorf("%s", got)
+		}
+		if got := a.Check(report()); got.Result != takt.Fail || !strings.Contains(got.Reason, "no rounds were counted") {
+			t.Errorf("%v", got)
+		}
+	}
+	for _, text := range []string{"rounds.lag<1", "rounds.errors<1%@95%", "rounds.rate>1/s", "rounds.<1", "steps.p99<1s", "steps.a.lag<1", "steps.a.p99<1s@95%", "steps..p99<1s"} {
 		if a, err := assert.ParseAssertion(text); err == nil {
 			t.Errorf("%s is accepted: %+v", text, a)
 		}

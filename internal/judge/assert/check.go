@@ -88,7 +88,7 @@ func (a Assertion) judge(r *takt.Report, samples *proof.Samples) takt.Assertion 
 
 // onTime is the figure of a latency without the generator's own lateness, in µs.
 func (a Assertion) onTime(r *takt.Report) (us float64, known bool) {
-	if _, known := stored.OnTime(r, a.Of); !known || a.Step != "" {
+	if _, known := stored.OnTime(r, a.Of); !known || a.InPart() {
 		return 0, false
 	}
 	us, missing := stored.LatencyOf(r, takt.LatencyOnTime, a.Metric)
@@ -157,6 +157,9 @@ func (a Assertion) Name() string {
 	if a.Step != "" {
 		name = steps.Key + "." + a.Step + "." + name
 	}
+	if a.Rounds {
+		name = steps.Rounds + "." + name
+	}
 	return name
 }
 
@@ -182,6 +185,13 @@ func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
 		of := steps.Of(r, a.Step)
 		if of == nil {
 			return 0, noStep(a.Step, steps.Names(r))
+		}
+		r = of
+	}
+	if a.Rounds {
+		of := steps.OfRounds(r)
+		if of == nil {
+			return 0, "no rounds were counted: they are in a scenario with --rounds, or whose rounds depend on answers"
 		}
 		r = of
 	}
@@ -213,6 +223,9 @@ func noStep(step string, names []string) string {
 
 // InSteps says that the scenario with these steps does not have that of a; nil: it has it, or a is about the whole run.
 func (a Assertion) InSteps(names []string) error {
+	if a.Rounds && len(names) == 0 {
+		return fmt.Errorf("assertion %q: there are no rounds: only --scenario has them", a.Text)
+	}
 	if a.Step == "" || steps.Is(a.Step, names) {
 		return nil
 	}

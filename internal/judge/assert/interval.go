@@ -62,8 +62,8 @@ func latency(h timeline.Histogram, encoded string) takt.Latency {
 // judge a. closed: the run is a closed loop, which has no intended rate.
 func (a Assertion) InInterval(closed bool) error {
 	switch {
-	case a.Step != "":
-		return fmt.Errorf("condition %q: a single second has no steps; use --assert, or a figure of the whole run", a.Text)
+	case a.InPart():
+		return fmt.Errorf("condition %q: a single second has no steps and rounds; use --assert, or a figure of the whole run", a.Text)
 	case a.Of == takt.LatencyScheduleLag:
 		if a.Metric != "p99" {
 			return fmt.Errorf("condition %q: a single second has only the p99 of schedule lag; use schedule_lag.p99", a.Text)

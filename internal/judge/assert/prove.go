@@ -15,8 +15,8 @@ import (
 // Provable reports whether the bound of a is one of a figure of the target, which a run only estimates: a percentile
 // of a latency, or a share. Counts, maxima, means and rates are facts of the run, and so is takt's own lateness.
 func (a Assertion) Provable() bool {
-	if a.Step != "" {
-		return false // a report does not count the operations of a step by time
+	if a.InPart() {
+		return false // a report does not count the operations of a step, and rounds, by time
 	}
 	_, percentile := a.percentile()
 	return percentile || a.share()
