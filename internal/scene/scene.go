@@ -218,11 +218,11 @@ func (t Text) AddQuery(name, value Text) Text {
 func Query(s string) Text { return Text(url.QueryEscape(s)) }
 
 // Capture is the line that keeps a value. The source is one such as json data.token.
-func Capture(name, source string) string { return "@capture " + name + " " + source }
+func Capture(name, source string) string { return "@capture " + name + " " + Source(source) }
 
 // Check is the line that asks an answer. is is a relation such as ==; "": the part only has to be there.
 func Check(source, is string, value Text) string {
-	switch {
+	switch source = Source(source); {
 	case is == "":
 		return "@check " + source
 	case value == "" && (is == "==" || is == "!="):

@@ -479,7 +479,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		case e.prop("JSONVALIDATION") != "true":
 			add(scene.Check("json "+path, "", ""))
 		case e.prop("ISREGEX") == "true":
-			add("@check json " + path + " matches " + want)
+			add("@check " + scene.Source("json "+path) + " matches " + want)
 		default:
 			add(scene.Check("json "+path, "==", j.text(where, want)))
 		}
