@@ -138,7 +138,7 @@ func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedS
 			rest = name + " " + takt.Redacted
 		}
 		if w, ok := inWords[l.word]; !ok {
-			add("with", "%s %s", l.word, rest)
+			add("its body is", "the file %s", strings.TrimSpace(l.word[1:]+" "+rest))
 		} else if w.what != "" {
 			add(w.what, "%s", hide(w.text(rest)))
 		}
