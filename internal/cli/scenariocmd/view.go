@@ -1,6 +1,7 @@
 package scenariocmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -118,7 +119,7 @@ func (v *view) tried(s *http.ExplainedStep, x http.Tried) {
 	}
 	switch {
 	case x.Class != "":
-		v.printf("     %-12s class %s, after %.3g ms: %s\n", "failed", x.Class, x.TookMS, foreign.Line(x.Error))
+		v.printf("     %-12s class %s, after %.3g ms: %s\n", "failed", x.Class, x.TookMS, foreign.Line(cmp.Or(x.Error, fmt.Sprintf("status %d", x.Status))))
 	default:
 		v.printf("     %-12s %d, after %.3g ms\n", "ok", x.Status, x.TookMS)
 	}

@@ -112,10 +112,10 @@ func (y *trial) came(part []byte) {
 	}
 }
 
-// status notes the status of an answer over HTTP/2, field a header line, and content its body.
+// status notes the status of an answer over HTTP/2, behind its fields, and content its body.
 func (y *trial) status(code int) {
 	if y != nil {
-		y.head, y.body = fmt.Sprintf("HTTP/2 %d", code), ""
+		y.head = fmt.Sprintf("HTTP/2 %d", code) + y.head
 	}
 }
 
