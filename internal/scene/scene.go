@@ -16,6 +16,7 @@ import (
 // File is a scenario.
 type File struct {
 	Notes []string // comments at its beginning, a line each
+	Heads []Field  // headers of all steps
 	Steps []Step
 }
 
@@ -108,11 +109,38 @@ func (f *File) Home() (home string) {
 	return home
 }
 
+// ShareHeads makes headers that all of several steps have the headers of the file. Content-Type depends on the body, and
+// those with a name or a value that only a step can have stay there.
+func (f *File) ShareHeads() {
+	if len(f.Steps) < 2 {
+		return
+	}
+	for _, h := range slices.Clone(f.Steps[0].Header) {
+		everywhere := !slices.ContainsFunc(f.Steps, func(s Step) bool { return !slices.Contains(s.Header, h) })
+		if !everywhere || slices.Contains(stepHeaders, strings.ToLower(h.Name)) || strings.ContainsAny(h.Name, "@/{") {
+			continue
+		}
+		f.Heads = append(f.Heads, h)
+		for i := range f.Steps {
+			f.Steps[i].Header = slices.DeleteFunc(f.Steps[i].Header, func(one Field) bool { return one == h })
+		}
+	}
+}
+
+// stepHeaders are headers that depend on the step, or on its host.
+var stepHeaders = []string{"content-type", "host", "authorization", "cookie"}
+
 // Text is the file. Steps on the host of Home have paths, others whole URLs.
 func (f *File) Text() []byte {
 	var b []byte
 	for _, n := range f.Notes {
 		b = comment(b, n)
+	}
+	for i, h := range f.Heads {
+		if i == 0 && b != nil {
+			b = append(b, '\n')
+		}
+		b = fmt.Appendf(b, "%s\n", oneLine(h.Name+": "+string(h.Value)))
 	}
 	home, names := f.Home(), map[string]bool{}
 	for i := range f.Steps {

@@ -100,7 +100,7 @@ func (y *script) asked(n *js, s *jsScope) (lines []string, step int, ok bool) {
 }
 
 func readable(p part) bool {
-	return slices.Contains([]string{"json", "header", "cookie", "regexp", "body"}, p.of) && !strings.ContainsAny(p.path, "\r\n")
+	return slices.Contains([]string{"json", "header", "cookie", "regexp", "body", "css"}, p.of) && !strings.ContainsAny(p.path, "\r\n")
 }
 
 // hundred are two lines that bound a status: all of a hundred.
