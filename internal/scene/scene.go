@@ -109,21 +109,33 @@ func (f *File) Home() (home string) {
 	return home
 }
 
-// ShareHeads makes headers that all of several steps have the headers of the file. Content-Type depends on the body, and
-// those with a name or a value that only a step can have stay there.
+// ShareHeads makes headers that all of several steps have headers of the file. Those stay in their steps that depend on them,
+// and those with a name that a step has twice.
 func (f *File) ShareHeads() {
 	if len(f.Steps) < 2 {
 		return
 	}
-	for _, h := range slices.Clone(f.Steps[0].Header) {
-		everywhere := !slices.ContainsFunc(f.Steps, func(s Step) bool { return !slices.Contains(s.Header, h) })
-		if !everywhere || slices.Contains(stepHeaders, strings.ToLower(h.Name)) || strings.ContainsAny(h.Name, "@/{") {
-			continue
+	count, twice := map[Field]int{}, map[string]bool{}
+	for _, s := range f.Steps {
+		names := map[string]bool{}
+		for _, h := range s.Header {
+			name := strings.ToLower(h.Name)
+			twice[name] = twice[name] || names[name]
+			names[name] = true
+			count[h]++
 		}
-		f.Heads = append(f.Heads, h)
-		for i := range f.Steps {
-			f.Steps[i].Header = slices.DeleteFunc(f.Steps[i].Header, func(one Field) bool { return one == h })
+	}
+	shared := func(h Field) bool {
+		name := strings.ToLower(h.Name)
+		return count[h] == len(f.Steps) && !twice[name] && !slices.Contains(stepHeaders, name) && !strings.ContainsAny(name, "@/{")
+	}
+	for _, h := range f.Steps[0].Header {
+		if shared(h) {
+			f.Heads = append(f.Heads, h)
 		}
+	}
+	for i := range f.Steps {
+		f.Steps[i].Header = slices.DeleteFunc(f.Steps[i].Header, shared)
 	}
 }
 

@@ -88,6 +88,7 @@ func TestSaid(t *testing.T) {
 	loop := func(body string) string { return "for (let i = 0; i < 3; i++) { " + body + " }" }
 	for name, one := range map[string]struct{ text, want, not string }{
 		"headers of all":    {"curl http://h/a -H 'X-A: b' -H 'X-B: 1'\ncurl http://h/b -H 'X-A: b' -H 'X-B: 2'", "X-A: b\n\n# line 1\nGET /a\nX-B: 1\n", "GET /b\nX-A"},
+		"a header twice":    {"curl http://h/a -H 'X-A: b' -H 'x-a: c'\ncurl http://h/b -H 'X-A: b' -H 'x-a: c'", "GET /b\nX-A: b\nx-a: c\n", ""},
 		"one header":        {"curl http://h/a -H 'X-A: b'", "GET /a\nX-A: b\n", ""},
 		"a header at hosts": {"curl http://h/a -u a:b\ncurl http://o/b -u a:b", "GET http://o/b\nAuthorization: ", ""},
 		"loops in loops":    {fmt.Sprintf(script, loop(loop("http.get('http://h/a'); http.get('http://h/b');"))), "loops within loops", "@group loop 2"},
