@@ -22,7 +22,6 @@ func TestRealChromiumRecordsScenario(t *testing.T) {
 	for name, secure := range map[string]bool{"http": false, "https": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, secure)
-			s.sameID = knowsSet()
 			file, flags := filepath.Join(t.TempDir(), "steps.txt"), []string(nil)
 			if secure {
 				flags = []string{"--cacert", certificateOf(t, s)}

@@ -148,17 +148,11 @@ func readFile(t *testing.T, name string) string {
 	return string(b)
 }
 
-// knowsSet reports whether a scenario can make a value for several steps.
-func knowsSet() bool {
-	return driver.CheckScenario("", []byte("GET /{{a}}\n@set a {{uuid}}\n"), "") == nil
-}
-
 // A visit of a shop that checks all it asks for is recorded, and the file works unchanged for many users.
 func TestRecordedScenarioWorks(t *testing.T) {
 	for name, secure := range map[string]bool{"http": false, "https": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, secure)
-			s.sameID = knowsSet()
 			file, load, flags := filepath.Join(t.TempDir(), "steps.txt"), filepath.Join(t.TempDir(), "load.csv"), []string(nil)
 			if secure {
 				flags = []string{"--cacert", certificateOf(t, s)}
@@ -227,7 +221,6 @@ func (h *harOf) RoundTrip(q *http.Request) (*http.Response, error) {
 // A HAR file becomes a scenario that works, also one that was cut, up to where it was.
 func TestScenarioFromHAR(t *testing.T) {
 	s := newShop(t, false)
-	s.sameID = knowsSet()
 	jar, _ := cookiejar.New(nil)
 	h := &harOf{RoundTripper: http.DefaultTransport}
 	v := &visitor{t: t, s: s, client: &http.Client{Jar: jar, Transport: h, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}

@@ -21,7 +21,6 @@ import (
 // that belong to the session, today's date, and ids that are used once.
 type shop struct {
 	*httptest.Server
-	sameID bool // a payment repeats the id of its order's request
 
 	mu       sync.Mutex
 	sessions map[string]*shopper
@@ -170,20 +169,11 @@ func (s *shop) home(w http.ResponseWriter, q *http.Request) string {
 	const request = uuid();
 	const made = await ask("/api/orders", {method: "POST", headers: {...bearer, "Content-Type": "application/json", "Idempotency-Key": uuid()}, body: JSON.stringify({request_id: request, created_at: new Date().toISOString(), sku: list.orders[0].sku, quantity: 2}, null, 2)});
 	const order = await made.json();
-	await ask(made.headers.get("Location") + "/pay", {method: "POST", headers: {...bearer, "Content-Type": "application/json"}, body: JSON.stringify({code: order.confirm.code, request_id: {{if .SameID}}request{{else}}uuid(){{end}}})});
+	await ask(made.headers.get("Location") + "/pay", {method: "POST", headers: {...bearer, "Content-Type": "application/json"}, body: JSON.stringify({code: order.confirm.code, request_id: request})});
 	location = "/orders/" + order.id;
 })().catch(e => document.title = "failed: " + e)
-</script>`, shopPage{u.meta, s.sameID})
+</script>`, u.meta)
 }
-
-// shopPage is what a page needs.
-type shopPage struct {
-	Token  string
-	SameID bool
-}
-
-// String is what a page shows of itself.
-func (p shopPage) String() string { return p.Token }
 
 func (s *shop) token(w http.ResponseWriter, q *http.Request) string {
 	u := s.of(q)
@@ -296,10 +286,8 @@ func (s *shop) pay(w http.ResponseWriter, q *http.Request) string {
 	switch o := orderOf(u, q.PathValue("id")); {
 	case p.Code != o.code:
 		return "the code is not that of the order"
-	case s.sameID && p.RequestID != o.by:
+	case p.RequestID != o.by:
 		return "the id of the request is not that of the order"
-	case !s.sameID && !s.once(p.RequestID):
-		return "an id was used before"
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return ""
@@ -406,9 +394,6 @@ func (v *visitor) visit() {
 	}
 	request := newUUID()
 	a, made := v.ask("POST", "/api/orders", fmt.Sprintf("{\n  \"request_id\": %q,\n  \"created_at\": %q,\n  \"sku\": %q,\n  \"quantity\": 2\n}", request, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), list.Orders[0].SKU), "Authorization", bearer, "Content-Type", "application/json", "Idempotency-Key", newUUID())
-	if !v.s.sameID {
-		request = newUUID()
-	}
 	v.ask("POST", a.Header.Get("Location")+"/pay", fmt.Sprintf(`{"code":%q,"request_id":%q}`, between(made, `"code":"`, `"`), request), "Authorization", bearer, "Content-Type", "application/json")
 	at := "/orders/" + between(made, `"id":"`, `"`)
 	_, order := v.ask("GET", at, "")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +19,7 @@ import (
 // Options say what becomes of exchanges.
 type Options struct {
 	Static bool     // keep images, fonts, styles and scripts
-	Only   []string // hosts, with the port unless it is the usual one; nil: that of most requests
+	Only   []string // hosts, with the port unless it is the usual one; nil: that of most requests, and those of usualHosts
 }
 
 // Made is a scenario, and what is to be said of it.
@@ -115,7 +117,7 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 	}
 	hosts := o.Only
 	if hosts == nil {
-		hosts = usualHost(all)
+		hosts = usualHosts(all)
 	}
 	for _, e := range all {
 		switch static := isStatic(e); {
@@ -148,7 +150,16 @@ func (b *builder) choose(all []*Exchange, o Options) (scripts []*Exchange) {
 		}
 	}
 	if len(others) > 0 {
-		b.out.Notes = append(b.out.Notes, "left out: requests to other hosts: "+most(others)+"; --only names the host to keep")
+		b.out.Notes = append(b.out.Notes, "left out: requests to other hosts: "+most(others)+"; --only names the hosts to keep")
+	}
+	home, beside := usualHost(b.exchanges), map[string]int{}
+	for _, e := range b.exchanges {
+		if h := hostOf(e); h != home {
+			beside[h]++
+		}
+	}
+	if len(beside) > 0 {
+		b.out.Notes = append(b.out.Notes, "steps on other hosts, which takt loads, too: "+most(beside)+"; --only names the hosts to keep")
 	}
 	for _, r := range reasons {
 		b.out.Notes = append(b.out.Notes, fmt.Sprintf("left out: %s %s", figure.Plural(left[r], "request"), r))
@@ -172,22 +183,75 @@ func most(count map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// usualHost is the host of most requests that are not for static files.
-func usualHost(all []*Exchange) (host []string) {
+// usualHost is the host of most requests that are not for static files; "": there is none.
+func usualHost(all []*Exchange) (host string) {
 	most, count := 0, map[string]int{}
 	for _, static := range []bool{false, true} {
 		for _, e := range all {
 			if h := hostOf(e); h != "" && e.Status > 0 && isStatic(e) == static {
 				if count[h]++; count[h] > most {
-					most, host = count[h], []string{h}
+					most, host = count[h], h
 				}
 			}
 		}
-		if host != nil {
+		if host != "" {
 			break
 		}
 	}
 	return host
+}
+
+// usualHosts are the usual one, those of its site, and those that redirects lead to and from, such as a server for logins.
+// Others are of other people: they count visits, or show advertisements.
+func usualHosts(all []*Exchange) (hosts []string) {
+	home := usualHost(all)
+	if home == "" {
+		return nil
+	}
+	hosts = []string{home}
+	add := func(h string) (added bool) {
+		if added = !slices.Contains(hosts, h); added {
+			hosts = append(hosts, h)
+		}
+		return added
+	}
+	for _, e := range all {
+		if h := hostOf(e); !isStatic(e) && sameSite(home, h) {
+			add(h)
+		}
+	}
+	for more := true; more; {
+		more = false
+		for _, e := range all {
+			to, err := e.URL.Parse(e.Answer.Get("Location"))
+			if err != nil || e.Answer.Get("Location") == "" {
+				continue
+			}
+			from, target := hostOf(e), hostOf(&Exchange{URL: to})
+			if slices.Contains(hosts, from) && target != "" {
+				more = add(target) || more
+			} else if slices.Contains(hosts, target) {
+				more = add(from) || more
+			}
+		}
+	}
+	return hosts
+}
+
+// sameSite reports whether two hosts are likely to be of the same people: one is below the other without www, or both are
+// below a name that is not one of the kind of co.uk.
+func sameSite(a, b string) bool {
+	name := func(host string) string {
+		u := url.URL{Host: host}
+		return strings.TrimPrefix(u.Hostname(), "www.")
+	}
+	a, b = name(a), name(b)
+	_, above, _ := strings.Cut(a, ".")
+	site, _, named := strings.Cut(above, ".")
+	if net.ParseIP(a) != nil {
+		return a == b
+	}
+	return a == b || strings.HasSuffix(b, "."+a) || strings.HasSuffix(a, "."+b) && strings.Contains(b, ".") || named && !strings.Contains(" co com org net ac gov edu or ne ", " "+site+" ") && strings.HasSuffix(b, "."+above)
 }
 
 // staticEnds are the ends of names of static files.

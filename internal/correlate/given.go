@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
 )
 
@@ -245,7 +246,7 @@ func (b *builder) sourceOf(g *given, v string) string {
 // finds reports whether a source gives this value of an answer.
 func (b *builder) finds(i int, source, v string) bool {
 	e := b.exchanges[i]
-	c, err := session.ParseCapture("v " + source)
+	c, err := session.ParseCapture("v " + scene.Source(source))
 	if err != nil || strings.ContainsAny(source, "\r\n") { // a file has a line for it
 		return false
 	}
@@ -267,9 +268,14 @@ var (
 	identity = regexp.MustCompile(`\s((?:name|id|property|data-name)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))`)
 )
 
-// sourceAt is a regexp for the value at a place of a text; fits tries it. "": there is none.
+// sourceAt is a selector or a regexp for the value at a place of a text; fits tries it. "": there is none.
 func sourceAt(body string, at int, v string, fits func(source string) bool) string {
 	end := at + len(v)
+	for _, one := range selectors(body, at, end) {
+		if fits(one) {
+			return one
+		}
+	}
 	closing := ` \t\r\n<>"'`
 	if end < len(body) {
 		if c := body[end]; !strings.ContainsRune(" \t\r\n<>\"'", rune(c)) {

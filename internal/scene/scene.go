@@ -16,6 +16,7 @@ import (
 // File is a scenario.
 type File struct {
 	Notes []string // comments at its beginning, a line each
+	Heads []Field  // headers of all steps
 	Steps []Step
 }
 
@@ -108,11 +109,50 @@ func (f *File) Home() (home string) {
 	return home
 }
 
+// ShareHeads makes headers that all of several steps have headers of the file. Those stay in their steps that depend on them,
+// and those with a name that a step has twice.
+func (f *File) ShareHeads() {
+	if len(f.Steps) < 2 {
+		return
+	}
+	count, twice := map[Field]int{}, map[string]bool{}
+	for _, s := range f.Steps {
+		names := map[string]bool{}
+		for _, h := range s.Header {
+			name := strings.ToLower(h.Name)
+			twice[name] = twice[name] || names[name]
+			names[name] = true
+			count[h]++
+		}
+	}
+	shared := func(h Field) bool {
+		name := strings.ToLower(h.Name)
+		return count[h] == len(f.Steps) && !twice[name] && !slices.Contains(stepHeaders, name) && !strings.ContainsAny(name, "@/{")
+	}
+	for _, h := range f.Steps[0].Header {
+		if shared(h) {
+			f.Heads = append(f.Heads, h)
+		}
+	}
+	for i := range f.Steps {
+		f.Steps[i].Header = slices.DeleteFunc(f.Steps[i].Header, shared)
+	}
+}
+
+// stepHeaders are headers that depend on the step, or on its host.
+var stepHeaders = []string{"content-type", "host", "authorization", "cookie"}
+
 // Text is the file. Steps on the host of Home have paths, others whole URLs.
 func (f *File) Text() []byte {
 	var b []byte
 	for _, n := range f.Notes {
 		b = comment(b, n)
+	}
+	for i, h := range f.Heads {
+		if i == 0 && b != nil {
+			b = append(b, '\n')
+		}
+		b = fmt.Appendf(b, "%s\n", oneLine(h.Name+": "+string(h.Value)))
 	}
 	home, names := f.Home(), map[string]bool{}
 	for i := range f.Steps {
@@ -218,11 +258,11 @@ func (t Text) AddQuery(name, value Text) Text {
 func Query(s string) Text { return Text(url.QueryEscape(s)) }
 
 // Capture is the line that keeps a value. The source is one such as json data.token.
-func Capture(name, source string) string { return "@capture " + name + " " + source }
+func Capture(name, source string) string { return "@capture " + name + " " + Source(source) }
 
 // Check is the line that asks an answer. is is a relation such as ==; "": the part only has to be there.
 func Check(source, is string, value Text) string {
-	switch {
+	switch source = Source(source); {
 	case is == "":
 		return "@check " + source
 	case value == "" && (is == "==" || is == "!="):

@@ -92,6 +92,12 @@ func (t Text) edged() Text {
 	return Text(quote(before) + inner + quote(core[len(inner):]))
 }
 
+// bracesIn matches braces that would begin a placeholder.
+var bracesIn = regexp.MustCompile(`\{{2,}`)
+
+// Source is a source of a capture or a check, such as json data.token, whose braces stand for themselves.
+func Source(s string) string { return bracesIn.ReplaceAllString(s, `{{"$0"}}`) }
+
 // URLRaw is a text with placeholders as a URL: what may not be in one is percent-encoded, and a fragment is left out.
 func URLRaw(t Text) Text {
 	var b strings.Builder

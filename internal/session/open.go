@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
-// valueIn matches a value of the round in the text of a source.
-var valueIn = regexp.MustCompile(`\{\{\s*([A-Za-z_]\w*)\s*\}\}`)
+// valueIn matches a value of the round in the text of a source, or a text between quotes, which stands for itself.
+var valueIn = regexp.MustCompile(`\{\{\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*\}\}`)
 
 // braces begin a value.
 const braces = "{{"
@@ -17,9 +18,9 @@ const braces = "{{"
 // of its own then, so a value is checked as far as its place allows.
 func parseOpen(text string) (s Source, err error) {
 	if strings.Contains(valueIn.ReplaceAllString(text, ""), braces) {
-		return s, fmt.Errorf("%.60q has %s that begin no value; write {{NAME}} of a value that is captured or set before, or \\{\\{ in an expression", text, braces)
+		return s, fmt.Errorf(`%.60q has %s that begin no value; write {{NAME}} of a value that is captured or set before, or {{"{{"}} for the braces themselves`, text, braces)
 	}
-	if s, err = parseFixed(valueIn.ReplaceAllString(text, "x")); err != nil {
+	if s, err = parseFixed(replaceIn(text, func(string, string) string { return "x" })); err != nil || len(needs(text)) == 0 {
 		return s, err
 	}
 	if s.re == nil && s.kind != inJSON && s.kind != inHTML {
@@ -31,15 +32,36 @@ func parseOpen(text string) (s Source, err error) {
 	return s, nil
 }
 
-// Needs are the names of the values in the text of s.
-func (s *Source) Needs() (names []string) {
-	if s.open == "" {
-		return nil
+// replaceIn puts values into a text, and the texts between quotes. value is asked with the text before.
+func replaceIn(text string, value func(name, before string) string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range valueIn.FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(text[end:at[0]])
+		if end = at[1]; at[2] >= 0 {
+			b.WriteString(value(text[at[2]:at[3]], text[:at[0]]))
+		} else if one, err := strconv.Unquote(text[at[4]:at[5]]); err == nil {
+			b.WriteString(one)
+		} else {
+			b.WriteString(text[at[4]:at[5]]) // with an escape that Go does not have
+		}
 	}
-	for _, found := range valueIn.FindAllStringSubmatch(s.open, -1) {
-		names = append(names, found[1])
+	return b.String() + text[end:]
+}
+
+// needs are the names of the values in a text.
+func needs(text string) (names []string) {
+	for _, found := range valueIn.FindAllStringSubmatch(text, -1) {
+		if found[1] != "" {
+			names = append(names, found[1])
+		}
 	}
 	return names
+}
+
+// Needs are the names of the values in the text of s.
+func (s *Source) Needs() []string {
+	return needs(s.open)
 }
 
 // with is s with values; nil: there is no such value.
@@ -58,15 +80,7 @@ func (s *Source) with(value func(name string) []byte) (*Source, error) {
 
 // fill is the text of s with values.
 func (s *Source) fill(value func(name string) []byte) string {
-	var b strings.Builder
-	end := 0
-	for _, at := range valueIn.FindAllStringSubmatchIndex(s.open, -1) {
-		b.WriteString(s.open[end:at[0]])
-		b.WriteString(s.escape(string(value(s.open[at[2]:at[3]])), s.open[:at[0]]))
-		end = at[1]
-	}
-	b.WriteString(s.open[end:])
-	return b.String()
+	return replaceIn(s.open, func(name, before string) string { return s.escape(string(value(name)), before) })
 }
 
 var (

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -108,37 +110,49 @@ func (k *checking) run(ctx context.Context, args []string) error {
 
 // try sends a round of each journey.
 func (k *checking) try(ctx context.Context, e *http.Explanation, out *view) error {
-	failed := 0
+	failed, part := 0, ""
 	err := k.http.Try(ctx, k.engine, k.env.Abort, func(x http.Tried) {
 		if x = out.redact(x); x.Class != "" && !x.Again {
 			failed++
 		}
-		j, i := find(e, x.Step)
-		if i == 0 && len(e.Journeys) > 1 && k.output == "text" && len(j.Steps[0].Tried) == 0 {
-			out.printf("\n%s\n", j.Name)
-		}
-		j.Steps[i].Tried = append(j.Steps[i].Tried, x)
+		name, step := find(e, x.Step)
+		step.Tried = append(step.Tried, x)
 		if k.output == "text" {
-			out.tried(j.Steps[i], x)
+			if name != part {
+				out.printf("\n%s\n", foreign.Line(name))
+			}
+			part = name
+			out.tried(step, x)
 		}
 	})
 	switch signal := core.SignalOf(ctx); {
 	case signal != nil:
 		return core.ExitBy(signal, nil)
+	case failed > 0:
+		return core.ExitWith(core.ExitAssertion, cmp.Or(err, fmt.Errorf("%s failed", figure.Plural(failed, "step"))))
 	case err != nil:
 		return err
-	case failed > 0:
-		return core.ExitWith(core.ExitAssertion, fmt.Errorf("%s failed", figure.Plural(failed, "step")))
 	}
 	return nil
 }
 
-// find is the journey of a step, and the step's place in it.
-func find(e *http.Explanation, number int) (*http.ExplainedJourney, int) {
-	for k := range e.Journeys {
-		j := &e.Journeys[k]
-		if i := number - j.Steps[0].Number; i >= 0 && i < len(j.Steps) {
-			return j, i
+// find is the step of a number, and the name of the part of the file that has it; "": the file has no parts.
+func find(e *http.Explanation, number int) (name string, step *http.ExplainedStep) {
+	in := func(list []http.ExplainedStep) *http.ExplainedStep {
+		if i := slices.IndexFunc(list, func(s http.ExplainedStep) bool { return s.Number == number }); i >= 0 {
+			return &list[i]
+		}
+		return nil
+	}
+	if step = in(e.Setup); step != nil {
+		return beforeLoad, step
+	}
+	if step = in(e.Teardown); step != nil {
+		return afterLoad, step
+	}
+	for _, j := range e.Journeys {
+		if step = in(j.Steps); step != nil {
+			return roundOf(e, j), step
 		}
 	}
 	panic("a step of no journey")

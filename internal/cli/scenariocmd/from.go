@@ -45,7 +45,7 @@ place: read that list before you load anything. FILE - is standard input. Format
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
 			fs.Var(value.Choice(&m.format, append([]string{"auto", harName}, from.Names()...)...), "format", "`FORMAT` of the file, if auto does not find it")
-			addOnly(fs, &m.correlate, "of a HAR file, take only requests to `HOST`, repeatable (default: the host of most requests)")
+			addOnly(fs, &m.correlate, "of a HAR file, take only requests to `HOST`, repeatable (default: the host of most requests, and others of its site and its redirects)")
 		})
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 			fs.VarP(value.OutFile(&m.output), "output", "o", "write the scenario to `FILE`; - is standard output")

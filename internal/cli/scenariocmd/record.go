@@ -66,7 +66,7 @@ func (r *recording) addFlags(fs *pflag.FlagSet) {
 	}, "listen", "authority")
 	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
 		fs.Var(value.Duration(&r.lasts), "for", "end after `TIME` (default: with Ctrl-C)")
-		addOnly(fs, &r.correlate, "record only requests to `HOST`, repeatable; connections to others pass through (default: steps are of the host of most requests)")
+		addOnly(fs, &r.correlate, "record only requests to `HOST`, repeatable; connections to others pass through (default: steps are of the host of most requests, and of others of its site and its redirects)")
 	}, "for", "only", "static")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
 		fs.VarP(value.OutFile(&r.output), "output", "o", "write the scenario to `FILE`; - is standard output")
@@ -199,7 +199,7 @@ func write(env core.Env, list []correlate.Exchange, o correlate.Options, verb st
 		say(env, "not known where from: %s", u)
 	}
 	if len(m.Scene.Steps) == 0 {
-		return errors.New("no request is left to make a step of; --only names the host, --static keeps static files")
+		return errors.New("no request is left to make a step of; --only names the hosts, --static keeps static files")
 	}
 	m.Scene.Notes = m.Head(verb)
 	say(env, "%s; %s from answers, %s made anew; the URL is %s", figure.Plural(len(m.Scene.Steps), "step"), figure.Plural(m.Captured, "value"), figure.Plural(m.Invented, "value"), m.Scene.Home())

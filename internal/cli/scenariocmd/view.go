@@ -1,6 +1,7 @@
 package scenariocmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -25,9 +26,26 @@ func (v *view) printf(format string, args ...any) {
 	}
 }
 
+// The names of the parts of a file that are no journeys.
+const (
+	beforeLoad = "once, before the load"
+	afterLoad  = "once, after the load"
+)
+
+// roundOf is the name of the rounds of a journey; "": the file has nothing else.
+func roundOf(e *http.Explanation, j http.ExplainedJourney) string {
+	switch {
+	case len(e.Journeys) > 1:
+		return fmt.Sprintf("journey %s: %.3g %% of the rounds", j.Name, j.Share)
+	case len(e.Setup)+len(e.Teardown) > 0:
+		return "each round"
+	}
+	return ""
+}
+
 // explain writes what a scenario does.
 func (v *view) explain(e *http.Explanation) {
-	steps := 0
+	steps := len(e.Setup) + len(e.Teardown)
 	for _, j := range e.Journeys {
 		steps += len(j.Steps)
 	}
@@ -36,24 +54,37 @@ func (v *view) explain(e *http.Explanation) {
 		v.printf(" in %d journeys", len(e.Journeys))
 	}
 	v.printf("; --rate counts %s\n", e.Counts)
+	for _, h := range e.Hosts {
+		v.printf("other host: %s\n", foreign.Line(h))
+	}
 	for _, f := range e.Files {
 		v.printf("%s: %s, %s\n", foreign.Line(f.Path), figure.Plural(f.Lines, "line"), f.Use)
 	}
+	for _, f := range e.Every {
+		v.printf("every step %s %s\n", f.What, f.Text)
+	}
+	v.part(beforeLoad, e.Setup)
 	for _, j := range e.Journeys {
-		if len(e.Journeys) > 1 {
-			v.printf("\njourney %s: %.3g %% of the rounds\n", foreign.Line(j.Name), j.Share)
-		}
-		for _, s := range j.Steps {
-			v.printf("\n%3d  %s\n", s.Number, v.title(s))
-			for _, f := range s.Facts {
-				v.printf("     %-12s %s\n", f.What, f.Text)
-			}
+		v.part(roundOf(e, j), j.Steps)
+	}
+	v.part(afterLoad, e.Teardown)
+}
+
+// part writes what the steps of a part do.
+func (v *view) part(name string, steps []http.ExplainedStep) {
+	if name != "" && len(steps) > 0 {
+		v.printf("\n%s\n", foreign.Line(name))
+	}
+	for _, s := range steps {
+		v.printf("\n%3d  %s\n", s.Number, v.title(&s))
+		for _, f := range s.Facts {
+			v.printf("     %-12s %s\n", f.What, f.Text)
 		}
 	}
 }
 
 // title is the name of a step, with its request and line.
-func (v *view) title(s http.ExplainedStep) string {
+func (v *view) title(s *http.ExplainedStep) string {
 	text := foreign.Cut(s.Name, 100)
 	if s.Name != s.Request {
 		text += ": " + foreign.Cut(s.Request, 200)
@@ -68,7 +99,8 @@ const (
 )
 
 // tried writes an exchange.
-func (v *view) tried(s http.ExplainedStep, x http.Tried) {
+func (v *view) tried(s *http.ExplainedStep, x http.Tried) {
+	v.passed(x.Before)
 	v.printf("\n%3d  %s\n", s.Number, v.title(s))
 	head, body, _ := strings.Cut(x.Request, "\r\n\r\n")
 	v.lines("> ", head)
@@ -79,7 +111,7 @@ func (v *view) tried(s http.ExplainedStep, x http.Tried) {
 		v.printf("     %-12s %s\n", map[bool]string{true: "holds", false: "does not hold"}[c.OK], foreign.Text(c.Text))
 	}
 	for _, c := range x.Captured {
-		v.printf("     %-12s %s = %s", "captured", c.Name, foreign.Cut(c.Value, 100))
+		v.printf("     %-12s %s = %s", map[bool]string{true: "set", false: "captured"}[c.Made], c.Name, foreign.Cut(c.Value, 100))
 		if c.Of > 1 {
 			v.printf(", the first of %d", c.Of)
 		}
@@ -87,14 +119,22 @@ func (v *view) tried(s http.ExplainedStep, x http.Tried) {
 	}
 	switch {
 	case x.Class != "":
-		v.printf("     %-12s class %s, after %.3g ms: %s\n", "failed", x.Class, x.TookMS, foreign.Line(x.Error))
+		v.printf("     %-12s class %s, after %.3g ms: %s\n", "failed", x.Class, x.TookMS, foreign.Line(cmp.Or(x.Error, fmt.Sprintf("status %d", x.Status))))
 	default:
 		v.printf("     %-12s %d, after %.3g ms\n", "ok", x.Status, x.TookMS)
+	}
+	if x.Follows {
+		v.printf("     %-12s the redirect is followed\n", "")
 	}
 	if x.Again {
 		v.printf("     %-12s the step is sent again\n", "")
 	}
-	for _, n := range x.Passed {
+	v.passed(x.Passed)
+}
+
+// passed writes which steps were passed over.
+func (v *view) passed(steps []int) {
+	for _, n := range steps {
 		v.printf("     %-12s step %d: its condition does not hold, or its list is empty\n", "passed over", n)
 	}
 }

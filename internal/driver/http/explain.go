@@ -1,12 +1,16 @@
 package http
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // said is an @ line of a step.
@@ -15,9 +19,13 @@ type said struct{ word, rest string }
 // Explanation is a scenario in words.
 type Explanation struct {
 	File     string             `json:"file"`
-	Counts   string             `json:"rate_counts"` // what --rate counts: rounds or requests
+	Counts   string             `json:"rate_counts"`                // what --rate counts: rounds or requests
+	Hosts    []string           `json:"other_hosts,omitempty"`      // besides that of the url argument
+	Every    []Fact             `json:"every_step_sends,omitempty"` // header lines that all steps have
+	Setup    []ExplainedStep    `json:"setup,omitempty"`            // once, before the load
 	Journeys []ExplainedJourney `json:"journeys"`
-	Files    []ExplainedFile    `json:"files,omitempty"` // with values for placeholders
+	Teardown []ExplainedStep    `json:"teardown,omitempty"` // once, after the load
+	Files    []ExplainedFile    `json:"files,omitempty"`    // with values for placeholders
 }
 
 // ExplainedJourney is one journey.
@@ -29,7 +37,7 @@ type ExplainedJourney struct {
 
 // ExplainedStep is one step.
 type ExplainedStep struct {
-	Number  int     `json:"number"` // from 1
+	Number  int     `json:"number"` // from 1, in the order of the file
 	Line    int     `json:"line"`   // of the file
 	Name    string  `json:"name"`
 	Request string  `json:"request"` // method and path, with placeholders
@@ -57,17 +65,21 @@ func (o *Options) Explain(hide func(string) string) Explanation {
 	if s.reacts {
 		e.Counts = "rounds"
 	}
+	e.Hosts = s.hosts[1:].names()
+	for _, h := range s.all()[0].text.Header {
+		if len(s.all()) > 1 && s.inEvery(h) {
+			e.Every = append(e.Every, Fact{"sends", foreign.Text(hide(h.Name + ": " + h.Value))})
+		}
+	}
+	e.Setup, e.Teardown = s.explainAll(&s.before, hide), s.explainAll(&s.after, hide)
 	sum := 0.0
 	for _, t := range s.tracks {
 		sum += t.weight
 	}
 	for _, t := range s.tracks {
-		j := ExplainedJourney{Name: t.name, Share: 100}
+		j := ExplainedJourney{Name: t.name, Share: 100, Steps: s.explainAll(t, hide)}
 		if len(s.tracks) > 1 {
 			j.Share = 100 * t.weight / sum
-		}
-		for i := range t.rules {
-			j.Steps = append(j.Steps, s.explain(t.from+i, hide))
 		}
 		e.Journeys = append(e.Journeys, j)
 	}
@@ -85,27 +97,50 @@ var uses = map[string]string{
 	"exclusive": "a line that no other round has",
 }
 
-// explain is step i in words.
-func (s *scenario) explain(i int, hide func(string) string) ExplainedStep {
-	at := s.steps[i]
-	x := ExplainedStep{Number: i + 1, Line: at.line, Name: hide(at.name), Request: hide(at.text.Method + " " + at.text.Target)}
+// inEvery reports whether all steps have a header line.
+func (s *scenario) inEvery(h http1.Field) bool {
+	return !slices.ContainsFunc(s.all(), func(at *step) bool { return !slices.Contains(at.text.Header, h) })
+}
+
+// explainAll are the steps of a track in words.
+func (s *scenario) explainAll(t *track, hide func(string) string) (list []ExplainedStep) {
+	for i := range t.steps {
+		list = append(list, s.explain(t, i, hide))
+	}
+	return list
+}
+
+// explain is step i of a track in words.
+func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedStep {
+	at := t.steps[i]
+	target := at.text.Target
+	if u := at.text.url; !strings.HasPrefix(target, placeholder) && !sameOrigin(u, s.hosts[0]) {
+		target = hosts{u}.names()[0] + target
+	}
+	x := ExplainedStep{Number: s.number(at), Line: at.line, Name: hide(at.name), Request: hide(at.text.Method + " " + target)}
 	add := func(what, format string, args ...any) {
 		x.Facts = append(x.Facts, Fact{what, foreign.Text(fmt.Sprintf(format, args...))})
 	}
 	for _, h := range at.text.Header {
-		add("sends", "%s", hide(h.Name+": "+h.Value))
+		if len(s.all()) == 1 || !s.inEvery(h) {
+			add("sends", "%s", hide(h.Name+": "+h.Value))
+		}
 	}
 	if n := len(at.text.Body); n > 0 && len(at.form) == 0 {
 		add("sends", "a body of %d bytes: %s", n, foreign.Cut(hide(string(at.text.Body[:min(n, 4*shownBody)])), shownBody))
 	}
-	for _, n := range s.needs(i) {
+	for _, n := range s.needs(t, i) {
 		add("needs", "%s", n)
 	}
 	for _, l := range at.said {
+		rest := l.rest
+		if name, v, _ := strings.Cut(rest, " "); (l.word == "@form" || l.word == "@set") && hide(name+"=x") != name+"=x" && !strings.Contains(v, placeholder) {
+			rest = name + " " + takt.Redacted
+		}
 		if w, ok := inWords[l.word]; !ok {
-			add("with", "%s %s", l.word, l.rest)
+			add("its body is", "the file %s", strings.TrimSpace(l.word[1:]+" "+rest))
 		} else if w.what != "" {
-			add(w.what, "%s", hide(w.text(l.rest)))
+			add(w.what, "%s", hide(w.text(rest)))
 		}
 	}
 	return x
@@ -114,17 +149,23 @@ func (s *scenario) explain(i int, hide func(string) string) ExplainedStep {
 // shownBody is how many characters of a body are shown.
 const shownBody = 200
 
-// needs are the values and files of step i, and where they are from.
-func (s *scenario) needs(i int) (list []string) {
-	at := s.steps[i]
+// needs are the values and files of step i of a track that it does not make itself, and where they are from.
+func (s *scenario) needs(t *track, i int) (list []string) {
+	at := t.steps[i]
 	add := func(text string) {
 		if !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}
+	var own []string // values that the step has made so far
+	value := func(name string) {
+		if !slices.Contains(own, name) {
+			add(name + ", from " + s.origin(t, i, name))
+		}
+	}
 	look := func(t *payload.Template) {
 		for _, name := range t.Names() {
-			add(name + ", from " + s.origin(i, name))
+			value(name)
 		}
 		paths, columns := t.Files()
 		for k, path := range paths {
@@ -135,32 +176,50 @@ func (s *scenario) needs(i int) (list []string) {
 			}
 		}
 	}
+	for _, c := range at.conditions {
+		value(c.name)
+		look(c.want)
+	}
+	if l := at.repeat.List; l != "" {
+		value(l)
+	}
+	for _, one := range at.sets {
+		look(one.value)
+		own = append(own, one.name)
+	}
 	for _, t := range append([]*payload.Template{at.target, at.body}, at.header...) {
 		look(t)
 	}
 	for _, c := range at.asks {
 		look(c.want)
+		for _, name := range c.Needs() {
+			value(name)
+		}
 	}
-	for _, c := range at.conditions {
-		look(c.want)
-		add(c.name + ", from " + s.origin(i, c.name))
-	}
-	if l := at.repeat.List; l != "" {
-		add(l + ", from " + s.origin(i, l))
+	for _, c := range at.captures {
+		for _, name := range c.Needs() {
+			value(name)
+		}
+		own = append(own, c.Name)
 	}
 	return list
 }
 
-// origin says which step gives a value to step i.
-func (s *scenario) origin(i int, name string) string {
-	if s.steps[i].repeat.Name == name {
+// origin says which step gives a value to step i of a track.
+func (s *scenario) origin(t *track, i int, name string) string {
+	if first := t.steps[i-t.rules[i].Before]; first.repeat.Name == name {
+		if first != t.steps[i] {
+			return fmt.Sprintf("the repetition of the group %s", first.group)
+		}
 		return "the repetition"
 	}
-	for k := i - 1; k >= 0; k-- {
-		for _, c := range s.steps[k].captures {
-			if c.Name == name {
-				return fmt.Sprintf("step %d (%s)", k+1, s.steps[k].name)
-			}
+	before := t.steps[:i]
+	if t != &s.before {
+		before = slices.Concat(s.before.steps, before)
+	}
+	for _, one := range slices.Backward(before) {
+		if slices.Contains(one.values(), name) {
+			return fmt.Sprintf("step %d (%s)", s.number(one), one.name)
 		}
 	}
 	return "an earlier step"
@@ -171,7 +230,23 @@ var inWords = map[string]struct {
 	what string
 	text func(rest string) string
 }{
-	"@name": {}, "@journey": {}, "@body": {},
+	"@name": {}, "@journey": {}, "@body": {}, "@setup": {}, "@teardown": {},
+	"@set": {"sets", func(rest string) string {
+		name, text, _ := strings.Cut(rest, " ")
+		return name + " = " + strings.TrimSpace(text)
+	}},
+	"@once": {"once", func(string) string {
+		return "with -c, in a user's first round only; with a rate, each round is another user"
+	}},
+	"@pace": {"begins", func(rest string) string {
+		return "a user's next round at the earliest " + rest + " after the beginning of the last one"
+	}},
+	"@group": {"is in", func(rest string) string {
+		return "the group " + rest + ", whose first step says how often it is performed, and whether"
+	}},
+	"@follow": {"follows", func(rest string) string {
+		return fmt.Sprintf("up to %s redirects", cmp.Or(rest, strconv.Itoa(usualHops)))
+	}},
 	"@think": {"waits", func(rest string) string { return rest + " before it" }},
 	"@check": {"checks", func(rest string) string { return rest }},
 	"@form":  {"sends", func(rest string) string { return "the field " + strings.Replace(rest, " ", ": ", 1) }},
@@ -181,8 +256,13 @@ var inWords = map[string]struct {
 	}},
 	"@capture": {"captures", func(rest string) string {
 		name, source, _ := strings.Cut(rest, " ")
-		if one, list := strings.CutPrefix(strings.TrimSpace(source), "all "); list {
+		switch pick, one, _ := strings.Cut(strings.TrimSpace(source), " "); pick {
+		case "all":
 			return "the list " + name + " from all of " + one
+		case "random":
+			return name + " from any of " + one
+		case "last":
+			return name + " from the last of " + one
 		}
 		return name + " from " + strings.TrimSpace(source)
 	}},

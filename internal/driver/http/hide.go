@@ -19,7 +19,7 @@ func HideHead(b []byte) string {
 }
 
 // secretPairs matches NAME=VALUE, "NAME":"VALUE" and the like, with the names of passwords and tokens.
-var secretPairs = regexp.MustCompile(`(?i)("?\b(?:` + strings.Join(rewriting.TokenNames(), "|") + `)\b"?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|[^&\s,;}"=][^&\s,;}"]*)`)
+var secretPairs = regexp.MustCompile(`(?i)("?(?:\b|%5B)(?:` + strings.Join(rewriting.TokenNames(), "|") + `)\b"?(?:\]|%5D)?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|[^&\s,;}"=][^&\s,;}"]*)`)
 
 // onlyValue matches a credential that is a placeholder of a captured value, which is no secret.
 var onlyValue = regexp.MustCompile(`^([A-Za-z]+ )?\{\{[\w. ]+\}\}$`)

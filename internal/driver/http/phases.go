@@ -214,17 +214,19 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 	v := s.keeper
 	v.track = t
 	watch := s.o.attended.begin()
-	for n := journey.Begin(t.rules, v.user); !n.Over; {
+	n := journey.Begin(t.rules, v.user)
+	for passed := n.Passed; !n.Over; passed = nil {
 		if !pause.For(n.Wait, ctx.Done()) {
 			return context.Cause(ctx)
 		}
-		one := &turn{visit: v, place: n.Place}
+		one := &turn{visit: v, place: n.Place, passed: passed}
 		watch.say("%s is under way, at step %q", phase, one.at().name)
-		one, r := s.exchange(ctx, conn, one)
+		one, r, took := s.exchange(ctx, conn, one)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		n = journey.After(t.rules, n.Place, journey.Result{Class: r.Class, Status: r.Status, Done: one.done}, v.user)
+		s.trial.ended(s, one, &r, n, false, took)
 		if n.Failed {
 			return fmt.Errorf("%s failed: step %q: %w", phase, one.at().name, whyFailed(&r))
 		}
@@ -233,18 +235,19 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 }
 
 // exchange performs a step, and is the last of the redirects that it follows, if it follows any.
-func (s *scenario) exchange(ctx context.Context, conn engine.Connection, t *turn) (last *turn, r takt.Result) {
+func (s *scenario) exchange(ctx context.Context, conn engine.Connection, t *turn) (last *turn, r takt.Result, took time.Duration) {
 	for {
 		r = takt.Result{}
 		if s.prepare(t, &r); r.Class == "" {
 			conn.Do(ctx, &takt.Op{Data: t}, &r)
 		}
 		next := s.follower(t, &r)
+		took = time.Since(t.visit.sent)
 		if next == nil || ctx.Err() != nil {
-			took := time.Since(t.visit.sent)
 			s.checkTimes(t, &r, took, took)
-			return t, r
+			return t, r, took
 		}
+		s.trial.ended(s, t, &r, journey.Next{}, true, took)
 		t = next
 	}
 }

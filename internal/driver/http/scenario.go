@@ -321,7 +321,7 @@ func (s *scenario) round(v *visit, number uint64) *visit {
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
 	switch v.track = s.tracks[0]; {
 	case s.trial != nil:
-		v.track = s.trial.track
+		v.track = s.tracks[number%uint64(len(s.tracks))]
 	case len(s.tracks) > 1:
 		v.track = s.trackAt(draws.Float64())
 	}
@@ -555,7 +555,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
-	s.trial.ended(s, t, r, next, service)
+	s.trial.ended(s, t, r, next, follower != nil, service)
 	t.visit.failed = t.visit.failed || next.Failed
 	if s.lasts && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
 		t.visit.done = append(t.visit.done, t.at())
@@ -790,7 +790,9 @@ func (c *scenarioCodec) step() *step { return c.turn.at() }
 
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
-	c.status = status
+	if c.status = status; c.isHTTP2() {
+		c.s.trial.status(status)
+	}
 	if c.s.redirected(c.turn, status) {
 		return ""
 	}
@@ -800,8 +802,14 @@ func (c *scenarioCodec) fails(status int) string {
 	return c.s.o.FailOn.Class(status)
 }
 
+// isHTTP2 reports whether answers come over HTTP/2, so that Parse is not asked.
+func (c *scenarioCodec) isHTTP2() bool { return c.Codec == nil }
+
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
+	if c.isHTTP2() {
+		c.s.trial.field(name, value)
+	}
 	if at.follow > 0 && strings.EqualFold(string(name), "Location") {
 		c.turn.location = string(value)
 	}
@@ -820,11 +828,14 @@ func (c *scenarioCodec) field(name, value []byte) {
 
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
-	return c.matches != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
+	return c.matches != nil || c.s.trial != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
 		slices.ContainsFunc(c.turn.asks, (*check).reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
+	if c.isHTTP2() {
+		c.s.trial.content(body.Bytes)
+	}
 	if c.s.redirected(c.turn, c.status) {
 		return c.s.checkHops(c.turn)
 	}

@@ -163,9 +163,14 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	rounds := r.envOf(inRounds)
 	s.limit, s.leases, s.files = rounds.Limit(), rounds.Leases(), append(r.files, r.env.Files()...)
-	s.draws = slices.ContainsFunc(slices.Concat(s.before.steps, s.steps, s.after.steps), func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
+	s.draws = slices.ContainsFunc(s.all(), func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
 	return s, nil
 }
+
+// all are the steps in the order of the file, and number is that of one of them, from 1.
+func (s *scenario) all() []*step { return slices.Concat(s.before.steps, s.steps, s.after.steps) }
+
+func (s *scenario) number(at *step) int { return slices.Index(s.all(), at) + 1 }
 
 // buildTracks makes the journeys of the steps. lists are those of @setup.
 func (s *scenario) buildTracks(lists []string) error {

@@ -3,16 +3,16 @@ package http
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,7 +20,7 @@ import (
 
 // Tried is one exchange of a round that is tried.
 type Tried struct {
-	Step     int          `json:"-"`                 // from 1
+	Step     int          `json:"-"`                 // from 1, in the order of the file
 	Request  string       `json:"request,omitempty"` // beginning of it
 	Head     string       `json:"head,omitempty"`    // of the answer
 	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
@@ -30,8 +30,10 @@ type Tried struct {
 	TookMS   float64      `json:"service_ms"`
 	Checks   []TriedCheck `json:"checks,omitempty"`
 	Captured []TriedValue `json:"captured,omitempty"`
-	Passed   []int        `json:"passed_over,omitempty"` // steps behind this one whose conditions do not hold, from 1
-	Again    bool         `json:"again,omitempty"`       // the same step follows: a retry, a poll or a repetition
+	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
+	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
+	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
+	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
 }
 
 // TriedCheck is what came of a check.
@@ -40,17 +42,18 @@ type TriedCheck struct {
 	OK   bool   `json:"ok"`
 }
 
-// TriedValue is a captured value, or the first of a list.
+// TriedValue is a value that a step captured or made, or the first of a list.
 type TriedValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Of    int    `json:"of,omitempty"` // values of the list
+	Of    int    `json:"of,omitempty"`   // values of the list
+	Made  bool   `json:"made,omitempty"` // by @set
 }
 
-// trial is one round of a journey that is tried. Its exchanges come one after the other.
+// trial is one round of each journey that is tried, one after the other, and so are its exchanges.
 type trial struct {
-	track           *track
 	request, answer []byte
+	head, body      string // of an answer over HTTP/2
 	seen            func(Tried)
 }
 
@@ -68,23 +71,17 @@ func (o *Options) ShapeTrial() engine.Options {
 	return e
 }
 
-// Try sends one round of each journey, without think times, and passes each exchange to seen. It needs Validate.
+// Try sends one round of each journey, without think times, and passes each exchange to seen, also those of @setup before and
+// of @teardown after them. It needs Validate.
 func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct{}, seen func(Tried)) error {
 	s := o.requests.(*scenario)
-	s.limit = 1
-	for _, t := range s.tracks {
-		for i := range t.rules {
-			t.rules[i].Think = dist.Time{}
-		}
-		s.trial = &trial{track: t, seen: seen}
-		if err := o.tryRound(ctx, e, abort); err != nil || ctx.Err() != nil {
-			return err
+	for _, t := range append([]*track{&s.before, &s.after}, s.tracks...) {
+		for i, at := range t.steps {
+			t.rules[i].Think, at.rest, at.pace = dist.Time{}, dist.Time{}, nil
 		}
 	}
-	return nil
-}
-
-func (o *Options) tryRound(ctx context.Context, e engine.Options, abort <-chan struct{}) error {
+	s.limit, s.trial = uint64(len(s.tracks)), &trial{seen: seen}
+	e.Requests *= uint64(len(s.tracks))
 	base, err := e.Source()
 	if err != nil {
 		return err
@@ -104,7 +101,7 @@ func (o *Options) tryRound(ctx context.Context, e engine.Options, abort <-chan s
 // begins notes the request of a step.
 func (y *trial) begins(t *turn) {
 	if y != nil {
-		y.request, y.answer = slices.Clone(t.visit.request[:min(len(t.visit.request), triedBytes)]), nil
+		y.request, y.answer, y.head, y.body = slices.Clone(t.visit.request[:min(len(t.visit.request), triedBytes)]), nil, "", ""
 	}
 }
 
@@ -115,50 +112,78 @@ func (y *trial) came(part []byte) {
 	}
 }
 
-// ended passes on an exchange that is over.
-func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, took time.Duration) {
+// status notes the status of an answer over HTTP/2, behind its fields, and content its body.
+func (y *trial) status(code int) {
+	if y != nil {
+		y.head = fmt.Sprintf("HTTP/2 %d", code) + y.head
+	}
+}
+
+func (y *trial) field(name, value []byte) {
+	if y != nil && len(y.head) < triedBytes {
+		y.head += fmt.Sprintf("\r\n%s: %s", name, value)
+	}
+}
+
+func (y *trial) content(body []byte) {
+	if y != nil {
+		y.body = string(body[:min(len(body), triedBytes)])
+	}
+}
+
+// ended passes on an exchange that is over. follows: its redirect is followed.
+func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, follows bool, took time.Duration) {
 	if y == nil {
 		return
 	}
-	at := t.at()
-	x := Tried{Step: t.row() + 1, Request: string(y.request), Status: r.Status, Class: r.Class, TookMS: float64(took.Microseconds()) / 1000}
-	y.request = nil
+	at, track := t.at(), t.visit.track
+	x := Tried{Step: s.number(at), Request: string(y.request), Status: r.Status, Class: r.Class, TookMS: float64(took.Microseconds()) / 1000, Follows: follows}
 	if r.Err != nil {
 		x.Error = r.Err.Error()
 	}
-	x.Head, x.Body = readAnswer(y.answer)
-	y.answer = nil
+	if x.Head, x.Body = y.head, y.body; x.Head == "" {
+		x.Head, x.Body = readAnswer(y.answer)
+	}
+	y.request, y.answer, y.head, y.body = nil, nil, "", ""
 	for i, one := range t.held {
 		if one != steps.Unasked {
 			x.Checks = append(x.Checks, TriedCheck{at.checks[i].Text, one == steps.Passed})
 		}
 	}
-	for i := range at.captures {
-		c := &at.captures[i]
-		if v := t.visit.session.Value(c.Name); v != nil && r.Class == "" {
-			x.Captured = append(x.Captured, TriedValue{c.Name, string(v), len(t.visit.session.List(c.Name))})
+	for i, name := range at.values() {
+		if v := t.visit.session.Value(name); v != nil && r.Class == "" && !follows {
+			x.Captured = append(x.Captured, TriedValue{name, string(v), len(t.visit.session.List(name)), i >= len(at.captures)})
 		}
 	}
-	for _, i := range next.Passed {
-		x.Passed = append(x.Passed, t.visit.track.from+i+1)
+	numbers := func(list []int) (of []int) {
+		for _, i := range list {
+			of = append(of, s.number(track.steps[i]))
+		}
+		return of
 	}
-	x.Again = !next.Over && t.visit.track.from+next.Step == t.row()
+	x.Before, x.Passed = numbers(t.passed), numbers(next.Passed)
+	x.Again = !follows && !next.Over && track.steps[next.Step] == at
 	y.seen(x)
 }
 
-// readAnswer takes an answer apart, of which there may be only a part.
+// readAnswer takes an answer apart, of which there may be only a part. Answers before it, such as 103, are left out.
 func readAnswer(text []byte) (head, body string) {
-	before, _, _ := bytes.Cut(text, []byte("\r\n\r\n"))
-	answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
-	if err != nil {
-		return string(before), ""
-	}
-	var from io.Reader = answer.Body
-	if strings.EqualFold(answer.Header.Get("Content-Encoding"), "gzip") {
-		if z, err := gzip.NewReader(from); err == nil {
-			from = z
+	from := bufio.NewReader(bytes.NewReader(text))
+	for {
+		before, rest, _ := bytes.Cut(text, []byte("\r\n\r\n"))
+		answer, err := http.ReadResponse(from, nil)
+		if err != nil {
+			return string(before), ""
 		}
+		if answer.StatusCode < 200 && answer.StatusCode != http.StatusSwitchingProtocols {
+			text = rest
+			continue
+		}
+		b, _ := io.ReadAll(answer.Body) // as much of it as there is
+		var k http1.Kept
+		k.Add(b, triedBytes, nil)
+		c, release := http1.ContentOf(&k, http1.CodingOf(answer.Header.Values("Content-Encoding")))
+		defer release()
+		return string(before), string(c.Bytes[:min(len(c.Bytes), triedBytes)])
 	}
-	b, _ := io.ReadAll(io.LimitReader(from, triedBytes)) // as much of it as there is
-	return string(before), string(b)
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 )
 
 // tried are the exchanges of the rounds of a scenario against a server, one a line.
@@ -156,5 +159,138 @@ func TestHideSecrets(t *testing.T) {
 		if got := HideSecrets(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A trial performs @setup and @teardown once, around one round of each journey, and each redirect is an exchange.
+func TestTryPhases(t *testing.T) {
+	var other *httptest.Server
+	other = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/login" {
+			http.Redirect(w, r, "/code", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Encoding", "br")
+		z := brotli.NewWriter(w)
+		defer z.Close()
+		fmt.Fprint(z, `<input name=csrf value=C>`)
+	}))
+	defer other.Close()
+	lines, all, o := tried(t, `X-Tenant: {{tenant}}
+
+POST /tenants
+@setup
+@set name t-{{.Seq}}
+@capture tenant json id
+
+GET /ready
+@setup
+@until json ready == true
+@poll 1ms 5
+
+GET /none
+@journey buy 30
+@pace 1h
+@when tenant == x
+
+GET `+other.URL+`/login
+@once
+@follow
+@capture csrf css input[name=csrf] attr value
+
+GET /{{tenant}}/orders
+@group page
+@repeat page in 0..20 by 20
+@capture id json orders.#(csrf=="{{csrf}}").id
+
+POST /{{tenant}}/orders/{{id}}
+@group page
+@form at {{page}}
+@form password two words
+@when id == 7
+
+GET /search
+@journey look 70
+
+DELETE /tenants/{{tenant}}
+@teardown
+`, func() http.HandlerFunc {
+		asked := 0
+		return func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/tenants":
+				fmt.Fprint(w, `{"id":"T"}`)
+			case r.URL.Path == "/ready":
+				asked++
+				fmt.Fprintf(w, `{"ready":%v}`, asked > 1)
+			case r.URL.Path == "/T/orders":
+				w.WriteHeader(http.StatusEarlyHints)
+				fmt.Fprint(w, `{"orders":[{"csrf":"B","id":6},{"csrf":"C","id":7}]}`)
+			}
+		}
+	}())
+	want := []string{
+		"1 200, tenant=T of 0, name=t-0 of 0", "2 200, again", "2 200",
+		"4 302", "4 200, csrf=C of 0", "5 200, id=7 of 0", "6 200", "5 200, id=7 of 0", "6 200",
+		"7 200", "8 200",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if len(all) == len(want) {
+		if x := all[3]; !x.Follows || x.Again || !slices.Equal(x.Before, []int{3}) || !strings.Contains(x.Request, "GET /login HTTP/1.1") {
+			t.Errorf("the redirect: %+v", x)
+		}
+		if x := all[4]; x.Body != `<input name=csrf value=C>` || x.Follows || !strings.Contains(x.Request, "GET /code") || !all[0].Captured[1].Made {
+			t.Errorf("behind the redirect: %+v", x)
+		}
+		if x := all[5]; !strings.HasPrefix(x.Head, "HTTP/1.1 200") || !strings.Contains(x.Request, "X-Tenant: T\r\n") {
+			t.Errorf("behind an early hint: %+v", x)
+		}
+	}
+	e := o.Explain(HideSecrets)
+	var facts []string
+	for _, s := range slices.Concat(e.Setup, e.Journeys[0].Steps, e.Journeys[1].Steps, e.Teardown) {
+		facts = append(facts, fmt.Sprintf("%d %s", s.Number, s.Request))
+		for _, f := range s.Facts {
+			facts = append(facts, f.What+": "+f.Text)
+		}
+	}
+	got := strings.Join(facts, "\n")
+	for _, want := range []string{
+		"1 POST /tenants", "sets: name = t-{{.Seq}}", "4 GET " + other.URL + "/login", "once: with -c", "begins: a user's next round at the earliest 1h after", "follows: up to 10 redirects",
+		"captures: csrf from css input[name=csrf] attr value", "needs: tenant, from step 1 (POST /tenants)", "needs: csrf, from step 4 (GET " + other.URL + "/login)", "is in: the group page",
+		"repeats: for each page of 0..20 by 20", "needs: page, from the repetition of the group page", "needs: id, from step 5 (GET /{{tenant}}/orders)", "the field password: xxxxx", "8 DELETE /tenants/{{tenant}}",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the explanation has no %q:\n%s", want, got)
+		}
+	}
+	if len(e.Setup) != 2 || len(e.Teardown) != 1 || !slices.Equal(e.Hosts, []string{other.URL}) || !slices.Contains(e.Every, Fact{"sends", "User-Agent: takt"}) || strings.Contains(got, "User-Agent") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// All steps that the public scenarios have can be explained without a server.
+func TestExplainPublicScenarios(t *testing.T) {
+	list, _ := filepath.Glob("testdata/scenarios/*.txt")
+	for _, name := range list {
+		o := New()
+		o.Scenario = name
+		o.ShapeTrial()
+		if faults := o.Validate([]string{"http://127.0.0.1/"}); len(faults) > 0 {
+			t.Errorf("%s: %v", name, faults)
+			continue
+		}
+		for _, j := range o.Explain(HideSecrets).Journeys {
+			for _, s := range j.Steps {
+				if i := slices.IndexFunc(s.Facts, func(f Fact) bool { return f.What == "" || strings.HasSuffix(f.Text, "an earlier step") }); i >= 0 || len(s.Facts) == 0 && s.Request == "" {
+					t.Errorf("%s: step %d: %v", name, s.Number, s.Facts)
+				}
+			}
+		}
+	}
+	if len(list) != 10 {
+		t.Errorf("%d scenarios", len(list))
 	}
 }

@@ -100,7 +100,7 @@ func (y *script) asked(n *js, s *jsScope) (lines []string, step int, ok bool) {
 }
 
 func readable(p part) bool {
-	return slices.Contains([]string{"json", "header", "cookie", "regexp", "body"}, p.of) && !strings.ContainsAny(p.path, "\r\n")
+	return slices.Contains([]string{"json", "header", "cookie", "regexp", "body", "css"}, p.of) && !strings.ContainsAny(p.path, "\r\n")
 }
 
 // hundred are two lines that bound a status: all of a hundred.
@@ -136,7 +136,7 @@ func (y *script) askedByCall(n *js, s *jsScope) (lines []string, step int, ok bo
 		return []string{scene.Check(of.part.source(), "contains", arg.text)}, of.part.step, true
 	case name == "test" && n.list[0].list[0].kind == "regexp" && arg.kind == isPart && readable(arg.part):
 		re, ok := goRegexp(n.list[0].list[0].text)
-		return []string{"@check " + arg.part.source() + " matches " + re}, arg.part.step, ok
+		return []string{"@check " + scene.Source(arg.part.source()) + " matches " + re}, arg.part.step, ok
 	}
 	v := y.eval(n, s)
 	return []string{scene.Check(v.part.source(), "", "")}, v.part.step, v.kind == isPart && readable(v.part)

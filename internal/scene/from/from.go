@@ -4,6 +4,7 @@ package from
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,9 +59,10 @@ const (
 // Taken is what became of an input.
 type Taken struct {
 	scene.File
-	Left []Left         // what was not taken over, in the order in which it was found
-	said map[string]int // places in Left
-	work int            // values that were looked up, see spent
+	Left   []Left         // what was not taken over, in the order in which it was found
+	said   map[string]int // places in Left
+	groups int            // made so far
+	work   int            // values that were looked up, see spent
 }
 
 // Left is something that was not taken over.
@@ -153,10 +155,85 @@ func Read(text []byte, name string) (*Taken, error) {
 			return t, fmt.Errorf("%s: it has more than %d requests, the most that a scenario has; give a part of it, or write a list for --targets", f.Name, maxSteps)
 		}
 		t.oneBody()
+		t.order()
+		t.ShareHeads()
 		t.finish(f)
 		return t, nil
 	}
 	return nil, errors.New("takt does not know what this is; give --format " + strings.Join(Names(), ", "))
+}
+
+// repeat repeats the steps from a number on: one alone, or several as a group. false: a scenario cannot say it.
+func (t *Taken) repeat(before int, line, name string) bool {
+	steps := t.Steps[before:]
+	has := func(s scene.Step, words ...string) bool {
+		return slices.ContainsFunc(s.Lines, func(l string) bool { word, _, _ := strings.Cut(l, " "); return slices.Contains(words, word) })
+	}
+	if len(steps) == 1 && !has(steps[0], "@repeat", "@group") {
+		steps[0].Lines = append(steps[0].Lines, line)
+		return true
+	}
+	for _, s := range steps {
+		if has(s, "@repeat", "@group", "@once") || s.Journey != "" {
+			return false
+		}
+		for _, l := range steps[0].Lines { // a condition of the first one is one of the group
+			if (strings.HasPrefix(l, "@when ") || strings.HasPrefix(l, "@unless ")) && !slices.Contains(s.Lines, l) {
+				return false
+			}
+		}
+	}
+	if len(steps) < 2 {
+		return false
+	}
+	t.groups++
+	group := fmt.Sprintf("@group %s", cmp.Or(foreign.Line(strings.TrimSpace(name)), "loop"))
+	if t.groups > 1 {
+		group += fmt.Sprintf(" %d", t.groups)
+	}
+	for i := range steps {
+		steps[i].Lines = append(steps[i].Lines, group)
+	}
+	steps[0].Lines = append(steps[0].Lines, line)
+	return true
+}
+
+// The lines of steps outside of the rounds.
+const (
+	setUp    = "@setup"
+	tearDown = "@teardown"
+)
+
+// outside puts the steps from a number on outside of the rounds.
+func (t *Taken) outside(before int, line string) {
+	for i := range t.Steps[before:] {
+		s := &t.Steps[before+i]
+		s.Journey = ""
+		s.Lines = slices.DeleteFunc(s.Lines, func(l string) bool { return l == "@once" || i == 0 && strings.HasPrefix(l, "@think ") })
+		s.Lines = slices.Insert(s.Lines, 0, line)
+	}
+}
+
+// phase is where in a file a step is.
+func phase(s scene.Step) int {
+	switch {
+	case slices.Contains(s.Lines, setUp):
+		return -1
+	case slices.Contains(s.Lines, tearDown):
+		return 1
+	}
+	return 0
+}
+
+// order puts the steps outside of the rounds to the ends of the file, and makes steps of rounds of them if there are no others.
+func (t *Taken) order() {
+	if !slices.ContainsFunc(t.Steps, func(s scene.Step) bool { return phase(s) == 0 }) {
+		t.left("", "all requests are sent once, before or after the load; in the file they are in each round")
+		for i := range t.Steps {
+			t.Steps[i].Lines = slices.DeleteFunc(t.Steps[i].Lines, func(l string) bool { return l == setUp || l == tearDown })
+		}
+	}
+	slices.SortStableFunc(t.Steps, func(a, b scene.Step) int { return phase(a) - phase(b) })
 }
 
 // oneBody leaves out the body of a step that has a form, too.
@@ -182,7 +259,7 @@ func (t *Taken) finish(f Format) {
 		notes = append(notes, "- "+l.String())
 	}
 	t.Notes = append(notes, t.Notes...)
-	if first := &t.Steps[0]; first.Journey == "" && slices.ContainsFunc(t.Steps, func(s scene.Step) bool { return s.Journey != "" }) {
+	if first := &t.Steps[slices.IndexFunc(t.Steps, func(s scene.Step) bool { return phase(s) == 0 })]; first.Journey == "" && slices.ContainsFunc(t.Steps, func(s scene.Step) bool { return s.Journey != "" }) {
 		first.Journey, first.Weight = "outside of functions", 1
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/session"
 )
 
 func looksJMeter(text []byte) bool {
@@ -24,6 +25,7 @@ type jmeter struct {
 	raw     map[string]string     // values of variables of the user
 	lists   map[string]bool       // captured lists
 	pending string                // a pause before the next request
+	sets    []string              // @set lines of the next request
 }
 
 // jmScope is what applies to the requests of a part of the plan.
@@ -34,6 +36,7 @@ type jmScope struct {
 	timers   []*element
 	posts    []*element // extractors and assertions
 	when     []string   // lines with conditions
+	once     bool       // each user makes its requests once
 }
 
 func readJMeter(text []byte) (*Taken, error) {
@@ -97,8 +100,10 @@ func (j *jmeter) config(e *element, s *jmScope) {
 		j.variables(e.entries("Arguments.arguments"))
 	case tag == "TestPlan":
 		j.variables(e.entries("TestPlan.user_defined_variables", "Arguments.arguments"))
+	case tag == "UserParameters":
+		j.parameters(e)
 	case strings.HasSuffix(tag, "ThroughputTimer"):
-		j.left(j.where(e), "a timer of the throughput: give takt http --rate")
+		j.left(j.where(e), "a timer of the throughput: give takt http --rate, or with -c write @pace TIME in the first step")
 	case strings.HasSuffix(tag, "Timer"):
 		s.timers = append(s.timers, e)
 	case isPost(tag):
@@ -109,6 +114,25 @@ func (j *jmeter) config(e *element, s *jmScope) {
 func (j *jmeter) variables(list []*element) {
 	for _, v := range list {
 		j.raw[v.prop("Argument.name")] = v.prop("Argument.value")
+	}
+}
+
+// parameters are values that a user sets before the next request: those of the first user.
+func (j *jmeter) parameters(e *element) {
+	users := e.entries("UserParameters.thread_values")
+	if len(users) == 0 {
+		return
+	}
+	if len(users) > 1 {
+		j.left(j.where(e), "the values of the first user are taken; write those of all users into a file, and {{file \"users.csv\" 1}}")
+	}
+	names := e.entries("UserParameters.names")
+	for i, v := range users[0].list[:min(len(names), len(users[0].list))] {
+		name := strings.TrimSpace(names[i].text)
+		if text := j.text(j.where(e), v.text); text != "" && name != "" && !strings.ContainsAny(string(text), "\r\n") {
+			j.sets = append(j.sets, "@set "+scene.Name(name)+" "+string(text))
+			j.vars[name] = scene.Value(scene.Name(name))
+		}
 	}
 }
 
@@ -162,7 +186,7 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 		j.tree(below, s)
 	case strings.HasSuffix(tag, "Controller"):
 		j.controller(e, below, s)
-	case tag == "ConfigTestElement", tag == "HeaderManager", tag == "CSVDataSet", tag == "Arguments", tag == "CookieManager", isPost(tag), strings.HasSuffix(tag, "Timer"):
+	case tag == "ConfigTestElement", tag == "HeaderManager", tag == "CSVDataSet", tag == "Arguments", tag == "CookieManager", tag == "UserParameters", isPost(tag), strings.HasSuffix(tag, "Timer"):
 		if tag == "CookieManager" && len(e.entries("CookieManager.cookies")) > 0 {
 			j.left(j.where(e), "its cookies are not taken over; write a Cookie line")
 		}
@@ -175,14 +199,14 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 }
 
 func (j *jmeter) threads(e, below *element, s jmScope) {
-	if e.tag == "SetupThreadGroup" || e.tag == "PostThreadGroup" {
-		j.left(j.where(e), "a %s is not taken over: its requests run once, before or after the load", e.tag)
-		return
-	}
 	before := len(j.Steps)
-	j.pending = ""
+	j.pending, j.sets = "", nil
 	j.tree(below, s)
 	if len(j.Steps) == before {
+		return
+	}
+	if line := map[string]string{"SetupThreadGroup": setUp, "PostThreadGroup": tearDown}[e.tag]; line != "" {
+		j.outside(before, line)
 		return
 	}
 	first := &j.Steps[before]
@@ -229,6 +253,8 @@ func (j *jmeter) controller(e, below *element, s jmScope) {
 			line = "@repeat " + scene.Name(out) + " in " + scene.Name(in)
 			j.vars[out] = scene.Value(scene.Name(out))
 		}
+	case "OnceOnlyController":
+		s.once = true
 	case "GenericController", "TransactionController", "RecordingController":
 	case "WhileController":
 		line = "-"
@@ -236,12 +262,8 @@ func (j *jmeter) controller(e, below *element, s jmScope) {
 		j.left(j.where(e), "a %s is not taken over: its requests are sent one after the other, each once a round", e.tag)
 	}
 	j.tree(below, s)
-	made := len(j.Steps) - before
-	switch {
-	case made == 1 && strings.HasPrefix(line, "@"):
-		j.Steps[before].Lines = append(j.Steps[before].Lines, line)
-	case made > 0 && line != "":
-		j.left(j.where(e), "its requests are sent once a round: @repeat is for one step with a known number of times or a captured list, and @until for one step that is asked again")
+	if made := len(j.Steps) - before; made > 0 && line != "" && (line == "-" || !j.repeat(before, line, e.attr["testname"])) {
+		j.left(j.where(e), "its requests are sent once a round: @repeat is for a known number of times or a captured list and not for loops within loops, and @until for one step that is asked again")
 	}
 }
 
@@ -263,7 +285,10 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 		return
 	}
 	where := j.where(e)
-	step := scene.Step{Name: e.attr["testname"], Comment: where, Method: strings.ToUpper(j.plain(e.prop("HTTPSampler.method"))), Lines: slices.Clone(s.when)}
+	step := scene.Step{Name: e.attr["testname"], Comment: where, Method: strings.ToUpper(j.plain(e.prop("HTTPSampler.method"))), Lines: append(slices.Clone(s.when), j.sets...)}
+	if j.sets = nil; s.once {
+		step.Lines = append(step.Lines, "@once")
+	}
 	if step.Method == "" {
 		step.Method = "GET"
 	}
@@ -280,9 +305,6 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	}
 	j.arguments(&step, e, own)
 	j.think(&step, own.timers)
-	if e.prop("HTTPSampler.follow_redirects") == "true" || e.prop("HTTPSampler.auto_redirects") == "true" {
-		j.left("", "redirects are not followed; write their targets as steps, with @capture next header Location")
-	}
 	if e.prop("HTTPSampler.image_parser") == "true" {
 		j.left(where, "embedded resources are not fetched; write them as steps")
 	}
@@ -292,7 +314,20 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	for _, p := range own.posts {
 		j.post(&step, p)
 	}
+	j.follow(&step, e)
 	j.Steps = append(j.Steps, step)
+}
+
+// follow lets a step follow redirects where one is likely: behind a form. In all steps, --rate would count rounds without
+// need.
+func (j *jmeter) follow(step *scene.Step, e *element) {
+	switch {
+	case e.prop("HTTPSampler.follow_redirects") != "true" && e.prop("HTTPSampler.auto_redirects") != "true":
+	case step.Method == "POST" && len(step.Form) > 0:
+		step.Lines = append(step.Lines, "@follow")
+	default:
+		j.left("", "redirects are followed behind forms only; write @follow in other steps whose answers may be redirects: --rate then counts rounds")
+	}
 }
 
 // url is the URL of a request, with what the defaults say.
@@ -471,6 +506,16 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 			return
 		}
 		capture(e.prop(kind+".refname"), e.prop(kind+".match_number"), "regexp "+re, e.prop(kind+".default"))
+	case "HtmlExtractor":
+		source := "css " + e.prop("HtmlExtractor.expr")
+		if of := e.prop("HtmlExtractor.attribute"); of != "" {
+			source += " attr " + of
+		}
+		if _, err := session.ParseSource(scene.Source(source)); err != nil || strings.ContainsAny(source, "$\r\n") {
+			j.left(where, "the selector %.60q is not taken over", e.prop("HtmlExtractor.expr"))
+			return
+		}
+		capture(e.prop("HtmlExtractor.refname"), e.prop("HtmlExtractor.match_number"), source, e.prop("HtmlExtractor.default"))
 	case "JSONPathAssertion":
 		path, want := e.prop("JSON_PATH"), e.prop("EXPECTED_VALUE")
 		switch {
@@ -479,7 +524,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		case e.prop("JSONVALIDATION") != "true":
 			add(scene.Check("json "+path, "", ""))
 		case e.prop("ISREGEX") == "true":
-			add("@check json " + path + " matches " + want)
+			add("@check " + scene.Source("json "+path) + " matches " + want)
 		default:
 			add(scene.Check("json "+path, "==", j.text(where, want)))
 		}
@@ -574,9 +619,11 @@ func (j *jmeter) variable(where, name string, depth int) scene.Text {
 		return j.filled(where, v, depth+1)
 	}
 	switch call {
-	case "__P", "__property":
-		if i := map[string]int{"__P": 1, "__property": 2}[call]; isCall && len(list) > i {
+	case "__P", "__property", "__env":
+		if i := map[string]int{"__P": 1, "__property": 2, "__env": 2}[call]; isCall && len(list) > i {
 			return scene.Literal(list[i])
+		} else if isCall && session.IsName(arg(0)) {
+			return environment(arg(0))
 		}
 	case "__UUID":
 		return "{{uuid}}"

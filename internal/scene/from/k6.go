@@ -34,24 +34,40 @@ func readK6(text []byte) (*Taken, error) {
 	}
 	top := (&jsScope{}).in()
 	y.run(list, top)
-	if len(t.Steps) > 0 {
+	at := len(t.Steps)
+	if at > 0 {
 		t.left("", "requests outside of all functions, which k6 makes once, are in each round")
 	}
+	data := []jsValue{y.once("setup", setUp, nil, top)}
+	first := len(t.Steps) - at
 	for _, f := range y.entries(top) {
-		y.journey(f, top)
+		y.journey(f, data, first, top)
 	}
-	for _, name := range []string{"setup", "teardown", "handleSummary"} {
-		if v, ok := top.names[name]; ok && v.kind == isNode {
-			t.left(atLine(v.node.line), "%s() is not taken over", name)
-		}
+	y.once("teardown", tearDown, data, top)
+	if v, ok := top.names["handleSummary"]; ok && v.kind == isNode {
+		t.left(atLine(v.node.line), "handleSummary() is not taken over")
 	}
 	return t, nil
+}
+
+// once takes the requests of a function that k6 calls once, outside of the rounds. It returns the function's value.
+func (y *script) once(name, line string, args []jsValue, top *jsScope) (v jsValue) {
+	f, ok := top.names[name]
+	if !ok || f.kind != isNode || f.node.kind != "function" {
+		return v
+	}
+	before := len(y.Steps)
+	y.pending = nil
+	v = y.apply(f, args)
+	y.pending = nil
+	y.outside(before, line)
+	return v
 }
 
 // k6Options say what takt has instead of an option of k6.
 var k6Options = map[string]string{
 	"vus": "give -c N", "duration": "give -z TIME", "iterations": "give -n N", "stages": "give --stages", "thresholds": "give --assert", "rps": "give --rate", "scenarios": "give --rate, --stages or -c, and the weights of @journey lines",
-	"insecureSkipTLSVerify": "give --insecure", "noConnectionReuse": "give --disable-keepalive", "userAgent": "give -U", "tags": "give --label", "maxRedirects": "takt http follows no redirect in a scenario", "hosts": "give --connect-to",
+	"insecureSkipTLSVerify": "give --insecure", "noConnectionReuse": "give --disable-keepalive", "userAgent": "give -U", "tags": "give --label", "maxRedirects": "write @follow N in the steps whose answers may be redirects", "minIterationDuration": "with -c, write @pace TIME in the first step of each journey", "hosts": "give --connect-to",
 }
 
 // entries are the names of the functions that users call, and say what the options are.
@@ -87,7 +103,8 @@ func (y *script) entries(top *jsScope) (names []string) {
 }
 
 // journey takes the requests of a function that users call.
-func (y *script) journey(name string, top *jsScope) {
+// data is what setup() returned, and outside how many steps are outside of the rounds.
+func (y *script) journey(name string, data []jsValue, outside int, top *jsScope) {
 	f, ok := top.names[name]
 	if !ok || f.kind != isNode || f.node.kind != "function" {
 		y.left("", "there is no function %.40s that users call", name)
@@ -95,12 +112,12 @@ func (y *script) journey(name string, top *jsScope) {
 	}
 	before := len(y.Steps)
 	y.pending = nil
-	y.apply(f, nil)
+	y.apply(f, data)
 	if len(y.pending) > 0 {
 		y.left(atLine(f.node.line), "the sleep after the last request of %s() is left out: a round ends with its last answer; with -c put @think at another step", name)
 		y.pending = nil
 	}
-	if len(y.Steps) > before && (name != "default" || before > 0) {
+	if len(y.Steps) > before && (name != "default" || before > outside) {
 		y.Steps[before].Journey, y.Steps[before].Weight = name, 1
 	}
 }
@@ -255,6 +272,10 @@ func (y *script) send(method string, at, body, params, n *js, s *jsScope) jsValu
 	if body != nil {
 		y.body(where, &step, y.eval(body, s), body)
 	}
+	if redirects := step.Method == "POST" && len(step.Form) > 0; redirects && !slices.ContainsFunc(step.Lines, isFollow) {
+		step.Lines = append(step.Lines, "@follow") // after a form comes a redirect to a page, which k6 fetches
+	}
+	step.Lines = slices.DeleteFunc(step.Lines, func(l string) bool { return l == noFollow })
 	y.Steps = append(y.Steps, step)
 	return jsValue{kind: isPart, part: part{len(y.Steps) - 1, "answer", ""}}
 }
@@ -274,6 +295,13 @@ func (y *script) urlOf(n *js, s *jsScope) scene.Text {
 func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
 	u = scene.URLRaw(u)
 	rest := string(u)
+	if name, path, ok := strings.Cut(strings.TrimPrefix(rest, "{{env "), "}}"); ok && strings.HasPrefix(rest, "{{env ") {
+		t.left("", "the host, in the variable %s of the environment, is the URL argument of takt http", strings.Trim(name, `"`))
+		if u = scene.Text(path); !strings.HasPrefix(path, "/") {
+			u = "/" + u
+		}
+		return u
+	}
 	if scheme := schemeOf.FindString(rest); scheme != "" {
 		rest = rest[len(scheme):]
 	} else if !strings.HasPrefix(rest, "VALUE-OF-") {
@@ -339,7 +367,14 @@ func (y *script) params(step *scene.Step, v jsValue, n *js) {
 		case "timeout":
 			y.left(where, "a time limit of a request is not taken over; give takt http --timeout")
 		case "redirects":
-			y.left(where, "takt http follows no redirect in a scenario; write its target as a step")
+			switch n, ok := value.number(); {
+			case ok && n == 0:
+				step.Lines = append(step.Lines, noFollow)
+			case ok && n >= 1 && n <= 100:
+				step.Lines = append(step.Lines, fmt.Sprintf("@follow %.0f", n))
+			default:
+				y.left(where, "takt does not see how many redirects are followed; write @follow N")
+			}
 		case "responseCallback":
 			if call := p.list[0]; call.kind == "call" && call.list[0].String() == "http.expectedStatuses" {
 				y.expect(step, call, v.in)
@@ -351,6 +386,11 @@ func (y *script) params(step *scene.Step, v jsValue, n *js) {
 		}
 	}
 }
+
+// noFollow says that a step follows no redirect, until it is complete.
+const noFollow = "@follow 0"
+
+func isFollow(line string) bool { return strings.HasPrefix(line, "@follow") }
 
 // expect are the statuses of http.expectedStatuses(200, {min: 300, max: 399}).
 func (y *script) expect(step *scene.Step, call *js, s *jsScope) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/session"
 )
 
 // script follows the statements of a script, as far as their values are known without running it.
@@ -232,12 +233,14 @@ func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
 	if name != "" && times > 0 {
 		in.names[name] = raw(scene.Value(scene.Name(name)))
 	}
+	if times == 1 {
+		in.names[name] = number(0)
+	}
 	y.statement(body, in)
 	switch made := len(y.Steps) - before; {
-	case made == 1 && times > 0:
-		y.Steps[before].Lines = append(y.Steps[before].Lines, fmt.Sprintf("@repeat %s in %d..%d", scene.Name(name), 0, times-1))
+	case made > 0 && times > 0 && (times == 1 || y.repeat(before, fmt.Sprintf("@repeat %s in 0..%d", scene.Name(name), times-1), "loop")):
 	case made > 0:
-		y.left(y.place(n.line), "the requests of this loop are taken over once; @repeat is for one step with a known number of times, or a list that is captured")
+		y.left(y.place(n.line), "the requests of this loop are taken over once; @repeat is for a known number of times, or a list that is captured, and not for loops within loops")
 	case made == 0:
 		y.left(y.place(n.line), "a loop without a request is not taken over")
 	}
@@ -552,12 +555,37 @@ func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, boo
 		if re, ok := goRegexp(args[0].text); ok {
 			return jsValue{kind: isPart, part: part{v.part.step, "regexp", re}}, true
 		}
+	case (name == "html" || name == "find") && v.kind == isPart && (v.part.of == "answer" || v.part.of == "html" || v.part.of == "css"):
+		selector, ok := arg()
+		return v.part.css(selector, n), ok
+	case name == "attr" && v.kind == isPart && v.part.of == "css":
+		attribute, ok := arg()
+		return v.part.css(" attr "+attribute, n), ok && attribute != ""
+	case name == "val" && v.kind == isPart && v.part.of == "css":
+		return v.part.css(" attr value", n), true
+	case (name == "text" || name == "first" || name == "eq" && len(args) == 1 && args[0].text == "0") && v.kind == isPart && v.part.of == "css":
+		return v, true
 	case (name == "toString" || name == "trim" || name == "toFixed") && (v.kind == isPart || v.kind == isText || v.kind == isNumber):
 		return v, true
 	case name == "concat" && v.kind == isText && len(args) == 1:
 		return raw(v.text + y.textOf(y.eval(args[0], s), args[0])), true
 	}
 	return jsValue{}, false
+}
+
+// css is a part of a page by a selector behind that of p; " attr NAME" is an attribute.
+func (p part) css(selector string, n *js) jsValue {
+	path := p.path + selector
+	if p.of == "css" && !strings.HasPrefix(selector, " attr ") {
+		path = p.path + " " + selector
+	}
+	if path == "" {
+		return jsValue{kind: isPart, part: part{p.step, "html", ""}}
+	}
+	if _, err := session.ParseSource(scene.Source("css " + path)); err != nil || strings.ContainsAny(path, "\r\n") {
+		return unknown(n)
+	}
+	return jsValue{kind: isPart, part: part{p.step, "css", path}}
 }
 
 // goRegexp is a regular expression of JavaScript, which Go can read, too, as far as it has no look-around.
@@ -593,6 +621,10 @@ func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue,
 	case "JSON.parse":
 		if v := arg(0); v.kind == isPart && v.part.of == "body" {
 			return jsValue{kind: isPart, part: part{v.part.step, "json", ""}}, true
+		}
+	case "parseHTML":
+		if v := arg(0); v.kind == isPart && v.part.of == "body" {
+			return v.part.css("", n), true
 		}
 	case "Object.assign":
 		all := &js{kind: "object", line: n.line}
@@ -658,8 +690,14 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 	if src == "" {
 		src = n.String()
 	}
+	if name, ok := strings.CutPrefix(src, "__ENV."); ok && session.IsName(name) {
+		return environment(name)
+	}
 	return y.standIn(y.place(n.line), src)
 }
+
+// environment is the placeholder of a variable of the environment.
+func environment(name string) scene.Text { return scene.Text(fmt.Sprintf("{{env %q}}", name)) }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
@@ -674,7 +712,7 @@ func (t *Taken) standIn(where, src string) scene.Text {
 // captured is the placeholder of a part of an answer, which its step captures then.
 func (y *script) captured(v jsValue) (scene.Text, bool) {
 	p := v.part
-	if !slices.Contains([]string{"json", "header", "cookie", "regexp", "body", "status"}, p.of) || p.step >= len(y.Steps) || strings.ContainsAny(p.path, "\r\n") {
+	if !slices.Contains([]string{"json", "header", "cookie", "regexp", "body", "status", "css"}, p.of) || p.step >= len(y.Steps) || strings.ContainsAny(p.path, "\r\n") {
 		return "", false
 	}
 	key := fmt.Sprint(p.step, p.source())
@@ -689,10 +727,10 @@ func (y *script) captured(v jsValue) (scene.Text, bool) {
 
 // freeName is a name for a part that no other has.
 func (y *script) freeName(wanted string, p part) string {
-	if wanted == "" {
+	if wanted == "" && p.of != "regexp" && p.of != "css" {
 		wanted = p.path[strings.LastIndexByte(p.path, '.')+1:]
 	}
-	if p.of == "regexp" && wanted == p.path || wanted == "" {
+	if wanted == "" {
 		wanted = p.of
 	}
 	wanted = scene.Name(wanted)

@@ -8,7 +8,7 @@ const waiting = new Trend('waiting');
 export const options = {
   stages: [{ duration: '1m', target: 20 }],
   thresholds: { http_req_failed: ['rate<0.01'] },
-  scenarios: { buyers: { executor: 'ramping-vus', exec: 'buy' }, lookers: { executor: 'constant-vus', exec: 'look' } },
+  scenarios: { buyers: { executor: 'ramping-vus', exec: 'buy' }, lookers: { executor: 'constant-vus', exec: 'look' }, forms: { exec: 'logInByForm' } },
 };
 
 const common = { headers: { 'Content-Type': 'application/json', Accept: 'application/json' } };
@@ -51,5 +51,22 @@ export function look() {
   http.request('PATCH', `${BASE}/me?id=${__VU}`, null, { responseCallback: http.expectedStatuses(204, { min: 300, max: 399 }) });
 }
 
-export function setup() { return 1; }
+export function logInByForm(data) {
+  const page = http.get(`${__ENV.SITE}/login`, { headers: { 'X-Key': __ENV.KEY } });
+  const csrf = parseHTML(page.body).find('input[name=csrf]').first().attr('value');
+  http.post(`https://auth.example/login`, { csrf: csrf, tenant: data.tenant });
+  for (let i = 1; i < 2; i++) {}
+  for (let i = 0; i < 2; i++) {
+    http.get(`${BASE}/a/${i}`);
+    http.get(`${BASE}/b/${i}`, { redirects: 3 });
+  }
+}
+
+export function setup() {
+  sleep(1);
+  const made = http.post(`${BASE}/tenants`, { name: 'x' }, { redirects: 0 });
+  return { tenant: made.json('id') };
+}
+
+export function teardown(data) { http.del(`${BASE}/tenants/${data.tenant}`); }
 let broken = ] ;
