@@ -16,7 +16,7 @@ func TestAlike(t *testing.T) {
 		switch f := reflect.ValueOf(&events[1]).Elem().Field(i); f.Kind() {
 		case reflect.Bool:
 			f.SetBool(true)
-		case reflect.Int64:
+		case reflect.Int32, reflect.Int64:
 			f.SetInt(1)
 		case reflect.Uint8, reflect.Uint64:
 			f.SetUint(1)

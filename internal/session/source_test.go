@@ -23,7 +23,7 @@ func TestHostileBodies(t *testing.T) {
 		{"json a", strings.Repeat(`{"a":`, 1<<20/5), 0, errNested},
 		{"json a", `{"a":"` + strings.Repeat(`[\"{`, maxNested) + `"}`, 1, nil},
 		{"json a", `{"a":[]}`, 0, errMissing},
-		{"json a", `{"a":[1,null]}`, 0, errNull},
+		{"json a", `{"a":[1,null]}`, 0, errNullWithin},
 	} {
 		s, err := ParseSource(c.source)
 		if err != nil {
