@@ -178,7 +178,7 @@ func (r *Recorder) SampleAll(shard int, events []Event, res *takt.Result) {
 	s.mu.Unlock()
 }
 
-// alike is how many of the first events are equal but for their number.
+// alike is how many of the first events are equal but for what only rows have.
 func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
