@@ -88,7 +88,7 @@ func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&o.Duration), "duration", "z", "measure for `TIME`, such as 30s or 1m30s; a bare number means seconds")
 	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "stop after `N` operations; with --duration, whichever comes first")
 	fs.Var(value.Choice(&o.Arrivals, uniform, poisson), "arrivals", "spacing of the operations, `uniform|poisson`")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random: the same N sends the same values again, also those of {{uuid}}")
 	fs.Var(value.Auto(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`, or auto: as Kubernetes, Slurm, AWS Batch or GNU parallel numbers this process")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at `TIME`, RFC 3339 or seconds since 1970")
 }

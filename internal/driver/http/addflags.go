@@ -31,7 +31,7 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.InFile(&o.BodyFile), "body-file", "D", "request body from `FILE`, - for stdin")
 	fs.BoolVar(&o.BodyTemplate, "body-template", false, "fill in placeholders in the body of -D too")
 	fs.Var(value.InFile(&o.Scenario), "scenario", "steps of each user from `FILE`, in order: targets with @capture, @think and @name lines; without a rate, -c is the number of users")
-	fs.Var(value.Plain(&o.Rounds), "rounds", "rounds of --scenario per second, `RATE` such as 75/s, instead of --rate; -n counts rounds, too")
+	fs.Var(value.Plain(&o.Rounds), "rounds", "rounds of --scenario per second, `RATE` such as 75/s, instead of --rate; -n then counts rounds, and without a rate requests")
 	fs.Var(value.InFile(&o.Targets), "targets", "requests from `FILE` in turn, - for stdin; vegeta's http and json formats; the URL is for targets without one")
 }
 

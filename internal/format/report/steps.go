@@ -7,7 +7,7 @@ import (
 	"github.com/taktload/takt/internal/steps"
 )
 
-// stepsOf has a row for each step of a scenario, also of a stored report.
+// stepsOf has a row for each step of a scenario, and below it one for each of its checks, also of a stored report.
 func stepsOf(r *run) part.Part {
 	const width = 8
 	t := &part.Table{Caption: "The steps of the scenario.", Unit: r.unit, Columns: []part.Column{
@@ -28,7 +28,7 @@ func stepsOf(r *run) part.Part {
 		}
 		t.Add(row...)
 		for _, one := range objects(step["checks"]) {
-			row := []part.Value{part.Words("  " + fmt.Sprint(one["check"])), part.Count(uint64(plainNumber(one["passed"]))), part.Count(uint64(plainNumber(one["failed"])))}
+			row := []part.Value{part.Words("└ " + fmt.Sprint(one["check"])), part.Count(uint64(plainNumber(one["passed"]))), part.Count(uint64(plainNumber(one["failed"])))}
 			for len(row) < len(t.Columns) {
 				row = append(row, part.Words(""))
 			}

@@ -10,11 +10,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Text and Markdown have the service time of a step beside its response time.
+// Text and Markdown have the service time of a step beside its response time, and its checks below it.
 func TestSteps(t *testing.T) {
 	r := &takt.Report{Extra: map[string]any{"steps": []any{map[string]any{
 		"name": "log in", "ok": 3.0, "failed": 1.0, "skipped": 0.0,
 		"response_p50_us": 41e3, "response_p99_us": 61e3, "response_max_us": 62e3, "service_p50_us": 20e3, "service_p99_us": 21e3,
+		"checks": []any{map[string]any{"check": "status 201", "passed": 3.0, "failed": 1.0}},
 	}}}}
 	one := stepsOf(&run{Report: r, unit: unitOf(r)})
 	p := &page.Page{}
@@ -31,7 +32,7 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	squeezed := strings.Join(strings.Fields(out.String()), " ")
-	if !strings.Contains(squeezed, "log in 3 1 0 41000 61000 62000 20000 21000") || !strings.Contains(md.String(), "| 41000 | 61000 | 62000 | 20000 | 21000 |") {
+	if !strings.Contains(squeezed, "log in 3 1 0 41000 61000 62000 20000 21000 └ status 201 3 1") || !strings.Contains(md.String(), "| 41000 | 61000 | 62000 | 20000 | 21000 |") {
 		t.Errorf("%s\n%s", &out, &md)
 	}
 }
