@@ -49,7 +49,7 @@ func effects() []effect {
 			flag: "scenario", given: func(o *Options) bool { return o.Scenario != "" },
 			refused: cells{byNet: "net/http (--client net)", byHey: "steps of users (--scenario)"},
 		},
-		{flag: "rounds", refused: cells{byNet: "net/http (--client net)", byH2: "HTTP/2 (--h2)", byHey: "steps of users (--scenario)"}},
+		{flag: "rounds", refused: cells{byNet: "net/http (--client net)", byHey: "steps of users (--scenario)"}},
 		{flag: "targets"},
 		{
 			flag: "targets", of: "several hosts", given: func(o *Options) bool { return o.list != nil && !o.list.oneHost },
