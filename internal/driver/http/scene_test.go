@@ -30,7 +30,11 @@ func TestSceneIsReadBack(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		for _, one := range []*scene.Step{&first, &s} {
+			_ = one.AddHeader("X-All", scene.Literal(text)) // told above
+		}
 		f := scene.File{Notes: []string{text}, Steps: []scene.Step{first, s, s}}
+		f.ShareHeads()
 		file := string(f.Text())
 		o := New()
 		o.Scenario = scenarioFile(t, file)
@@ -49,6 +53,14 @@ func TestSceneIsReadBack(t *testing.T) {
 		}
 		if got, want := read.fill(v, read.steps[1].target), "/a?q="+string(scene.Query(text))+"&v=T"; got != want {
 			t.Errorf("the target is read as %q, want %q", got, want)
+		}
+		for i, h := range read.steps[2].text.Header {
+			if got := read.fill(v, read.steps[2].header[i]); h.Name == "X-All" && got != strings.TrimSpace(text) && got != text {
+				t.Errorf("the header %q of all steps is read as %q", text, got)
+			}
+		}
+		if len(f.Heads) != len(s.Header)-min(1, len(s.Header)) {
+			t.Errorf("%q: %d headers of all steps", text, len(f.Heads))
 		}
 		for i, h := range read.steps[1].text.Header {
 			if got := read.fill(v, read.steps[1].header[i]); h.Name == "X-Value" && got != strings.TrimSpace(text)+"T" && got != strings.TrimLeft(text, " \u00a0")+"T" {
