@@ -68,6 +68,7 @@ type slot struct {
 	ready           time.Duration // see record.Event
 	place           int           // see takt.Turn
 	step            int32         // see takt.Sample
+	of              Stepped       // nil: it is no step
 	before          record.Slot
 }
 
@@ -369,8 +370,9 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	s.generation++
 	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
 	s.ready, s.before, s.place = a.ready, a.last, 0
-	if s.step = 0; a.queues {
+	if s.step, s.of = 0, nil; a.queues {
 		s.sent, s.step = notSent, stepOf(op)
+		s.of, _ = op.Data.(Stepped)
 	}
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
@@ -465,6 +467,7 @@ func (a *async) Drop(token uint64) {
 		return
 	}
 	a.release(uint32(token))
+	s.counts()
 	a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Done: s.due, Outcome: record.Dropped, Looked: true, Step: s.step}, nil)
 	if a.busy == a.max {
 		a.fullUntil = now // an operation that waited for this room was not late before
@@ -485,6 +488,14 @@ func (a *async) backlogOf(s *slot) *record.Backlog {
 		a.places = append(a.places, record.Backlog{Size: 1})
 	}
 	return &a.places[s.place-1]
+}
+
+// counts tells a step that it is in the report. The caller holds the lock, so the cut comes before or after both.
+func (s *slot) counts() {
+	if s.of != nil {
+		s.of.Counts()
+		s.of = nil
+	}
 }
 
 func (a *async) release(i uint32) {
@@ -517,6 +528,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		}
 		e.Done = a.arrival(r, a.begun, e.Sent, read)
 		a.release(uint32(token))
+		s.counts()
 		if a.backlogOf(s).Note(e); a.busy == a.max {
 			a.fullUntil = e.Done
 		}

@@ -107,6 +107,7 @@ type Stepped interface {
 	StepNumber() int32          // see takt.Sample
 	IsFirst() bool              // of its round. Overflow drop is about whole rounds: their other steps wait
 	Overflow(due time.Duration) // the step is dropped, since operations in flight have reached their limit
+	Counts()                    // what its client said of it is in the report: the cut did not come before
 }
 
 // isBound reports whether op waits for room, although operations without room are dropped.

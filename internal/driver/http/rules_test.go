@@ -320,3 +320,19 @@ func TestOverflowDropsRounds(t *testing.T) {
 		}
 	}
 }
+
+// The rows of the steps add up to the operations of the report, also those of answers that come as the run is cut: a
+// timeout is as long as the drain, so those of the last rounds end together with it.
+func TestStepsAddUpAtTheCut(t *testing.T) {
+	for range 10 {
+		r := scenarioRun(t, "--rounds 400/s -n 40 -t 100ms", "GET /a\n\nGET /b\n", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
+		var failed, skipped float64
+		for _, row := range r.Extra["steps"].([]any) {
+			row := row.(map[string]any)
+			failed, skipped = failed+row["failed"].(float64), skipped+row["skipped"].(float64)
+		}
+		if c := r.Counts; failed != float64(c.Failed) || skipped != float64(c.Dropped) || c.Scheduled != 80 {
+			t.Errorf("steps: %v failed, %v skipped; report: %+v", failed, skipped, c)
+		}
+	}
+}

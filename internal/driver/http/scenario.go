@@ -117,7 +117,8 @@ type turn struct {
 	hop      *hop     // nil: the request is that of the step
 	location string   // of the answer, if the step follows redirects; "": none
 
-	held []steps.Outcome // of each check of the step
+	held   []steps.Outcome // of each check of the step
+	counts func()          // adds the operation to the figures, whose lock is held, once it is in the report; nil: there is nothing to add
 }
 
 // at is the step.
@@ -137,6 +138,17 @@ func (t *turn) RoundNumber() uint64 { return t.visit.number }
 
 // IsFirst implements engine.Stepped.
 func (t *turn) IsFirst() bool { return t.first }
+
+// Counts implements engine.Stepped. An operation that ends as the run is cut is in both the report and the rows of its
+// steps, or in neither.
+func (t *turn) Counts() {
+	if t.counts == nil {
+		return
+	}
+	t.visit.of.mu.Lock()
+	defer t.visit.of.mu.Unlock()
+	t.counts()
+}
 
 // Overflow implements engine.Stepped: the round does not begin. Nobody else has its visit yet.
 func (t *turn) Overflow(due time.Duration) {
@@ -508,12 +520,13 @@ func (s *scenario) leave(v *visit) {
 func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool {
 	t := op.Data.(*turn)
 	if t.visit.failed {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if f := &s.figures[t.row()]; op.Due >= warmup {
-			f.Skipped++
-		} else {
-			f.early++
+		f, early := &s.figures[t.row()], op.Due < warmup
+		t.counts = func() {
+			if early {
+				f.early++
+			} else {
+				f.Skipped++
+			}
 		}
 		return false
 	}
@@ -561,26 +574,18 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 		t.visit.done = append(t.visit.done, t.at())
 	}
 	if op.Due >= warmup {
-		s.mu.Lock()
-		s.countRound(t, next)
-		if t.last && at.After(t.visit.next) && !t.visit.next.IsZero() {
-			s.late++
+		// The visit may be in its next round when the figures are counted.
+		broken, late, from, f := t.visit.failed, t.last && at.After(t.visit.next) && !t.visit.next.IsZero(), t.visit.track.from, &s.figures[t.row()]
+		t.counts = func() {
+			s.countRound(t, next, from, broken)
+			if late {
+				s.late++
+			}
+			if follower != nil {
+				s.followed++
+			}
+			f.count(failed, response, service, t.held)
 		}
-		if follower != nil {
-			s.followed++
-		}
-		f := &s.figures[t.row()]
-		if failed {
-			f.Failed++
-		} else {
-			f.OK++
-		}
-		f.Response.Record(response)
-		f.Service.Record(service)
-		for i, one := range t.held {
-			f.Checks[i].Add(one)
-		}
-		s.mu.Unlock()
 	}
 	if t.last || t.visit.failed {
 		s.leave(t.visit)
@@ -592,18 +597,33 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	}
 }
 
-// countRound counts a round that is over, and the steps that it passed over. The caller holds the lock.
-func (s *scenario) countRound(t *turn, n journey.Next) {
+// count adds an operation of the step.
+func (f *stepFigures) count(failed bool, response, service time.Duration, held []steps.Outcome) {
+	if failed {
+		f.Failed++
+	} else {
+		f.OK++
+	}
+	f.Response.Record(response)
+	f.Service.Record(service)
+	for i, one := range held {
+		f.Checks[i].Add(one)
+	}
+}
+
+// countRound counts a round that is over, and the steps that it passed over, of a journey that begins with the step from.
+// The caller holds the lock.
+func (s *scenario) countRound(t *turn, n journey.Next, from int, broken bool) {
 	for _, i := range slices.Concat(t.passed, n.Passed) {
-		s.figures[t.visit.track.from+i].Passed++
+		s.figures[from+i].Passed++
 	}
 	if t.first {
 		s.rounds.begun++
 	}
 	switch {
-	case t.visit.failed:
+	case broken:
 		s.rounds.failed++
-	case t.last && (s.courses != nil || t.row() == len(s.steps)-1): // the schedule may end within a round
+	case t.last && (s.courses != nil || from+t.place.Step == len(s.steps)-1): // the schedule may end within a round
 		s.rounds.completed++
 	}
 }
