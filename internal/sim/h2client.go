@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
 	"github.com/taktload/takt/pkg/takt"
@@ -311,4 +312,15 @@ func (k *checker) stuck(r *takt.Sample, q *request) {
 	if q.back || !q.whole {
 		k.fault("stuck", "operation %d timed out, but nothing kept takt from sending it", r.Seq)
 	}
+}
+
+// failedUser reports whether the failure of a user's operation over HTTP/2 is explained.
+func (k *checker) failedUser(w *world, r *takt.Sample, q *request) bool {
+	switch {
+	case r.Class == engine.ClassTimeout:
+		return (q == nil || q.c == nil) && k.sc.Retunes > 0 && r.Done-r.Sent >= k.sc.Timeout // the target allowed no request
+	case q != nil && (q.given > againMost || q.given > 0 && k.dialFailed(w, r)):
+		return true
+	}
+	return w.users.broke(r.Seq)
 }
