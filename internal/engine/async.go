@@ -661,3 +661,6 @@ func (a *async) close() {
 		}
 	}
 }
+
+// Observed implements Observer.
+func (a *async) Observed() *Observed { return &a.observed }

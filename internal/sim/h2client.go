@@ -269,11 +269,19 @@ func (n *network) healthy() (count int) {
 // shared checks what only runs over HTTP/2 have.
 func (k *checker) shared(w *world, rep *takt.Report) {
 	k.idled(w)
+	k.repeats(w, rep, func(q *request) int { return q.backs })
+}
+
+// repeats checks how many operations takt says it has repeated, against how often each was given back.
+func (k *checker) repeats(w *world, rep *takt.Report, given func(*request) int) {
 	repeated := int64(0)
 	for _, q := range w.net.srv.requests {
-		repeated += int64(min(q.backs, againMost))
+		repeated += int64(min(given(q), againMost))
 	}
 	said, _ := rep.Extra["repeated"].(int64)
+	if n, of := rep.Extra["repeated"].(uint64); of { // of users
+		said = int64(n)
+	}
 	if said != repeated {
 		k.fault("repeated", "the report says that %d operations were repeated, the target gave %d back", said, repeated)
 	}

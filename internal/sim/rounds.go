@@ -86,6 +86,9 @@ func (k *checker) users(w *world, rep *takt.Report) {
 	}
 	c.turns()
 	c.paces(rep)
+	if k.sc.H2 {
+		k.repeats(w, rep, func(q *request) int { return q.given })
+	}
 	c.counts(rep)
 	c.latencies(rep)
 }

@@ -110,6 +110,9 @@ type watchedSink struct {
 	c *crowd
 }
 
+// Observed implements engine.Observer.
+func (s *watchedSink) Observed() *engine.Observed { return s.Sink.(engine.Observer).Observed() }
+
 func (s *watchedSink) Began(token uint64, t takt.Turn) {
 	one := s.c.open[token]
 	one.begun, one.sent = true, s.c.w.cur.at
