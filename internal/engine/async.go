@@ -673,3 +673,6 @@ func (a *async) close() {
 		}
 	}
 }
+
+// Observed implements Observer.
+func (a *async) Observed() *Observed { return &a.observed }

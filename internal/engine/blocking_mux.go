@@ -171,7 +171,7 @@ func (c *conn) drain() error {
 
 // farewell says that nothing follows, unless a part of a request is still to be sent.
 func (c *conn) farewell(l link) {
-	if c.mux == nil || c.mux.Limit() < 0 || len(c.mux.Out()) > 0 || l.net.SetWriteDeadline(time.Now().Add(farewellMost)) != nil {
+	if c.mux == nil || c.mux.Limit() < 0 || len(c.mux.Out()) > 0 || l.net.SetWriteDeadline(c.world.Now().Add(farewellMost)) != nil {
 		return
 	}
 	c.mux.Close()

@@ -146,6 +146,17 @@ func ObservedOf(ctx context.Context) *Observed {
 	return new(Observed)
 }
 
+// Observer is a sink of an asynchronous client whose run observes the connections of the client.
+type Observer interface{ Observed() *Observed }
+
+// ContextOf is a context for Worker.Do of an asynchronous client's connections, by which the run of the sink observes them.
+func ContextOf(sink takt.Sink) context.Context {
+	if o, ok := sink.(Observer); ok {
+		return o.Observed().context()
+	}
+	return context.Background()
+}
+
 var ( // tests set them
 	// idleCheck is the idle time from which a connection is always looked at before reuse.
 	idleCheck = time.Millisecond

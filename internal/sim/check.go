@@ -183,7 +183,7 @@ func (k *checker) stamped() bool {
 
 // came is when an answer came. Answers that are read together have the stamp of the last one.
 func (k *checker) came(q *request) time.Duration {
-	if k.sc.shared() {
+	if k.sc.shared() || k.sc.H2 {
 		return q.read
 	}
 	return q.answered
@@ -239,7 +239,7 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes+k.sc.Stalls > 0 || k.frozeHandshake(w, r)):
 		// The time was over before a late thread had its connection, or could use it, or before a
 		// frozen target shook hands.
-	case k.sc.shared() && k.failedShared(w, r, q):
+	case k.sc.shared() && k.failedShared(w, r, q), k.sc.H2 && k.failedUser(w, r, q):
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
 		if k.dialFaults < 0 {
@@ -360,7 +360,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 		}
 		return strings.Join(list, "; ")
 	}
-	harmless := k.injected["503"] + k.injected["partial write"]
+	harmless := k.injected["503"] + k.injected["redirect"] + k.injected["partial write"]
 	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
 		// Answers that wait unread keep connections busy: while a loop may sleep, while another
 		// loop sleeps, or until a client's thread wakes.

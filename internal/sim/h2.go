@@ -37,6 +37,7 @@ type h2side struct {
 	leaving bool      // the connection ends with its last stream
 	mute    bool      // nothing is sent any more
 	resets  int       // streams that the client reset
+	sent    []uint64  // operations of users whose headers are on the way
 	pings   int       // without an answer
 }
 
@@ -191,6 +192,19 @@ func (h *h2side) onHeaders(flags byte, id uint32, b []byte) {
 	h.onBlock(flags)
 }
 
+// sending notes the operation of a user whose headers are among whole frames that are being sent.
+func (h *h2side) sending(b []byte, t *thread) {
+	for b = bytes.TrimPrefix(b, []byte(h2Preface)); len(b) >= 9; {
+		if b[3] == h2Headers {
+			h.v.firstByte(h.c, t)
+			r := h.v.of(t.seq)
+			r.c, r.begun = h.c, h.c.begun
+			h.c.requests, h.sent = append(h.c.requests, r), append(h.sent, t.seq)
+		}
+		b = b[9+(int(b[0])<<16|int(b[1])<<8|int(b[2])):]
+	}
+}
+
 // tableSize is the size of the client's table after the updates at the beginning of a header block.
 func tableSize(block []byte, size uint32) uint32 {
 	for len(block) > 0 && block[0]&0xe0 == 0x20 {
@@ -219,9 +233,11 @@ func (h *h2side) onBlock(flags byte) {
 		h.wrong("the client's table has %d bytes, at most %d may be", h.table, h.ours.table)
 	}
 	seq, length, known := uint64(0), -1, false
+	target := ""
 	err := h.dec.Decode(h.block, func(name, value []byte) {
 		switch string(name) {
 		case ":path":
+			target = string(value)
 			var err error
 			seq, err = strconv.ParseUint(string(value[1:]), 10, 64)
 			known = err == nil
@@ -229,6 +245,12 @@ func (h *h2side) onBlock(flags byte) {
 			length, _ = strconv.Atoi(string(value))
 		}
 	})
+	if h.w.users != nil {
+		if known = len(h.sent) > 0; known {
+			seq, h.sent = h.sent[0], h.sent[1:]
+			known = h.v.of(seq).names(target, h.w.sc.Script)
+		}
+	}
 	if err != nil || !known || length != upload(h.w.sc, seq) {
 		h.wrong("malformed headers of operation %d, length %d: %v", seq, length, err)
 		return

@@ -115,7 +115,7 @@ func (h *h2side) noise() {
 // decline gives st back without having begun it.
 func (h *h2side) decline(st *stream) {
 	st.ignored = true
-	h.put(frame(h2Reset, 0, st.id, number(7)), func() { st.r.arrived-- }, func(time.Duration) { st.r.declined++ })
+	h.put(frame(h2Reset, 0, st.id, number(7)), func() { st.r.arrived-- }, func(time.Duration) { st.r.declined++; st.r.given++ })
 	h.close(st)
 }
 
@@ -189,7 +189,12 @@ func (h *h2side) goAway(last uint32) {
 		for _, st := range back {
 			st.r.arrived--
 		}
-	}, func(time.Duration) { h.c.away = h.w.cur.at })
+	}, func(time.Duration) {
+		h.c.away = h.w.cur.at
+		for _, st := range back {
+			st.r.given++
+		}
+	})
 }
 
 // violation returns bytes that no client may accept: the connection ends.
@@ -336,8 +341,13 @@ func (h *h2side) answer(st *stream) (list []func() []byte) {
 	for sometimes() && len(list) < 3 {
 		add(func() []byte { return h.headers(st.id, 0, odd, ":status", "103", "link", "</x>") })
 	}
-	n := w.rng.IntN(w.sc.Body + 1)
+	location := h.v.redirect(st.r)
+	body := h.v.body(st.r, w.rng.IntN(w.sc.Body+1))
+	n := len(body)
 	fields := []string{":status", strconv.Itoa(st.r.status), "x-seq", strconv.FormatUint(st.r.seq, 10)}
+	if location != "" {
+		fields = append(fields, "location", location)
+	}
 	if !sometimes() {
 		fields = append(fields, "content-length", strconv.Itoa(n))
 	}
@@ -356,11 +366,13 @@ func (h *h2side) answer(st *stream) (list []func() []byte) {
 			now = w.rng.IntN(now + 1)
 		}
 		n -= now
+		part := body[:now]
+		body = body[now:]
 		flags := byte(0)
 		if n == 0 && !trailers {
 			flags = h2EndStream
 		}
-		add(func() []byte { return h.data(st.id, flags, odd, now) })
+		add(func() []byte { return h.data(st.id, flags, odd, part) })
 	}
 	if trailers {
 		add(func() []byte { return h.headers(st.id, h2EndStream, odd, "x-end", "1") })
@@ -368,8 +380,7 @@ func (h *h2side) answer(st *stream) (list []func() []byte) {
 	return list
 }
 
-func (h *h2side) data(id uint32, flags byte, odd bool, n int) []byte {
-	b := bytes.Repeat([]byte{'x'}, n)
+func (h *h2side) data(id uint32, flags byte, odd bool, b []byte) []byte {
 	if odd && h.w.rng.IntN(3) == 0 {
 		flags |= h2Padded
 		b = pad(b, h.w.rng.IntN(256))
@@ -437,7 +448,7 @@ func (h *h2side) malformed(st *stream) {
 		func() []byte { return h.headers(id, h2EndStream, false, ":status", "200", "X-Upper", "1") },
 		func() []byte { return h.headers(id, h2EndStream, false, ":status", "200", "content-length", "5") },
 		func() []byte {
-			return append(h.headers(id, 0, false, ":status", "200", "content-length", "5"), h.data(id, h2EndStream, false, 6)...)
+			return append(h.headers(id, 0, false, ":status", "200", "content-length", "5"), h.data(id, h2EndStream, false, []byte("xxxxxx"))...)
 		},
 		func() []byte {
 			return append(h.headers(id, 0, false, status...), h.headers(id, 0, false, status...)...)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
 	"github.com/taktload/takt/pkg/takt"
@@ -268,11 +269,19 @@ func (n *network) healthy() (count int) {
 // shared checks what only runs over HTTP/2 have.
 func (k *checker) shared(w *world, rep *takt.Report) {
 	k.idled(w)
+	k.repeats(w, rep, func(q *request) int { return q.backs })
+}
+
+// repeats checks how many operations takt says it has repeated, against how often each was given back.
+func (k *checker) repeats(w *world, rep *takt.Report, given func(*request) int) {
 	repeated := int64(0)
 	for _, q := range w.net.srv.requests {
-		repeated += int64(min(q.backs, againMost))
+		repeated += int64(min(given(q), againMost))
 	}
 	said, _ := rep.Extra["repeated"].(int64)
+	if n, of := rep.Extra["repeated"].(uint64); of { // of users
+		said = int64(n)
+	}
 	if said != repeated {
 		k.fault("repeated", "the report says that %d operations were repeated, the target gave %d back", said, repeated)
 	}
@@ -311,4 +320,15 @@ func (k *checker) stuck(r *takt.Sample, q *request) {
 	if q.back || !q.whole {
 		k.fault("stuck", "operation %d timed out, but nothing kept takt from sending it", r.Seq)
 	}
+}
+
+// failedUser reports whether the failure of a user's operation over HTTP/2 is explained.
+func (k *checker) failedUser(w *world, r *takt.Sample, q *request) bool {
+	switch {
+	case r.Class == engine.ClassTimeout:
+		return (q == nil || q.c == nil) && k.sc.Retunes > 0 && r.Done-r.Sent >= k.sc.Timeout // the target allowed no request
+	case q != nil && (q.given > againMost || q.given > 0 && k.dialFailed(w, r)):
+		return true
+	}
+	return w.users.broke(r.Seq)
 }

@@ -207,7 +207,9 @@ func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 		m.sends(c)
 		w.cur.mux = nil
 	}
-	if w.cur.begins { // the socket may have no room, and the thread other operations meanwhile
+	if w.sc.H2 {
+		w.users.uses(c)
+	} else if w.cur.begins { // the socket may have no room, and the thread other operations meanwhile
 		c.begins, c.seq, w.cur.begins = true, w.cur.seq, false
 	}
 	switch {

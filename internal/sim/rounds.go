@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -30,17 +31,31 @@ type rounds struct {
 
 	ok, failed, skipped, passed []uint64 // by step
 	begun, completed, broken    uint64
-	from, over                  []time.Duration // of rounds: when they began, and when their user is free again
-	firsts                      map[int]int     // rounds by their journey
+	over                        []span           // of rounds: when their user is free again
+	lasting                     map[string]*user // by their names, if users last over their rounds
+	made                        map[string]bool  // values of @set that the target has seen
+	late, maybeLate             uint64           // rounds that lasted longer than their pace: certainly, and perhaps
+}
+
+// user is what a user remembers who lasts over rounds.
+type user struct {
+	rounds int
+	free   span         // after the last round
+	done   map[int]bool // steps with @once, which have succeeded
+	value  map[int]string
+	items  map[int]int
 }
 
 // place is where a round is by the oracle.
 type place struct {
 	step                 int
-	end                  int // of the journey
+	from, end            int // of the journey
 	times, polls, failed int
+	hops                 int    // redirects that were followed
+	made                 string // value of @set in the repetition, as the target had it; "": it had none yet
 	value                map[int]string
 	items                map[int]int
+	done                 map[int]bool
 }
 
 // users checks what users did.
@@ -48,7 +63,10 @@ func (k *checker) users(w *world, rep *takt.Report) {
 	n := len(k.sc.Script)
 	c := &rounds{
 		checker: k, w: w, s: k.sc.Script, users: k.sc.usersOf(), ok: make([]uint64, n), failed: make([]uint64, n),
-		skipped: make([]uint64, n), passed: make([]uint64, n), firsts: map[int]int{},
+		skipped: make([]uint64, n), passed: make([]uint64, n), made: map[string]bool{},
+	}
+	if c.users > 0 && c.s.lasts() {
+		c.lasting = map[string]*user{}
 	}
 	c.fixed = c.s.fixed() && c.users == 0
 	byRound := map[uint64][]*try{}
@@ -57,12 +75,20 @@ func (k *checker) users(w *world, rep *takt.Report) {
 	}
 	c.schedule(byRound, rep)
 	for i, n := range slices.Sorted(maps.Keys(byRound)) {
-		if n != uint64(i) && !k.sc.Drop {
+		waiting := 0 // users that last may have a round whose first step does not become due
+		if c.lasting != nil {
+			waiting = c.users
+		}
+		if n > uint64(i+waiting) && !k.sc.Drop {
 			k.fault("round", "of %d rounds none has the number %d", len(byRound), i)
 		}
 		c.round(rep, byRound[n])
 	}
 	c.turns()
+	c.paces(rep)
+	if k.sc.H2 {
+		k.repeats(w, rep, func(q *request) int { return q.given })
+	}
 	c.counts(rep)
 	c.latencies(rep)
 }
@@ -113,12 +139,15 @@ func (c *rounds) round(rep *takt.Report, list []*try) {
 		return
 	}
 	first := list[0]
-	var p place
-	p.step, p.end = c.s.journey(first.step)
-	p.value, p.items = map[int]string{}, map[int]int{}
-	c.firsts[p.step]++
+	p, u := c.begin(first)
+	passed := c.forward(&p)
 	if measured := first.due >= c.sc.Warmup; measured && first.ended {
 		c.begun++
+		c.pass(passed)
+	}
+	if u != nil {
+		c.again(u, first, p.step)
+		defer func() { u.keep(&p, c.s) }()
 	}
 	due := span{first.due, first.due}
 	over, broken := false, false
@@ -160,11 +189,7 @@ func (c *rounds) round(rep *takt.Report, list []*try) {
 		}
 		var wait span
 		if over, broken, wait = c.next(t, &p, ok, done, measured); over || broken {
-			c.over = append(c.over, t.done-c.w.origin)
-			c.from = append(c.from, first.due)
-			if !ok && over && broken && t.silent {
-				c.over[len(c.over)-1] += failRest
-			}
+			c.rest(first, t, &p, u, over && broken)
 			count(measured && broken, &c.broken)
 			count(measured && !broken, &c.completed)
 		}
@@ -208,12 +233,16 @@ func (c *rounds) judge(t *try, p *place) (ok, done bool) {
 		}
 		return t.class == "", true
 	}
+	c.isMade(t, q, p)
 	if q.round != t.round || q.step != t.step {
 		c.fault("answer", "operation %d is step %d of round %d, but the target got step %d of round %d", t.seq, t.step, t.round, q.step, q.round)
 	}
 	want := ""
 	done = one.most == 0 || q.said.done
 	switch {
+	case q.status == 302 && p.hops < one.follow:
+	case q.status == 302:
+		want = "check"
 	case q.status == 503:
 		want = "5xx"
 	case !done && p.polls+1 == one.most, done && one.checks && !q.said.right:
@@ -234,6 +263,11 @@ func (c *rounds) next(t *try, p *place, ok, done, measured bool) (over, broken b
 	delete(p.value, p.step)
 	delete(p.items, p.step)
 	q := c.w.net.srv.requests[t.seq]
+	if ok && q != nil && q.status == 302 && q.answered >= 0 {
+		p.hops++
+		return false, false, span{-1, -1} // at once after the answer
+	}
+	p.hops = 0
 	if ok && done && one.captures {
 		p.value[p.step], p.items[p.step] = q.said.value, q.said.items
 	}
@@ -249,18 +283,145 @@ func (c *rounds) next(t *try, p *place, ok, done, measured bool) (over, broken b
 		p.polls, p.failed = p.polls+1, 0
 		return false, false, span{-1 - one.poll.from, -1 - one.poll.to}
 	}
-	p.polls, p.failed = 0, 0
-	if p.times++; p.times < c.repeats(p, p.step) {
-		return false, false, one.think
+	p.polls, p.failed, p.made = 0, 0, ""
+	was := p.step
+	c.behind(p)
+	passed := c.forward(p)
+	if measured {
+		c.pass(passed)
 	}
-	p.times = 0
-	for p.step++; p.step < p.end; p.step++ {
-		if s := &c.s[p.step]; c.holds(p, s) && c.repeats(p, p.step) > 0 {
-			return false, false, s.think
+	if ok && one.once && p.step != was {
+		p.done[was] = true
+	}
+	if p.step == p.end {
+		return true, false, span{}
+	}
+	return false, false, c.s[p.step].think
+}
+
+// begin is where a round begins, and its user if that lasts.
+func (c *rounds) begin(first *try) (p place, u *user) {
+	p = place{value: map[int]string{}, items: map[int]int{}, done: map[int]bool{}}
+	p.from, p.end = c.s.journey(first.step)
+	p.step = p.from
+	if c.lasting == nil {
+		return p, nil
+	}
+	if u = c.lasting[first.user]; u == nil {
+		u = &user{done: map[int]bool{}, value: map[int]string{}, items: map[int]int{}}
+		if c.lasting[first.user] = u; len(c.lasting) > c.users {
+			c.fault("turn", "%d users perform the scenario, %d were asked for", len(c.lasting), c.users)
 		}
-		count(measured, &c.passed[p.step])
 	}
-	return true, false, span{}
+	p.done, p.value, p.items = u.done, maps.Clone(u.value), maps.Clone(u.items)
+	return p, u
+}
+
+// keep remembers what a round leaves for the next one of its user: the values of steps with @once.
+func (u *user) keep(p *place, s script) {
+	u.rounds++
+	for i := range s {
+		delete(u.value, i)
+		delete(u.items, i)
+		if v, has := p.value[i]; has && s[i].once {
+			u.value[i], u.items[i] = v, p.items[i]
+		}
+	}
+}
+
+// again checks when a user that lasts begins a round, whose first step this is.
+func (c *rounds) again(u *user, first *try, step int) {
+	var wait span
+	if from, _ := c.s.journey(step); step > from {
+		wait = c.s[step].think
+	}
+	switch {
+	case u.rounds == 0 || !c.calm():
+	case first.due < u.free.from+wait.from || first.due > u.free.to+wait.to+soon:
+		c.fault("turn", "round %d of user %s began at %v, which was free from %v on and then waits %v", first.round, first.user, first.due, u.free, wait)
+	}
+}
+
+// rest notes when the user of a round is free again, whose last operation was t.
+func (c *rounds) rest(first, t *try, p *place, u *user, failed bool) {
+	rest, pace := c.s.rest(p.from), c.s[p.from].pace
+	if failed && t.silent {
+		rest = span{max(rest.from, failRest), max(rest.to, failRest)}
+	}
+	done := span{t.done - c.w.origin - told, t.done - c.w.origin}
+	free := span{done.from + rest.from, done.to + rest.to}
+	if pace.to > 0 {
+		sent := first.sent - c.w.origin
+		next := span{sent - told + pace.from, sent + pace.to}
+		free = span{max(free.from, next.from), max(free.to, next.to)}
+		count(done.from > next.to, &c.late)
+		count(done.to > next.from, &c.maybeLate)
+	}
+	if c.over = append(c.over, free); u != nil {
+		u.free = free
+	}
+}
+
+// paces checks the warning about rounds that lasted longer than their pace.
+func (c *rounds) paces(rep *takt.Report) {
+	if c.users == 0 || !c.calm() {
+		return
+	}
+	if said := rep.Warned(warn.PaceMissed); said && c.maybeLate == 0 || !said && c.late > 0 {
+		c.fault("pace", "%d to %d rounds lasted longer than their pace; the report warns of them: %v", c.late, c.maybeLate, said)
+	}
+}
+
+// isMade checks the value of @set: one for each repetition of a step, the same in all its requests.
+func (c *rounds) isMade(t *try, q *request, p *place) {
+	switch {
+	case !c.s[t.step].sets:
+	case q.set == "" || p.made != "" && q.set != p.made:
+		c.fault("set", "round %d, step %d was sent with the value %q, before with %q", t.round, t.step, q.set, p.made)
+	case p.made == "" && c.made[q.set]:
+		c.fault("set", "round %d, step %d was sent with the value %q of another one", t.round, t.step, q.set)
+	}
+	p.made = q.set
+	c.made[q.set] = true
+}
+
+// pass counts steps that were passed over.
+func (c *rounds) pass(list []int) {
+	for _, i := range list {
+		c.passed[i]++
+	}
+}
+
+// behind goes to the step behind the one at p, in its group or in the next repetition of it.
+func (c *rounds) behind(p *place) {
+	from, to := c.s.together(p.step)
+	if p.step++; p.step == to {
+		p.step, p.times = from, p.times+1
+	}
+}
+
+// forward goes on to the first step that is performed.
+func (c *rounds) forward(p *place) (passed []int) {
+	for p.step < p.end {
+		from, to := c.s.together(p.step)
+		one := &c.s[p.step]
+		performs := c.holds(p, one) && !(c.users > 0 && one.once && p.done[p.step])
+		switch {
+		case performs && (p.step > from || p.times < c.repeats(p, p.step)):
+			return passed
+		case p.step > from:
+			passed = append(passed, p.step)
+			c.behind(p)
+			continue
+		}
+		for p.step = from; p.step < to; p.step++ {
+			if p.times == 0 {
+				passed = append(passed, p.step)
+			}
+		}
+		p.times = 0
+	}
+	return passed
 }
 
 // thinkOf is the think time before the step at p; none behind the last one.
@@ -321,7 +482,7 @@ func (c *rounds) calm() bool { return c.sc.Stalls == 0 && c.sc.LateWakes == 0 }
 
 // turns checks that a user without a schedule begins a round when its last one is over, neither before nor long after.
 func (c *rounds) turns() {
-	if c.users == 0 {
+	if c.users == 0 || c.lasting != nil { // again checks those who last
 		return
 	}
 	begun := make([]time.Duration, 0, len(c.w.users.tries))
@@ -333,16 +494,21 @@ func (c *rounds) turns() {
 		}
 	}
 	slices.Sort(begun)
-	slices.Sort(c.over)
+	var from, to []time.Duration // users are free again at the earliest, and at the latest
+	for _, s := range c.over {
+		from, to = append(from, s.from), append(to, s.to)
+	}
+	slices.Sort(from)
+	slices.Sort(to)
 	for i, at := range begun {
 		k := i - c.users
 		switch {
 		case k < 0:
-		case k >= len(c.over) || c.calm() && at < c.over[k]-told:
+		case k >= len(from) || c.calm() && at < from[k]:
 			c.fault("turn", "%d users: round %d began at %v, and only %d were over", c.users, i, at, len(c.over))
 			return
-		case at > c.over[k]+soon && c.calm():
-			c.fault("turn", "%d users: round %d began at %v, a user was free from %v on", c.users, i, at, c.over[k])
+		case at > to[k]+soon && c.calm():
+			c.fault("turn", "%d users: round %d began at %v, a user was free from %v on", c.users, i, at, to[k])
 			return
 		}
 	}
@@ -378,7 +544,7 @@ func (c *rounds) counts(rep *takt.Report) {
 		c.fault("steps", "the steps have %d ok, %d failed, %d dropped; the report has %+v", sum(c.ok), sum(c.failed), sum(c.skipped)+atBound, n)
 	}
 	got, has := rep.Extra[steps.Rounds].(map[string]any)
-	if wants := !c.s.fixed() || c.sc.PerRound && c.users == 0; has != wants {
+	if wants := !c.s.fixed() || c.lasting != nil || c.sc.PerRound && c.users == 0; has != wants {
 		c.fault("rounds", "the report counts rounds: %v, want %v", has, wants)
 	}
 	if has && (got["begun"] != float64(c.begun) || got["completed"] != float64(c.completed) || got["failed"] != float64(c.broken)) {

@@ -54,6 +54,9 @@ type Scenario struct {
 	Script   script  // what they do
 	PerRound bool    // Rate is one of rounds
 	Wrong    float64 // an answer that a step does not accept
+	H2       bool    // over HTTP/2, one request at a time on a connection
+
+	Redirects float64 // an answer of a step that follows them
 
 	// The target.
 	Service     time.Duration // mean service time; each one is 0.5 to 1.5 of it

@@ -28,6 +28,12 @@ type scripted struct {
 	pause    span
 	checks   bool // a check that wrong answers fail
 	captures bool // a value and a list
+	group    int  // number of its group; 0: none
+	once     bool // users without a schedule perform it until it has succeeded
+	rests    bool // the first step has its think time, too: users without a schedule rest
+	pace     span // of rounds without a schedule; zero: none
+	follow   int  // redirects
+	sets     bool // a value that takt makes
 }
 
 // truth is what the value of a step is, for its condition to hold.
@@ -37,14 +43,18 @@ const truth = "a"
 func (s script) String() string {
 	var b strings.Builder
 	for i, one := range s {
-		fmt.Fprintf(&b, "GET /{{.Seq}}/%d\n@name s%d\n", i, i)
+		fmt.Fprintf(&b, "GET /{{.Seq}}/%d", i)
+		if one.sets {
+			fmt.Fprintf(&b, "?{{u%d}}", i)
+		}
+		fmt.Fprintf(&b, "\n@name s%d\n", i)
 		line := func(given bool, format string, args ...any) {
 			if given {
 				fmt.Fprintf(&b, format+"\n", args...)
 			}
 		}
 		line(one.weight > 0, "@journey j%d %d", i, one.weight)
-		line((i > 0 || one.times > 0) && one.think.to > 0, "@think %v", one.think)
+		line(s.thinks(i), "@think %v", one.think)
 		line(one.optional, "@optional")
 		line(one.asks >= 0 && !one.not, "@when v%d == %s", one.asks, truth)
 		line(one.asks >= 0 && one.not, "@unless v%d == %s", one.asks, truth)
@@ -53,6 +63,11 @@ func (s script) String() string {
 		line(one.most > 0, "@until json state == done\n@poll %v %d", one.poll, one.most)
 		line(one.tries > 0, "@retry %d 503,error %v", one.tries, one.pause)
 		line(one.checks, "@check json right == true")
+		line(one.group > 0, "@group g%d", one.group)
+		line(one.once, "@once")
+		line(one.pace.to > 0, "@pace %v", one.pace)
+		line(one.follow > 0, "@follow %d", one.follow)
+		line(one.sets, "@set u%d {{uuid}}", i)
 		line(one.captures, "@capture v%d json v\n@capture ids%d all json items.#.id", i, i)
 		b.WriteString("\n")
 	}
@@ -67,10 +82,43 @@ func (s span) String() string {
 	return s.from.String() + ".." + s.to.String()
 }
 
+// thinks reports whether step i has a think time in the file.
+func (s script) thinks(i int) bool {
+	return (i > 0 || s[i].times > 0 || s[i].rests) && s[i].think.to > 0
+}
+
+// rest is how long a user without a schedule rests after a round of the journey that begins with step i.
+func (s script) rest(i int) span {
+	if !s.thinks(i) {
+		return span{}
+	}
+	return s[i].think
+}
+
+// together are the steps of the group of step i; without a group it is alone.
+func (s script) together(i int) (from, to int) {
+	from, to = i, i+1
+	if s[i].group == 0 {
+		return from, to
+	}
+	for from > 0 && s[from-1].group == s[i].group {
+		from--
+	}
+	for to < len(s) && s[to].group == s[i].group {
+		to++
+	}
+	return from, to
+}
+
+// lasts reports whether a step is performed once.
+func (s script) lasts() bool {
+	return slices.ContainsFunc(s, func(one scripted) bool { return one.once })
+}
+
 // fixed reports whether each round has all steps, each once.
 func (s script) fixed() bool {
 	return !slices.ContainsFunc(s, func(one scripted) bool {
-		return one.weight > 0 || one.optional || one.asks >= 0 || one.times > 0 || one.list >= 0 || one.most > 0 || one.tries > 0
+		return one.weight > 0 || one.optional || one.asks >= 0 || one.times > 0 || one.list >= 0 || one.most > 0 || one.tries > 0 || one.follow > 0
 	})
 }
 
@@ -115,6 +163,29 @@ func (sc *Scenario) perform(r *rand.Rand) {
 		for range 1 + r.IntN(3) {
 			sc.upset(r)
 		}
+	}
+	if r.IntN(3) == 0 {
+		sc.speakH2(r)
+	}
+	if r.IntN(2) == 0 {
+		sc.Script.enrich(r, sc.Rate == 0)
+		sc.Redirects = r.Float64() / 2
+	}
+}
+
+// speakH2 makes the connections of users those of HTTP/2, whose target may do what is of HTTP/2 only.
+func (sc *Scenario) speakH2(r *rand.Rand) {
+	sc.H2, sc.Streams = true, 1
+	if r.IntN(3) == 0 {
+		sc.Allows = 1 + r.IntN(3)
+	}
+	if r.IntN(3) == 0 {
+		sc.Odd = r.Float64()
+	}
+	for range r.IntN(3) {
+		often := math.Exp(between(r, math.Log(0.005), math.Log(0.3)))
+		kinds := []*float64{&sc.Declines, &sc.StreamResets, &sc.Malformed, &sc.Leaves, &sc.Deserts, &sc.Retunes, &sc.Noise}
+		*kinds[r.IntN(len(kinds))] = often
 	}
 }
 
@@ -186,6 +257,54 @@ func drawScript(r *rand.Rand) script {
 		}
 	}
 	return s
+}
+
+// enrich adds to a script what does not change its other lines; closed: users begin rounds without a schedule.
+func (s script) enrich(r *rand.Rand, closed bool) {
+	reacts := !s.fixed()
+	s[0].rests = r.IntN(2) == 0
+	pace := closed && r.IntN(3) == 0
+	for i := range s {
+		one := &s[i]
+		one.sets = r.IntN(4) == 0
+		if reacts && r.IntN(4) == 0 {
+			one.follow = 1 + r.IntN(3)
+		}
+		if pace && (i == 0 || one.weight > 0) {
+			one.pace = drawSpan(r, 30*time.Millisecond)
+		}
+		if r.IntN(4) == 0 && (one.times > 0 || one.list >= 0 || one.asks >= 0) && one.group == 0 {
+			s.gather(i, 1+r.IntN(3))
+		}
+	}
+	if r.IntN(2) == 0 {
+		for i := range s {
+			if s.mayBeOnce(i) && r.IntN(2) == 0 {
+				s[i].once = true
+			}
+		}
+	}
+}
+
+// gather makes a group of step i and some behind it, which then are not repeated alone.
+func (s script) gather(i, behind int) {
+	_, end := s.journey(i)
+	s[i].group = i + 1
+	for k := i + 1; k < min(end, i+1+behind); k++ {
+		s[k].group, s[k].times, s[k].list = i+1, 0, -1
+	}
+}
+
+// mayBeOnce reports whether another step of the journey of step i is one that each round performs.
+func (s script) mayBeOnce(i int) bool {
+	from, to := s.journey(i)
+	for k := from; k < to; k++ {
+		first, _ := s.together(k)
+		if k != i && !s[k].once && s[k].asks < 0 && s[first].asks < 0 && s[first].list < 0 {
+			return s[i].group == 0
+		}
+	}
+	return false
 }
 
 // valuesBefore are the steps of a journey before step i that capture values.

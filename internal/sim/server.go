@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,7 +43,9 @@ type request struct {
 	// Of users:
 	round uint64
 	step  int
+	set   string // the value of @set, as the target has it
 	said  said
+	given int // how often takt read over HTTP/2 that the target gave it back
 
 	// Over HTTP/2:
 	attempts int           // how often takt began it
@@ -67,7 +70,7 @@ func newServer(w *world) *server { return &server{w: w, requests: map[uint64]*re
 func (v *server) accept(c *conn) {
 	s := &session{c: c}
 	c.peer = s
-	if v.w.sc.shared() {
+	if v.w.sc.shared() || v.w.sc.H2 {
 		s.h2 = newH2(v, s)
 	}
 	v.sessions = append(v.sessions, s)
@@ -105,6 +108,8 @@ func (v *server) unasked(s *session, at time.Duration) {
 func (v *server) sent(c *conn, b []byte, t *thread) {
 	w, s := v.w, c.peer
 	switch {
+	case s.h2 != nil && w.users != nil:
+		s.h2.sending(b, t)
 	case s.h2 != nil:
 	case s.tls == nil && w.users == nil:
 		v.plain(c, b, t)
@@ -248,7 +253,8 @@ func (v *server) asked(s *session, head []byte) *request {
 		return nil
 	}
 	r := s.c.requests[len(s.c.requests)-1]
-	if n, err := fmt.Sscanf(string(head), "GET /%d/%d HTTP/1.1\r\n", &r.round, &r.step); n < 2 || err != nil {
+	line, _, _ := strings.Cut(string(head), " HTTP/1.1\r\n")
+	if target, get := strings.CutPrefix(line, "GET "); !get || !r.names(target, v.w.sc.Script) {
 		return nil
 	}
 	return r
@@ -304,14 +310,14 @@ func (v *server) answer(r *request) {
 		r.status = 503
 		w.report.injected["503"]++
 	}
-	body := bytes.Repeat([]byte{'x'}, w.rng.IntN(sc.Body+1))
-	if w.users != nil {
-		r.said = v.say()
-		body = []byte(r.said.json(len(body)))
+	location := ""
+	if to := v.redirect(r); to != "" {
+		location = "Location: " + to + "\r\n"
 	}
-	b := fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nX-Seq: %d\r\nContent-Length: %d\r\n\r\n%s", r.status, r.seq, len(body), body)
+	body := v.body(r, w.rng.IntN(sc.Body+1))
+	b := fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\n%sX-Seq: %d\r\nContent-Length: %d\r\n\r\n%s", r.status, location, r.seq, len(body), body)
 	if w.rng.IntN(4) == 0 {
-		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\n\r\n0\r\n\r\n", r.status, len(body)+1, body)
+		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\n\r\n0\r\n\r\n", r.status, location, len(body)+1, body)
 	}
 	b = s.seal(b)
 	at := w.now + w.oneWay()

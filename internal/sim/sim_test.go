@@ -236,3 +236,15 @@ func TestOracleOfUsers(t *testing.T) {
 		}
 	}
 }
+
+// The report has the operations of users that began again since the target gave them back. It had none: the connections of
+// users did not know their run.
+func TestUsersBeginAgain(t *testing.T) {
+	sc := &Scenario{
+		Mode: modeUsers, H2: true, Streams: 1, Rate: 500, Duration: 200 * time.Millisecond, InFlight: 100, Room: unbounded, Drain: time.Second,
+		Timeout: time.Second, ConnectTimeout: time.Second, Service: time.Millisecond, Declines: 0.2, Leaves: 0.1, Script: script{{asks: -1, list: -1}},
+	}
+	if o := run(1, sc); len(o.Faults) > 0 || o.Injected["refused stream"] < 5 {
+		t.Error(o, o.Injected)
+	}
+}

@@ -98,6 +98,7 @@ func New(o Options) *Crowd {
 // Client is the asynchronous client of the crowd.
 func (c *Crowd) Client(sink takt.Sink) *takt.AsyncClient {
 	c.sink = sink
+	c.ctx, c.cancel = context.WithCancel(engine.ContextOf(sink))
 	return &takt.AsyncClient{Queues: true, Start: c.start, Started: c.started, Close: c.close}
 }
 

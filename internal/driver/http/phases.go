@@ -44,8 +44,9 @@ func (r *scenarioReader) enter(s *step) (first bool, err error) {
 		return first, r.at(s.line, errors.New("a step behind those with @teardown; these are the last of the file"))
 	case s.pace != nil && !first && s.journey == "":
 		return first, r.at(s.lines["@pace"], errors.New("@pace is about rounds; write it in the first step of the file, or of each journey"))
-	case s.pace != nil && !r.o.closed:
-		return first, r.at(s.lines["@pace"], errors.New("both @pace and a rate; drop @pace, the rate says when rounds begin, or drop the rate and give users with -c"))
+	}
+	if !r.o.closed {
+		s.pace = nil // a rate says when rounds begin
 	}
 	if s.phase > r.phase {
 		r.change(s.phase)

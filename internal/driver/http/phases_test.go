@@ -291,6 +291,22 @@ GET /seen
 	}
 }
 
+// A redirect is no success of a step with @once: the step is performed again if the answer behind the redirect fails.
+func TestOnceFollows(t *testing.T) {
+	s := &asked{answer: func(w http.ResponseWriter, q *http.Request, n int) {
+		switch {
+		case q.URL.Path == "/login":
+			http.Redirect(w, q, "/in", http.StatusSeeOther)
+		case q.URL.Path == "/in" && n == 1:
+			w.WriteHeader(503)
+		}
+	}}
+	scenarioRun(t, "-c 1 -n 12", "GET /home\n\nGET /login\n@once\n@follow\n", s.ServeHTTP)
+	if in, home := len(s.bodies["/in"]), len(s.bodies["/home"]); in != 2 || home != 8 {
+		t.Errorf("/in was asked for %d times, /home %d times", in, home)
+	}
+}
+
 // A user has something to do in each round.
 func TestOnceIsNotAll(t *testing.T) {
 	for text, want := range map[string]string{
@@ -335,6 +351,10 @@ func TestPace(t *testing.T) {
 	r = scenarioRun(t, "-c 3 -n 6", "GET /a\n@pace 1h\n\nGET /b\n", at)
 	if r.Counts.OK != 6 || r.DurationS > 1000 || r.Warned("pace_missed") {
 		t.Errorf("%+v, %v s", r.Counts, r.DurationS)
+	}
+	r = scenarioRun(t, "--rate 1000/s -n 4", "GET /a\n@pace 1h\n\nGET /b\n", at) // the rate says when rounds begin
+	if r.Counts.OK != 4 || r.DurationS > 1000 || r.Warned("pace_missed") {
+		t.Errorf("with a rate: %+v, %v s", r.Counts, r.DurationS)
 	}
 	r = scenarioRun(t, "-c 1 -n 4", "GET /a\n@pace 1ms\n\nGET /b\n", func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 	if !r.Warned("pace_missed") {

@@ -248,7 +248,6 @@ func TestRuleFaults(t *testing.T) {
 		"GET /a\n@pace\n":                                                           "is not the time of a round",
 		"GET /a\n@pace 0\n":                                                         "is not the time of a round",
 		"GET /a\n@pace 2h\n":                                                        "is not the time of a round",
-		"GET /a\n@pace 1s\n":                                                        "scenario:2: both @pace and a rate",
 		"GET /a\n\nGET /b\n@pace 1s\n":                                              "scenario:4: @pace is about rounds",
 		"GET /a\n@journey a\n@capture v json v\n\nGET /b\n@journey b\n@when v == 1\n":       "v is captured by no earlier step",
 		"GET /a\n@journey a\n@capture v all json v\n\nGET /b\n@journey b\n@repeat i in v\n": "no earlier step captures the list v",

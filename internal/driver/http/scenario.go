@@ -136,6 +136,9 @@ func (t *turn) StepNumber() int32 { return int32(t.row()) + 1 }
 // RoundNumber is the number of the step's round, for internal/sim.
 func (t *turn) RoundNumber() uint64 { return t.visit.number }
 
+// UserName is the name of the step's user, for internal/sim.
+func (t *turn) UserName() string { return string(t.visit.key) }
+
 // IsFirst implements engine.Stepped.
 func (t *turn) IsFirst() bool { return t.first }
 
@@ -570,7 +573,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	}
 	s.trial.ended(s, t, r, next, follower != nil, service)
 	t.visit.failed = t.visit.failed || next.Failed
-	if s.lasts && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
+	if s.lasts && follower == nil && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
 		t.visit.done = append(t.visit.done, t.at())
 	}
 	if op.Due >= warmup {
