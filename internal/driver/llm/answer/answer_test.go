@@ -55,7 +55,9 @@ func read(api answer.API, kind parts.Kind, stream string) outcome {
 func events(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
 
 // delta is a chunk of OpenAI's with one choice.
-func delta(d string) string { return `{"choices":[{"index":0,"delta":{` + d + `},"finish_reason":null}]}` }
+func delta(d string) string {
+	return `{"choices":[{"index":0,"delta":{` + d + `},"finish_reason":null}]}`
+}
 
 const (
 	role    = `{"id":"x","choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}]}`
