@@ -45,7 +45,7 @@ const unknownMost = 0.01
 func ReportParts(r *takt.Report) {
 	known, unknown := r.Latency["gap"].Count, r.Latency["gap_unknown"].Count
 	if share := float64(unknown) / float64(max(1, known+unknown)); share > unknownMost {
-		r.Warn(warn.UnknownGaps, "%s of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
+		r.Warn(warn.UnknownGaps, "%.2g %% of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
 			takt.Percent("share", 100*share), takt.Advice("give takt a core of its own, or lower the rate"))
 	}
 }
