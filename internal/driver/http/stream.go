@@ -221,9 +221,9 @@ func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) boo
 // Known is what is known of the present answer.
 func (c *StreamCodec) Known() Timing { return c.Timing }
 
-// ContentType is that of the present answer, and whether it is cut into events or lines.
-func (c *StreamCodec) ContentType() (name string, streams bool) {
-	return c.kind, c.coding == "" && parts.KindOf(c.kind) != parts.Chunks
+// Form is the content type and the coding of the present answer, and whether it is cut into events or lines.
+func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
+	return c.kind, c.coding, c.coding == "" && parts.KindOf(c.kind) != parts.Chunks
 }
 
 // Starts implements engine.Parted.

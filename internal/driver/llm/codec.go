@@ -65,7 +65,7 @@ func newCodec(p *plan) *codec {
 
 // hear reads a part, and reports whether it has output.
 func (c *codec) hear(p parts.Part) bool {
-	if _, streams := c.ContentType(); !streams {
+	if _, _, streams := c.Form(); !streams {
 		return false
 	}
 	said := c.stream.Read(p)
@@ -128,8 +128,12 @@ func (c *codec) ended(r *takt.Result) {
 
 // fault is why an answer with a good status failed; "": it did not.
 func (c *codec) fault() (class string, err error) {
-	if name, streams := c.ContentType(); !streams {
-		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; is the path that of the API?", name)
+	switch kind, coding, streams := c.Form(); {
+	case streams:
+	case coding != "":
+		return classNoStream, fmt.Errorf("the answer is compressed with %q, which takt did not ask for; turn that off in the server", coding)
+	default:
+		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; is the path that of the API?", kind)
 	}
 	var event *answer.EventError
 	switch err = c.stream.Err(); {

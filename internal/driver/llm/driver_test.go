@@ -129,13 +129,18 @@ func TestFailuresByName(t *testing.T) {
 		{"no parts", "text/event-stream", "", "", "cut", "without a finish reason"},
 		{"no choices", "text/event-stream", "", "data: [DONE]\n\n", "no_choices", "no choices"},
 		{"no stream", "application/json", "", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, "no_stream", "application/json"},
+		{"compressed", "text/event-stream+gzip", "", token, "no_stream", "compressed with \"gzip\""},
 		{"lines of Ollama", "application/x-ndjson", "/api/chat", "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true,\"eval_count\":1}\n", "", ""},
 		{"overloaded", "text/event-stream", "/v1/messages", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", "error_event", "Overloaded"},
 		{"too long an event", "text/event-stream", "", "data: " + strings.Repeat("x", 1<<20+1), "too_large", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := serve(t, func(w http.ResponseWriter, _ map[string]any) {
-				w.Header().Set("Content-Type", c.kind)
+				kind, coding, _ := strings.Cut(c.kind, "+")
+				w.Header().Set("Content-Type", kind)
+				if coding != "" {
+					w.Header().Set("Content-Encoding", coding)
+				}
 				fmt.Fprint(w, c.stream)
 			})
 			o := New()
