@@ -16,7 +16,7 @@ const (
 	maxSample  = 300 // bytes kept of a class's first error
 	maxBody    = 256 // bytes kept of the body of a class's first error
 	classOther = "other"
-	MaxPhases  = 2 * takt.MaxPhases // of a run; those beyond takt.MaxPhases are in no Result, see Recorder.Latency
+	MaxPhases  = 16 // of a run; those beyond takt.MaxPhases are in no Result, see Recorder.Latency
 )
 
 // set is the counts between two swaps. Operations due in the warm-up have their own counts

@@ -115,6 +115,7 @@ func attempts() map[string][]string {
 		"kafka":    {"kafka produce --topic x --data OUT/secret --brokers 127.0.0.1:1"},
 		"jms":      {"jms client --acceptor artemis queue://x", "jms producer --url tcp://127.0.0.1:1 --hdr OUT/new queue://x"},
 		"replay":   {"replay OUT/secret http://127.0.0.1:1", "replay ../outside/secret http://127.0.0.1:1"},
+		"llm":      {"llm -n 1 --prompts OUT/secret http://127.0.0.1:1", "llm -n 1 http://10.0.0.1/"},
 		"capacity": {"capacity --from OUT/secret.json --slo 'p95<1s'", "capacity --slo 'p95<1s' -o svg=OUT/new -- http http://127.0.0.1:1", "capacity --slo 'p95<1s' -- http -D OUT/secret http://127.0.0.1:1"},
 		"verify":   {"verify --base OUT/secret.json --head ../outside/secret.json", "verify -o json=OUT/new", "verify --pairs 2 -- http --cacert OUT/secret http://127.0.0.1:1"},
 		"history":  {"history -o html=OUT/new", "history --store OUT/secret", "history --config ../outside/secret", "history ../outside/a=b"},

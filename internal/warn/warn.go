@@ -224,7 +224,7 @@ const (
 	H2Streams takt.WarningCode = "h2_streams"
 	// of `takt http`: the server answered before it had the whole body, and takt did not send the rest
 	EarlyAnswers takt.WarningCode = "early_answers"
-	// of `takt http --stream`: takt read more than 1 % of the parts too late to know when they came
+	// of `takt http --stream` and `takt llm`: takt read more than 1 % of the parts too late to know when they came
 	UnknownGaps takt.WarningCode = "unknown_gaps"
 	// of `takt kafka`: the consumer met errors and went on
 	FetchErrors takt.WarningCode = "fetch_errors"

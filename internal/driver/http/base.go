@@ -12,7 +12,7 @@ import (
 // its requests by Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
 	var faults value.Faults
-	faults.Add(o.checkBounds(), o.checkRoute(), o.readTLS())
+	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
 	return faults
 }
 

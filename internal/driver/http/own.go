@@ -61,7 +61,7 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 	if n := engine.ObservedOf(ctx).EarlyAnswers() + o.muxes.early(); n > 0 {
 		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
-	o.reportParts(r)
+	ReportParts(r)
 	if o.odd > 0 {
 		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
 			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))

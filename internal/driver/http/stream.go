@@ -42,31 +42,41 @@ func (o *Options) checkStream(why string) (faults value.Faults) {
 // unknownMost is the share of gaps that may be unknown without a warning.
 const unknownMost = 0.01
 
-// reportParts warns if takt knows too little of the gaps.
-func (o *Options) reportParts(r *takt.Report) {
+// ReportParts warns if takt knows too little of the gaps.
+func ReportParts(r *takt.Report) {
 	known, unknown := r.Latency["gap"].Count, r.Latency["gap_unknown"].Count
 	if share := float64(unknown) / float64(max(1, known+unknown)); share > unknownMost {
-		r.Warn(warn.UnknownGaps, "%s of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
+		r.Warn(warn.UnknownGaps, "%.2g %% of the gaps between parts are unknown: takt read several parts at once, later than they came; %s",
 			takt.Percent("share", 100*share), takt.Advice("give takt a core of its own, or lower the rate"))
 	}
 }
 
+// Timing is what is known of the parts of one answer. Instants count from the start of the run.
+type Timing struct {
+	Due, Sent  time.Duration
+	First      time.Duration // instant of the first part; 0: none came
+	FirstKnown bool          // First is exact; else the part came between Sent and First
+	MaxGap     time.Duration // longest known gap
+	Doubt      time.Duration // largest length that a gap of unknown length may have
+}
+
 // meter measures the parts of one answer.
 type meter struct {
-	due, sent time.Duration
-	reader    parts.Reader
-	ended     int           // parts in this read
-	parts     int           // of the answer
-	last      time.Duration // when the last part came
-	known     bool          // last is exact
-	most      time.Duration // longest known gap
-	over      bool          // the answer ended in this read
+	Timing
+	reader parts.Reader
+	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
+	ended  int                     // parts in this read
+	tail   bool                    // the last part in this read is counted
+	parts  int                     // of the answer
+	last   time.Duration           // when the last part came
+	known  bool                    // last is exact
+	over   bool                    // the answer ended in this read
 }
 
 // begin prepares m for an answer.
 func (m *meter) begin(due, sent time.Duration) {
 	m.reader.Reset(parts.Chunks, 0)
-	*m = meter{due: due, sent: sent, reader: m.reader}
+	*m = meter{Timing: Timing{Due: due, Sent: sent}, reader: m.reader, hears: m.hears}
 }
 
 // head says how the answer comes in parts. The events of what is compressed cannot be seen.
@@ -75,7 +85,11 @@ func (m *meter) head(contentType, coding string) {
 	if coding != "" {
 		kind = parts.Chunks
 	}
-	m.reader.Reset(kind, 0)
+	keep := 0
+	if m.hears != nil {
+		keep = parts.Most
+	}
+	m.reader.Reset(kind, keep)
 }
 
 // body reads a piece of the answer; ends: a chunk ends with it.
@@ -99,8 +113,10 @@ func (m *meter) end(well bool) {
 
 // count counts the parts that ended.
 func (m *meter) count() {
-	for _, ok := m.reader.Next(); ok; _, ok = m.reader.Next() {
-		m.ended++
+	for p, ok := m.reader.Next(); ok; p, ok = m.reader.Next() {
+		if m.tail = m.hears == nil || m.hears(p); m.tail {
+			m.ended++
+		}
 	}
 }
 
@@ -111,24 +127,26 @@ func (m *meter) read(in *engine.Coming, alone bool) {
 	if m.ended > 0 {
 		m.measure(in, alone)
 	}
-	if m.over && m.most > 0 {
-		m.record(in, engine.PhaseMaxGap, m.most)
+	if m.over && m.MaxGap > 0 {
+		m.record(in, engine.PhaseMaxGap, m.MaxGap)
 	}
 	m.ended, m.over = 0, false
 }
 
 func (m *meter) measure(in *engine.Coming, alone bool) {
-	gaps, from := m.ended, max(in.From, m.sent)
+	gaps, from := m.ended, max(in.From, m.Sent)
 	near := in.At-from <= apartMost
-	exact := alone && m.ended == 1 && !m.reader.Open()
+	ends := alone && m.tail && !m.reader.Open() // the read ends with a part that is counted
+	exact := ends && m.ended == 1
 	if m.parts == 0 {
 		gaps--
+		m.First, m.FirstKnown = in.At, near || exact
 		first := engine.PhaseFirstPart
 		if !near && !exact {
 			first = engine.PhaseFirstPartUnknown
 		}
-		m.record(in, first, in.At-m.sent)
-		m.record(in, engine.PhaseFirstPartDue, in.At-m.due)
+		m.record(in, first, in.At-m.Sent)
+		m.record(in, engine.PhaseFirstPartDue, in.At-m.Due)
 	}
 	if !near && !exact || m.parts > 0 && !m.known {
 		m.unknown(in, from, gaps)
@@ -136,15 +154,15 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 		m.gaps(in, from, gaps)
 	}
 	m.parts += m.ended
-	m.last, m.known = in.At, near || alone && !m.reader.Open()
+	m.last, m.known = in.At, near || ends
 }
 
 // stop ends an answer whose rest does not come: the time since its last part is a gap, too, which had not ended.
 func (m *meter) stop(at time.Duration, record func(phase int, due, d time.Duration)) {
 	if m.parts > 0 {
-		record(engine.PhaseMaxGap, m.due, max(1, m.most, at-m.last))
+		record(engine.PhaseMaxGap, m.Due, max(1, m.MaxGap, at-m.last))
 	}
-	m.parts, m.most = 0, 0
+	m.parts, m.MaxGap = 0, 0
 }
 
 // unknown notes n gaps of which only the longest possible length is known.
@@ -154,6 +172,7 @@ func (m *meter) unknown(in *engine.Coming, from time.Duration, n int) {
 	}
 	for range n {
 		m.record(in, engine.PhaseGapUnknown, in.At-from)
+		m.Doubt = max(m.Doubt, in.At-from)
 	}
 }
 
@@ -163,21 +182,21 @@ func (m *meter) gaps(in *engine.Coming, from time.Duration, n int) {
 		var d time.Duration
 		if m.parts > 0 && i == 0 {
 			d = in.At - m.last
-			if m.ended > 1 {
+			if m.ended > 1 || !m.tail {
 				d = from - m.last // so that it is never longer than it was
 			}
 		}
 		m.record(in, engine.PhaseGap, d)
-		m.most = max(m.most, d, 1)
+		m.MaxGap = max(m.MaxGap, d, 1)
 	}
 }
 
 func (m *meter) record(in *engine.Coming, phase int, d time.Duration) {
-	in.Record(phase, m.due, max(1, d))
+	in.Record(phase, m.Due, max(1, d))
 }
 
-// streamCodec measures the parts of answers over HTTP/1.1.
-type streamCodec struct {
+// StreamCodec measures the parts of answers over HTTP/1.1.
+type StreamCodec struct {
 	*http1.Codec
 	meter
 	kind, coding string // headers of the answer
@@ -185,26 +204,42 @@ type streamCodec struct {
 }
 
 // streamed is a codec that measures parts.
-func (o *Options) streamed(requests http1.Requests, opt http1.Options) *streamCodec {
-	c := &streamCodec{}
+func (o *Options) streamed(requests http1.Requests, opt http1.Options) *StreamCodec {
+	c := &StreamCodec{}
 	opt.MaxBody, opt.Field, opt.Body = o.StreamMost, c.field, c.body
 	c.Codec = http1.NewCodec(requests, opt)
 	return c
 }
 
+// ListenTo is a codec of one connection for a protocol on top of HTTP: hears reads each part of an answer that did not
+// fail, and reports whether the part is counted and timed. The bytes of a part change after the call.
+func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
+	c := o.streamed(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room})
+	c.hears = hears
+	return c
+}
+
+// Known is what is known of the present answer.
+func (c *StreamCodec) Known() Timing { return c.Timing }
+
+// Form is the content type and the coding of the present answer, and whether it is cut into events or lines.
+func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
+	return c.kind, c.coding, c.coding == "" && parts.KindOf(c.kind) != parts.Chunks
+}
+
 // Starts implements engine.Parted.
-func (c *streamCodec) Starts(_ int, due, sent time.Duration) {
+func (c *StreamCodec) Starts(_ int, due, sent time.Duration) {
 	c.begin(due, sent)
 	c.kind, c.coding = "", ""
 }
 
 // Stops implements engine.Parted.
-func (c *streamCodec) Stops(_ int, at time.Duration, record func(phase int, due, d time.Duration)) {
+func (c *StreamCodec) Stops(_ int, at time.Duration, record func(phase int, due, d time.Duration)) {
 	c.stop(at, record)
 }
 
 // field notes how the answer comes in parts.
-func (c *streamCodec) field(name, value []byte) {
+func (c *StreamCodec) field(name, value []byte) {
 	switch {
 	case len(name) == len("content-type") && strings.EqualFold(string(name), "content-type"):
 		c.kind = string(value)
@@ -217,10 +252,10 @@ func (c *streamCodec) field(name, value []byte) {
 }
 
 // Came implements engine.Parted.
-func (c *streamCodec) Came(in engine.Coming) { c.coming = in }
+func (c *StreamCodec) Came(in engine.Coming) { c.coming = in }
 
 // Parse implements takt.Codec.
-func (c *streamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
+func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
 	n, p = c.Codec.Parse(in, eof, r)
 	if p != takt.More {
 		c.end(r.Class == "")

@@ -27,7 +27,7 @@ func components(r *run) part.Part {
 
 // componentNames lists the latencies with values but without a column, in the order of occurrence.
 func componentNames(r *takt.Report) []string {
-	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte", "first_part", "first_part_due", "first_part_unknown", "maxgap", "gap", "gap_unknown"}
+	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte", "first_part", "first_part_due", "first_part_unknown", "ttft", "ttft_sent", "ttft_unknown", "ttfo", "tpot", "maxgap", "gap", "gap_unknown"}
 	shown := append(Columns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, takt.LatencyOnTime)
 	var names []string
 	for _, name := range append(known, page.Sorted(r.Latency)...) {
@@ -44,11 +44,17 @@ func meaning(name string) string {
 		return "sent − due"
 	case takt.LatencyScheduleLag:
 		return "generator lateness"
-	case "first_part":
+	case "first_part", "ttft_sent":
 		return "since sent"
 	case "first_part_due":
 		return "since due"
-	case "first_part_unknown":
+	case "ttft":
+		return "first token, since due"
+	case "ttfo":
+		return "without reasoning, since due"
+	case "tpot":
+		return "time per output token"
+	case "first_part_unknown", "ttft_unknown":
 		return "read too late: at most"
 	case "maxgap":
 		return "longest of each operation"

@@ -51,6 +51,7 @@ func Parts(r *takt.Report) (list []part.Part, err error) {
 		comparison,
 		leftOut,
 		stepsOf,
+		tokens,
 		contrast,
 		causes,
 		components,

@@ -1,0 +1,381 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// load makes a run as the command does.
+func load(t *testing.T, o *Options, url string, change func(*engine.Options)) *takt.Report {
+	t.Helper()
+	return drivertest.Make(t, drivertest.Plan(t, "llm", o, change, url))
+}
+
+// extra are the driver's figures, as a reader of the report gets them.
+func extra(t *testing.T, r *takt.Report) (x struct {
+	Output int    `json:"output_tokens"`
+	Input  int    `json:"input_tokens"`
+	From   string `json:"tokens_from"`
+	Length int
+	PerS   float64 `json:"output_tokens_per_s"`
+	Good   *struct {
+		Good, Undecided int
+		Share           float64
+		RatePerS        float64 `json:"rate_per_s"`
+		Missed          map[string]int
+	} `json:"goodput"`
+}) {
+	t.Helper()
+	b, err := json.Marshal(r.Extra[Key])
+	if err == nil {
+		err = json.Unmarshal(b, &x)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Against a target that records each token: all is counted once, and no token came before the target had it.
+func TestTargetOfStreams(t *testing.T) {
+	for name, opt := range map[string]target.Options{"plain": {}, "tls": {TLS: true}} {
+		t.Run(name, func(t *testing.T) {
+			const n, tokens = 10, 6
+			opt.SSE, opt.Service = "5ms", "20ms"
+			s := targettest.Serve(t, opt)
+			o := New()
+			o.MaxTokens, o.conn.Insecure = tokens, true
+			o.SLOs = []string{"ttft<1h,e2e<1h", "ttfo<1ns"}
+			r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Rate = n, engine.MustRate("100/s") })
+			x, l := extra(t, r), r.Latency
+			if r.Counts.OK != n || x.Output != n*tokens || x.Length != n || x.From != "usage" || x.Input == 0 {
+				t.Fatalf("%+v, %+v, %+v", r.Counts, r.Errors, x)
+			}
+			if got := l["ttft_sent"].Count + l["ttft_unknown"].Count; got != n || l["ttft"].Count != n || l["ttfo"].Count != n {
+				t.Errorf("%d first tokens from sent, %d from due, %d of content; want %d", got, l["ttft"].Count, l["ttfo"].Count, n)
+			}
+			if gaps := l["gap"].Count + l["gap_unknown"].Count; gaps != n*(tokens-1) { // the events of the role and the end have no output
+				t.Errorf("%d gaps; want %d", gaps, n*(tokens-1))
+			}
+			if l["ttft"].Max > l[takt.LatencyResponse].Max || l["tpot"].Count > n {
+				t.Errorf("first token after %v of %v; %d TPOTs", l["ttft"].Max, l[takt.LatencyResponse].Max, l["tpot"].Count)
+			}
+			truth, least := s.Truth(), time.Hour
+			for i, stream := range truth.Streams {
+				least = min(least, stream.Due[0]-truth.Records[i].Arrival)
+			}
+			if got := time.Duration(l["ttft"].Min * float64(time.Microsecond)); len(truth.Streams) != n || got < least-least/100 {
+				t.Errorf("the earliest first token came after %v; the target had it after %v", got, least)
+			}
+			if g := x.Good; g == nil || g.Good != 0 || g.Missed["ttfo<1ns"] != n || g.Missed["ttft<1h"] != 0 {
+				t.Errorf("goodput %+v", g)
+			}
+		})
+	}
+}
+
+// A stall of a second is no good answer. Those without one are as good as the target was.
+func TestStallIsFound(t *testing.T) {
+	s := targettest.Serve(t, target.Options{SSE: "1ms", SSEStall: "100%/1s"})
+	o := New()
+	o.MaxTokens, o.SLOs = 10, []string{"maxgap<300ms", "ttft<1h"}
+	r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
+	x := extra(t, r)
+	if g := x.Good; r.Counts.OK != 3 || g.Good != 0 || g.Share != 0 || g.Missed["maxgap<300ms"]+g.Undecided != 3 || g.Missed["ttft<1h"] != 0 {
+		t.Errorf("%+v, goodput %+v", r.Counts, g)
+	}
+	o = New()
+	o.MaxTokens, o.SLOs = 10, []string{"maxgap<1h", "tpot<1h"}
+	r = load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
+	if g := extra(t, r).Good; g.Good != 3 || g.Share != 1 || g.RatePerS == 0 {
+		t.Errorf("goodput %+v", g)
+	}
+}
+
+// serve answers each request with a status, a content type and a body.
+func serve(t *testing.T, answer func(w http.ResponseWriter, body map[string]any)) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		var body map[string]any
+		if err := json.NewDecoder(q.Body).Decode(&body); err != nil || q.Method != "POST" || q.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s with %s: %v", q.Method, q.Header, err)
+		}
+		answer(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestFailuresByName(t *testing.T) {
+	token := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"
+	for _, c := range []struct{ name, kind, path, stream, class, sample string }{
+		{"good", "text/event-stream", "", token + "data: [DONE]\n\n", "", ""},
+		{"an error", "text/event-stream", "", token + "data: {\"error\":{\"message\":\"out of memory\"}}\n\ndata: [DONE]\n\n", "error_event", "out of memory"},
+		{"a cut", "text/event-stream", "", token, "cut", "without a finish reason"},
+		{"no parts", "text/event-stream", "", "", "cut", "without a finish reason"},
+		{"no choices", "text/event-stream", "", "data: [DONE]\n\n", "no_choices", "no choices"},
+		{"no stream", "application/json", "", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, "no_stream", "application/json"},
+		{"compressed", "text/event-stream+gzip", "", token, "no_stream", "compressed with \"gzip\""},
+		{"lines of Ollama", "application/x-ndjson", "/api/chat", "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true,\"eval_count\":1}\n", "", ""},
+		{"overloaded", "text/event-stream", "/v1/messages", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", "error_event", "Overloaded"},
+		{"too long an event", "text/event-stream", "", "data: " + strings.Repeat("x", 1<<20+1), "too_large", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url := serve(t, func(w http.ResponseWriter, _ map[string]any) {
+				kind, coding, _ := strings.Cut(c.kind, "+")
+				w.Header().Set("Content-Type", kind)
+				if coding != "" {
+					w.Header().Set("Content-Encoding", coding)
+				}
+				fmt.Fprint(w, c.stream)
+			})
+			o := New()
+			o.SLOs = []string{"ttft<1h"}
+			r := load(t, o, url+c.path, func(e *engine.Options) { e.Requests = 2 })
+			x := extra(t, r)
+			if c.class == "" {
+				if r.Counts.OK != 2 || x.Output != 2 || x.Good.Good != 2 || x.Good.Share != 1 {
+					t.Errorf("%+v, %+v, %+v", r.Counts, r.Errors, x)
+				}
+				return
+			}
+			if r.Counts.Failed != 2 || len(r.Errors) != 1 || r.Errors[0].Class != c.class || !strings.Contains(r.Errors[0].Sample, c.sample) || x.Good.Good != 0 || x.Output != 0 {
+				t.Errorf("%+v, %+v, %+v", r.Counts, r.Errors, x)
+			}
+		})
+	}
+}
+
+// What requests have, by API.
+func TestBodies(t *testing.T) {
+	file := func(text string) string {
+		name := filepath.Join(t.TempDir(), "prompts")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	lines := file("\ufefffirst\n\n  second  \r\n")
+	messages := file(`{"messages":[{"role":"system","content":"s"}],"id":1}` + "\n\n" + `{"prompt":"p"}` + "\n")
+	share := file(`[{"id":"a","conversations":[{"from":"system","value":"s"},{"from":"human","value":"h"},{"from":"gpt","value":"g"}]}]`)
+	for _, c := range []struct {
+		path, prompts, extra string
+		tokens               int
+		want                 []string
+	}{
+		{"", lines, "", 5, []string{
+			`{"max_tokens":5,"messages":[{"content":"first","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`,
+			`{"max_tokens":5,"messages":[{"content":"second","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`}},
+		{"/v1/completions", share, `{"max_tokens":9,"ignore_eos":true}`, 5, []string{
+			`{"ignore_eos":true,"max_tokens":9,"model":"m","prompt":"h","stream":true,"stream_options":{"include_usage":true}}`}},
+		{"/v1/messages", messages, "", 5, []string{
+			`{"max_tokens":5,"messages":[{"role":"system","content":"s"}],"model":"m","stream":true}`, `{"max_tokens":5,"messages":[{"content":"p","role":"user"}],"model":"m","stream":true}`}},
+		{"/api/chat", share, "", 0, []string{`{"messages":[{"content":"h","role":"user"}],"model":"m","options":{},"stream":true}`}},
+		{"/api/generate", share, "", 7, []string{`{"model":"m","options":{"num_predict":7},"prompt":"h","stream":true}`}},
+	} {
+		o := ready()
+		o.Model, o.Prompts, o.Extra, o.MaxTokens = "m", c.prompts, c.extra, c.tokens
+		if faults := o.Validate([]string{"http://127.0.0.1:1" + c.path}); len(faults) > 0 {
+			t.Errorf("%s: %v", c.path, faults)
+			continue
+		}
+		var got []string
+		for _, b := range o.bodies {
+			got = append(got, string(b))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.path, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// ready are options as they are before Validate.
+func ready() *Options {
+	o := New()
+	e := engine.Defaults()
+	o.Shape(&e)
+	return o
+}
+
+func TestMadePrompts(t *testing.T) {
+	a, b, other := made(3, 1), made(3, 1), made(3, 2)
+	if len(a) != mostMade || a[7].text != b[7].text || a[7].text == other[7].text || len(strings.Fields(a[7].text)) != 3 {
+		t.Errorf("%d prompts: %q, %q, %q", len(a), a[7].text, b[7].text, other[7].text)
+	}
+	if long := made(mostWords, 1); len(long) != 5 {
+		t.Errorf("%d prompts of %d words", len(long), mostWords)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "prompts")
+	with := func(text string) func(*Options) {
+		return func(o *Options) {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.Prompts = name
+		}
+	}
+	for _, c := range []struct {
+		url, want string
+		change    func(*Options)
+	}{
+		{"http://h:1/other", "names no API", func(*Options) {}},
+		{"http://h:1/", "unknown API", func(o *Options) { o.API = "grpc" }},
+		{"http://h:1/", `"p99<1s" is no condition`, func(o *Options) { o.SLOs = []string{"ttft<1s,p99<1s"} }},
+		{"http://h:1/", "has no time above 0", func(o *Options) { o.SLOs = []string{"ttft<fast"} }},
+		{"http://h:1/", "has no time above 0", func(o *Options) { o.SLOs = []string{"ttft<0s"} }},
+		{"http://h:1/", "is not a JSON object", func(o *Options) { o.Extra = "[1]" }},
+		{"http://h:1/", "is not a JSON object", func(o *Options) { o.Extra = "null" }},
+		{"http://h:1/", "--prompt-tokens is 0", func(o *Options) { o.Words = 0 }},
+		{"http://h:1/", "--max-tokens is -1", func(o *Options) { o.MaxTokens = -1 }},
+		{"http://h:1/", "cannot read the prompts", func(o *Options) { o.Prompts = name + ".none" }},
+		{"http://h:1/", "it is empty", with(" \n")},
+		{"http://h:1/", "begins as a JSON array", with("[INST] hi\n")},
+		{"http://h:1/", "entry 2: it has no prompt", with("{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n")},
+		{"http://h:1/", "entry 2: not a JSON object", with("{\"prompt\":\"a\"}\nplain\n")},
+		{"http://h:1/v1/completions", "prompt 1: it has messages", with(`{"messages":[]}`)},
+		{"http://h:1/", "give 100000 at most", with(strings.Repeat("a\n", 100_001))},
+	} {
+		o := ready()
+		c.change(o)
+		faults := o.Validate([]string{c.url})
+		if len(faults) != 1 || !strings.Contains(fmt.Sprint(faults), c.want) {
+			t.Errorf("%s: %v; want %q", c.url, faults, c.want)
+		}
+	}
+}
+
+// What is not known of a request decides neither way.
+func TestSLOs(t *testing.T) {
+	const ms = time.Millisecond
+	s, err := parseSLO("maxgap < 300ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		low, high       time.Duration
+		missed, unknown bool
+	}{{0, 0, false, false}, {299, 299, false, false}, {300, 300, true, false}, {100, 400, false, true}, {400, 500, true, false}} {
+		var f figures
+		f[maxGap] = span{c.low * ms, c.high * ms}
+		if missed, unknown := s.misses(&f); missed != c.missed || unknown != c.unknown {
+			t.Errorf("%d to %d ms: missed %t, unknown %t", c.low, c.high, missed, unknown)
+		}
+	}
+}
+
+// The figures of one answer whose reads came at known instants: due at 10 ms, sent at 20, reasoning at 100, content at
+// 150 and 250, the end at 260.
+func TestFiguresOfReads(t *testing.T) {
+	const ms = time.Millisecond
+	o := ready()
+	o.SLOs = []string{"ttft<91ms", "ttfo<140ms", "tpot<90ms", "maxgap<101ms", "e2e<251ms"}
+	if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	d, err := o.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]time.Duration{}
+	record := func(phase int, due, dur time.Duration) {
+		if due != 10*ms {
+			t.Errorf("due at %v", due)
+		}
+		name := Latencies()[phase]
+		got[name] = append(got[name], dur/ms)
+	}
+	c := d.Loop.Codec(0).(*codec)
+	c.Append(nil, &takt.Op{})
+	c.Starts(0, 10*ms, 20*ms)
+	var r takt.Result
+	for _, read := range []struct {
+		at   time.Duration
+		text string
+	}{
+		{30, `{"choices":[{"delta":{"role":"assistant","content":""}}]}`}, {100, `{"choices":[{"delta":{"reasoning_content":"hm"}}]}`}, {150, `{"choices":[{"delta":{"content":"a"}}]}`},
+		{250, `{"choices":[{"delta":{"content":"b"}}]}`}, {260, `{"choices":[{"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`},
+	} {
+		text := "data: " + read.text + "\n\n"
+		text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+		if read.at == 30 {
+			text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" + text
+		}
+		if read.at == 260 {
+			text += "0\r\n\r\n"
+		}
+		c.Came(engine.Coming{From: (read.at - 1) * ms, At: read.at * ms, Record: record})
+		c.Parse([]byte(text), false, &r)
+	}
+	report := &takt.Report{Extra: map[string]any{}, DurationS: 2, Counts: takt.Counts{Scheduled: 4}}
+	if err := d.Finish(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]time.Duration{
+		"ttft": {90}, "ttft_sent": {80}, "ttft_unknown": nil, "ttfo": {140}, "gap": {50, 100}, "gap_unknown": nil, "maxgap": {100}, "tpot": {80},
+	} {
+		if !slices.Equal(got[name], want) {
+			t.Errorf("%s: %v; want %v", name, got[name], want)
+		}
+	}
+	x := extra(t, report)
+	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
+		t.Errorf("class %q, %+v", r.Class, x)
+	}
+	if g := x.Good; g.Good != 0 || g.Share != 0 || g.Missed["ttfo<140ms"] != 1 || g.Missed["ttft<91ms"]+g.Missed["tpot<90ms"]+g.Missed["maxgap<101ms"]+g.Missed["e2e<251ms"] != 0 {
+		t.Errorf("goodput %+v", g)
+	}
+}
+
+// The driver is held against what the engine expects.
+func TestSuite(t *testing.T) {
+	drivertest.Run(t, "loop", func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
+		url := ""
+		switch behaviour {
+		case drivertest.Down:
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			url = "http://" + l.Addr().String()
+			_ = l.Close() // nobody is there
+		case drivertest.Hanging:
+			hang := make(chan struct{})
+			url = serve(t, func(http.ResponseWriter, map[string]any) { <-hang })
+			t.Cleanup(func() { close(hang) })
+		default:
+			url = serve(t, func(w http.ResponseWriter, _ map[string]any) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if behaviour == drivertest.Failing {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+				fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n")
+			})
+		}
+		o := ready()
+		if faults := o.Validate([]string{url}); len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		d, err := o.Open(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	})
+}

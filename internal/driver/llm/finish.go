@@ -1,0 +1,52 @@
+package llm
+
+import (
+	"context"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Key is the place of the driver's figures in Report.Extra.
+const Key = "llm"
+
+// finish adds the driver's figures: tokens of good answers, and the goodput, whose share is of all operations.
+func (p *plan) finish(_ context.Context, r *takt.Report) error {
+	http.ReportParts(r)
+	x := map[string]any{
+		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
+		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
+	}
+	if len(p.o.slos) > 0 {
+		good := float64(p.good.Load())
+		missed := map[string]any{}
+		for i, condition := range p.o.slos {
+			missed[condition.text] = p.missed[i].Load()
+		}
+		x["goodput"] = map[string]any{
+			"slo": p.o.goal(), "good": p.good.Load(), "undecided": p.undecided.Load(), "missed": missed,
+			"share": over(good, float64(r.Counts.Scheduled)), "rate_per_s": over(good, r.DurationS),
+		}
+	}
+	r.Extra[Key] = x
+	return nil
+}
+
+// source says by what tokens were counted.
+func (p *plan) source() string {
+	switch {
+	case p.byParts.Load() == 0 && p.byUsage.Load() > 0:
+		return "usage"
+	case p.byUsage.Load() == 0:
+		return "parts"
+	}
+	return "usage and parts"
+}
+
+// over is a/b, or 0 if b is 0.
+func over(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
