@@ -314,7 +314,7 @@ func (c *conn) drop() {
 	if l.net != nil { // without the lock: a farewell may have to wait
 		c.observed.resent.closes(path)
 		c.farewell(l)
-		l.close(c.world)
+		l.close()
 	}
 }
 
@@ -322,9 +322,9 @@ func (c *conn) drop() {
 const farewellMost = time.Second
 
 // close says over TLS that nothing follows, unless a part of a request is still to be sent.
-func (l link) close(w World) {
+func (l link) close() {
 	if l.seal != nil && len(l.seal.Out()) == 0 && l.seal.Close() == nil &&
-		l.net.SetWriteDeadline(w.Now().Add(farewellMost)) == nil {
+		l.net.SetWriteDeadline(time.Now().Add(farewellMost)) == nil {
 		_, _ = l.net.Write(l.seal.Out()) // the connection is closed next
 	}
 	_ = l.net.Close() // why it closes is reported elsewhere
@@ -507,7 +507,7 @@ func (c *conn) Close() error {
 	}
 	c.drop()
 	if first := c.all.takeFirst(); first.net != nil {
-		first.close(c.world) // the run is over
+		first.close() // the run is over
 	}
 	return nil
 }

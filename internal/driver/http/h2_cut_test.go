@@ -69,7 +69,7 @@ func TestH2Peers(t *testing.T) {
 		{name: "no SETTINGS at first", script: func() h2test.Script { return h2test.Script{Greet: func(c *h2test.Conn) { c.Ping(); c.Settings() }} }, want: "9 malformed|protocol"},
 		{name: "an acknowledgment of SETTINGS at first", script: func() h2test.Script {
 			return h2test.Script{Greet: func(c *h2test.Conn) { c.Raw(http2.FrameSettings, http2.FlagSettingsAck, 0, ""); c.Settings() }}
-		}, want: "9 malformed|protocol"},
+		}, want: "9 malformed|protocol", net: "9 malformed|protocol|closed"}, // net/http may say no more than that it has no connection
 		{name: "TLS with HTTP1", script: func() h2test.Script { return h2test.Script{TLS: true, Protos: []string{"http/1.1"}} }, want: "error does not speak HTTP/2"},
 		{name: "TLS without ALPN", script: func() h2test.Script { return h2test.Script{TLS: true, Protos: []string{}} }, want: "error does not speak HTTP/2",
 			net: anything, netFaults: true}, // net/http sends HTTP/1.1 then, and an answer has the class protocol
