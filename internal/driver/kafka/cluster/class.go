@@ -41,7 +41,8 @@ func brokerClass(e *kerr.Error) string {
 	switch e {
 	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.KafkaStorageError:
 		return classNotLeader
-	case kerr.RequestTimedOut:
+	case kerr.RequestTimedOut,
+		kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable: // a broker that has just started has no producer id yet
 		return classTimeout
 	case kerr.MessageTooLarge, kerr.RecordListTooLarge:
 		return ClassTooLarge
