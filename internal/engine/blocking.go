@@ -147,8 +147,10 @@ type conn struct {
 	observed *Observed
 	path     syscall.Conn // socket of net; nil: unknown
 
-	sent, received atomic.Int64          // bytes of the operation in flight, for a cut
-	turns          atomic.Pointer[Turns] // of the connection that is being made, for a cut
+	// Of the operation in flight, for a cut.
+	sent, received atomic.Int64          // bytes
+	turns          atomic.Pointer[Turns] // of the connection that was made for it; nil: none
+	client         atomic.Int64          // its phaseClient
 
 	muxed
 }
@@ -181,7 +183,15 @@ func (c *conn) SoFar() (r takt.Result) {
 	if turns := c.turns.Load(); turns != nil {
 		r.Phases[phaseDial] = turns.Of(time.Time{}).Own
 	}
+	r.Phases[phaseClient] = time.Duration(c.client.Load())
 	return r
+}
+
+// begin begins the notes about an operation.
+func (c *conn) begin(r *takt.Result) {
+	c.turns.Store(nil)
+	c.client.Store(0)
+	c.count(r)
 }
 
 func (c *conn) count(r *takt.Result) {
@@ -314,7 +324,7 @@ func (c *conn) drop() {
 	if l.net != nil { // without the lock: a farewell may have to wait
 		c.observed.resent.closes(path)
 		c.farewell(l)
-		l.close()
+		l.close(c.world)
 	}
 }
 
@@ -322,9 +332,9 @@ func (c *conn) drop() {
 const farewellMost = time.Second
 
 // close says over TLS that nothing follows, unless a part of a request is still to be sent.
-func (l link) close() {
+func (l link) close(w World) {
 	if l.seal != nil && len(l.seal.Out()) == 0 && l.seal.Close() == nil &&
-		l.net.SetWriteDeadline(time.Now().Add(farewellMost)) == nil {
+		l.net.SetWriteDeadline(w.Now().Add(farewellMost)) == nil {
 		_, _ = l.net.Write(l.seal.Out()) // the connection is closed next
 	}
 	_ = l.net.Close() // why it closes is reported elsewhere
@@ -364,6 +374,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 // noteClient notes takt's own time from the start until now, when the request is written.
 func (c *conn) noteClient(start time.Time, r *takt.Result) {
 	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
+	c.client.Store(int64(r.Phases[phaseClient]))
 }
 
 // write sends the request. Over TLS its bytes count without what TLS adds.
@@ -507,7 +518,7 @@ func (c *conn) Close() error {
 	}
 	c.drop()
 	if first := c.all.takeFirst(); first.net != nil {
-		first.close() // the run is over
+		first.close(c.world) // the run is over
 	}
 	return nil
 }
@@ -522,7 +533,6 @@ func (c *conn) dial(ctx context.Context, r *takt.Result) (link, error) {
 	turns := NewTurns(c.world.Now)
 	c.turns.Store(turns)
 	made, err := turns.dial(ctx, c.world, literal(c.loop, addr), r)
-	c.turns.Store(nil)
 	made.addr = addr
 	if err != nil {
 		c.observed.resent.unseen.Store(true)

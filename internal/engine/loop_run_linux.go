@@ -139,6 +139,7 @@ func (l *loop) live() {
 	l.wall = sock.NewWall(l.sys, l.m.begun)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
+			l.readLast()
 			l.cut(time.Duration(at))
 			return
 		}
@@ -595,6 +596,15 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 		l.sendRest(c)
 	}
 	return received
+}
+
+// readLast reads the answers that are here at the cut: the loop itself may have frozen before.
+func (l *loop) readLast() {
+	for _, c := range l.conns {
+		if c.fd >= 0 && !c.dialling && (c.mux != nil || c.own.state == pbusy) {
+			l.receive(c)
+		}
+	}
 }
 
 // expire fails operations that timed out, unless their answer is here: the loop itself may

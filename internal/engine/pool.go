@@ -297,7 +297,7 @@ func (w *worker) perform() bool {
 	}
 	w.res.Reset()
 	if c := w.conn.Load(); c != nil {
-		c.count(&w.res) // before sent: a cut must not count the bytes of the operation before
+		c.begin(&w.res) // before sent: a cut must not count what was the operation's before
 	}
 	w.sent.Store(int64(sent))
 	if w.state.Load() == stateCut {

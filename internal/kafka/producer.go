@@ -237,6 +237,9 @@ func (p *Producer) again(list []*Batch, err error) (over []*Batch) {
 		b.doubt(err)
 		if p.ctx.Err() == nil && p.gone == nil && time.Now().Before(b.deadline) && p.retries(b, err) {
 			p.tell(b)
+			if !b.numbered && isOutOfOrder(err) { // it begins again, perhaps when there is another identity
+				b.err = nil
+			}
 			p.stray(b)
 		} else {
 			p.abandon(b)

@@ -90,18 +90,25 @@ func TestVerdictsOverTLS(t *testing.T) {
 				if mode == modeH2TLS && sc.Quota+time.Duration(sc.Cores) > 0 {
 					t.Skip("a request over a connection that is there needs hardly any CPU")
 				}
-				rep, without := reportOf(t, sc, 1), undisturbed()
-				parts, base := rep.Attribution.Whole(), without.Attribution.Whole()
-				got, want := parts.Generator()/parts.Total(), base.Generator()/parts.Total()
-				if r.invalid {
-					want = 1 - (base.Total()-base.Generator())/parts.Total()
+				seeds, most := 1, 0.05
+				if r.invalid && sc.Drain < quiet.Drain { // at the cut threads are anywhere
+					seeds, most = racetest.Some(20), 0.1
 				}
-				t.Logf("%s, generator %.1f %% of %.1f s, injected %.1f %%: %+v %v", rep.Verdict, 100*got, parts.Total(), 100*want, parts, rep.Warnings)
-				if max(got-want, want-got) > 0.05 {
-					t.Errorf("the generator has %.1f %% of the time, injected were %.1f %%", 100*got, 100*want)
-				}
-				if invalid := rep.Verdict == takt.Invalid; invalid != r.invalid {
-					t.Errorf("the run is %s: %v", rep.Verdict, rep.Warnings)
+				base := undisturbed().Attribution.Whole()
+				for seed := uint64(1); seed <= uint64(seeds); seed++ {
+					rep := reportOf(t, sc, seed)
+					parts := rep.Attribution.Whole()
+					got, want := parts.Generator()/parts.Total(), base.Generator()/parts.Total()
+					if r.invalid {
+						want = 1 - (base.Total()-base.Generator())/parts.Total()
+					}
+					t.Logf("seed %d: %s, generator %.1f %% of %.1f s, injected %.1f %%: %+v %v", seed, rep.Verdict, 100*got, parts.Total(), 100*want, parts, rep.Warnings)
+					if max(got-want, want-got) > most {
+						t.Errorf("seed %d: the generator has %.1f %% of the time, injected were %.1f %%", seed, 100*got, 100*want)
+					}
+					if invalid := rep.Verdict == takt.Invalid; invalid != r.invalid {
+						t.Errorf("seed %d: the run is %s: %v", seed, rep.Verdict, rep.Warnings)
+					}
 				}
 			})
 		}

@@ -43,6 +43,7 @@ func (p *producer) keep(on *conn, i uint32, o amqp.Outcome) bool {
 	}
 	d.down = true
 	d.places = append(d.places, i)
+	p.flight[i].doubted = true
 	return true
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/driver/jms/manage"
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -128,6 +129,38 @@ func TestNoLedger(t *testing.T) {
 				t.Errorf("%+v, warnings %v, extra %v", r.Ledger, r.Warnings, r.Extra)
 			}
 		})
+	}
+}
+
+// A message that is sent again after a broken connection, and refused then, may be in the queue all the same.
+func TestLedgerOfMessagesRefusedTheSecondTime(t *testing.T) {
+	m := artemis(t)
+	var died atomic.Bool
+	var refuses atomic.Int32 // messages
+	m.s.AtTransfer = func(c *amqptest.Conn, n int) {
+		if n == 203 && !died.Swap(true) {
+			refuses.Store(100)
+			c.Die()
+		}
+	}
+	m.s.Outcome = func(int) (uint64, *wire.Error, bool) {
+		if refuses.Add(-1) >= 0 {
+			return wire.IsRejected, nil, true
+		}
+		return wire.IsAccepted, nil, true
+	}
+	m.Broker = amqptest.New(t, m.s)
+	o := served(t, m.Broker, NewProducer())
+	o.MaxPending = 100
+	r := makeRun(t, o, func(e *engine.Options) {
+		e.Rate, e.Requests, e.Drain = engine.MustRate("100000/s"), 600, engine.DrainOf(20*time.Second)
+	})
+	l := r.Ledger
+	if l.Stored == nil {
+		t.Fatalf("%+v, warnings %v", l, r.Warnings)
+	}
+	if l.Acknowledged != r.Counts.OK || l.Uncertain == 0 || l.Surplus > 0 || *l.Stored > l.Acknowledged+l.Uncertain {
+		t.Errorf("%+v, stored %d, counts %+v", l, *l.Stored, r.Counts)
 	}
 }
 

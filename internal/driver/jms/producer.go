@@ -52,7 +52,8 @@ type flight struct {
 	due     time.Duration
 	sent    time.Duration // first time
 	open    bool
-	counted int // outage in which the message was counted as sent again, from 1; 0: none
+	counted int  // outage in which the message was counted as sent again, from 1; 0: none
+	doubted bool // the broker may have it, whatever it says of the next try
 }
 
 // Errors of send if a later call may succeed.
@@ -234,7 +235,7 @@ func (p *producer) failed(f *flight, err error, class string) {
 		p.line.part.Failed(1) // if it is out
 	}
 	p.noteFailed(f.number)
-	if class != classInDoubt {
+	if class != classInDoubt && !f.doubted {
 		p.refused.Add(1)
 	}
 	p.run.open.Add(-1)

@@ -65,11 +65,15 @@ func (t *transactions) step() {
 			outcome = fmt.Errorf("rolled back, since a message of it failed: %w", fault)
 		}
 	})
-	if err == nil {
+	asked := err == nil
+	if asked {
 		// Answers come in order, so the outcome is set before.
 		err = t.co.StartDeclare(func(next *amqp.Transaction, err error) { t.ended(list, outcome, class, next, err) })
 	}
 	if err != nil {
+		for i := range list {
+			list[i].doubted = asked && fault == nil // the broker may commit
+		}
 		t.on.lostLink(fmt.Errorf("a transaction cannot be ended: %w", err))
 		t.answered = append(t.answered, list...) // detached ends these operations
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -187,5 +188,28 @@ func TestIdempotentByDefault(t *testing.T) {
 		if o.Idempotence != f.want || o.Client != client || len(o.Validate(nil)) > 0 && !slices.Contains(f.args, "--properties") {
 			t.Errorf("%v: idempotence %t, client %s, faults %v", f.args, o.Idempotence, o.Client, o.Validate(nil))
 		}
+	}
+}
+
+// While no broker has a new identity, the records behind a gap wait for it, and fail by their time limit.
+func TestNoNewIdentity(t *testing.T) {
+	t.Parallel()
+	c := broker(t)
+	var seen, asked atomic.Int32
+	c.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.InvalidRecord, Count: -1, When: func(kmsg.Request) bool { return seen.Add(1) == 3 }},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: -1, When: func(kmsg.Request) bool { return asked.Add(1) > 1 }},
+	)
+	o := idempotent(c)
+	o.Timeout = 300 * time.Millisecond
+	r := run(t, o, requests(200))
+	late := uint64(0)
+	for _, e := range r.Errors {
+		if e.Class == "timeout" && strings.Contains(e.Sample, "no producer id for --idempotence yet: ") {
+			late += e.Count
+		}
+	}
+	if late == 0 || late+10 != r.Counts.Failed || len(r.Outages) == 0 || asked.Load() < 2 {
+		t.Errorf("counts %+v, errors %+v, outages %+v, asked %d times", r.Counts, r.Errors, r.Outages, asked.Load())
 	}
 }

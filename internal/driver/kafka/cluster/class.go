@@ -41,7 +41,8 @@ func brokerClass(e *kerr.Error) string {
 	switch e {
 	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.KafkaStorageError:
 		return classNotLeader
-	case kerr.RequestTimedOut:
+	case kerr.RequestTimedOut,
+		kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable: // a broker that has just started has no producer id yet
 		return classTimeout
 	case kerr.MessageTooLarge, kerr.RecordListTooLarge:
 		return ClassTooLarge
@@ -71,21 +72,24 @@ func inKafkasWords(err error) error {
 	return err
 }
 
-// Refuses reports whether a record failed in a way that no broker has it: a broker refused it, or a
-// library did before it sent it.
-func Refuses(err error) bool {
-	switch Classify(err) {
-	case ClassTooLarge, classBufferFull:
-		return true
-	}
-	return kafka.Refuses(inKafkasWords(err))
+// Unsent reports whether a library refused a record before it sent the record. No other error of a
+// library says that no broker has the record: sarama sends records again, and the last answer says
+// nothing of the tries before; franz-go fails all records of a partition with the refusal of one
+// batch, also those that the broker accepts meanwhile.
+func Unsent(err error) bool {
+	return errors.Is(err, kgo.ErrMaxBuffered) || isTooLarge(err)
+}
+
+// isTooLarge reports whether sarama refused a record for its size, which it checks before it sends.
+func isTooLarge(err error) bool {
+	var config sarama.ConfigurationError
+	return errors.As(err, &config) && strings.Contains(string(config), "larger than")
 }
 
 // Classify is the class of an error of either client.
 func Classify(err error) string {
 	err = inKafkasWords(err)
 	var broker *kerr.Error
-	var config sarama.ConfigurationError
 	var wait net.Error
 	var transaction *TransactionError
 	switch {
@@ -93,8 +97,8 @@ func Classify(err error) string {
 		return classTransaction
 	case errors.As(err, &broker):
 		return brokerClass(broker)
-	case errors.As(err, &config) && strings.Contains(string(config), "larger than"):
-		return ClassTooLarge // sarama checks the size before it sends
+	case isTooLarge(err):
+		return ClassTooLarge
 	case errors.Is(err, kgo.ErrMaxBuffered), errors.Is(err, sarama.ErrProducerRetryBufferOverflow):
 		return classBufferFull
 	case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, sarama.ErrClosedClient), errors.Is(err, sarama.ErrShuttingDown):

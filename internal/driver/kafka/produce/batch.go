@@ -242,7 +242,7 @@ func (b *batch) lastArrival() time.Time {
 func (b *batch) end(i int, err error) {
 	r := &b.records[i]
 	r.err = err
-	if err != nil && cluster.Refuses(err) {
+	if cluster.Unsent(err) {
 		b.worker.meter.absent.Add(1)
 	}
 	if b.worker.apart {
@@ -261,6 +261,7 @@ func (b *batch) fail(err error) {
 		}
 		return
 	}
+	b.worker.meter.absent.Add(uint64(len(b.records)))
 	for i := range b.records {
 		b.end(i, err)
 	}

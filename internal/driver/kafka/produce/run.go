@@ -101,6 +101,11 @@ func (p *Run) flush(ctx context.Context) error {
 	for _, w := range p.workers {
 		go w.flush() // a commit may take long
 	}
+	return p.flushed(ctx)
+}
+
+// flushed waits until no record is in flight, after worker.flush or worker.halt.
+func (p *Run) flushed(ctx context.Context) error {
 	for _, w := range p.workers {
 		select {
 		case <-w.empty:
@@ -113,6 +118,9 @@ func (p *Run) flush(ctx context.Context) error {
 
 // close leaves a hanging client behind.
 func (p *Run) close() error {
+	for _, w := range p.workers {
+		w.halt() // what is written after the run would be in no figure
+	}
 	if p.unwatch != nil {
 		p.unwatch()
 	}
@@ -124,11 +132,8 @@ func (p *Run) close() error {
 	p.fateMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, cluster.CloseTime)
-		_ = p.flush(ctx) // records that are not acknowledged by then never are
+		_ = p.flushed(ctx) // records that are not acknowledged by then never are
 		cancel()
-	}
-	for _, w := range p.workers {
-		w.halt() // what is written while takt asks for the ends would be uncertain
 	}
 	if p.await != nil { // this also gives brokers time to close connections
 		p.stored = p.await(p.ctx, p.meter.written())

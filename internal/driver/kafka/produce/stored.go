@@ -80,7 +80,7 @@ func (r *Runs) describeStored(rep *takt.Report) {
 		rep.Warn(warn.LedgerMissing, "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", takt.Number("acknowledged", l.Acknowledged), takt.Number("gained", p.stored.gained), takt.Number("missing", l.Missing))
 	case l.Surplus > 0:
 		rep.Warn(warn.LedgerSurplus, "the topic gained %d records, and %d were acknowledged here%s: %s",
-			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus).As(p.origin(l.Surplus)))
+			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus).As(p.origin(l)))
 	}
 }
 
@@ -115,10 +115,12 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 	return l
 }
 
-// origin says where a surplus of n records is from.
-func (p *Run) origin(n uint64) string {
+// origin says where the surplus of l is from. A library that fails a record begins again under another
+// identity, so brokers may take what it sends again for new.
+func (p *Run) origin(l takt.Ledger) string {
+	n := l.Surplus
 	doubles := n
-	if p.once {
+	if p.once && (!p.library || l.Uncertain == 0) {
 		doubles = 0
 	} else if !p.library {
 		doubles = min(p.copies.doubles, n)

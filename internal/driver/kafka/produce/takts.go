@@ -2,6 +2,7 @@ package produce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,11 +67,14 @@ func identify(ctx context.Context, c *kgo.Client) (kafka.Identity, error) {
 		if err == nil {
 			err = kerr.ErrorForCode(resp.ErrorCode)
 		}
+		var refusal *kerr.Error
 		switch {
 		case err == nil:
 			return kafka.Identity{ID: resp.ProducerID, Epoch: resp.ProducerEpoch}, nil
-		case !kerr.IsRetriable(err) || ctx.Err() != nil:
+		case errors.As(err, &refusal) && !refusal.Retriable:
 			return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence, which is the default of --required-acks all: %w; let the user write idempotently, or use --idempotence=false", err)
+		case refusal == nil || ctx.Err() != nil:
+			return kafka.Identity{}, fmt.Errorf("no producer id for --idempotence yet: %w", err)
 		}
 		pause.For(identifyEvery, ctx.Done())
 	}

@@ -200,12 +200,15 @@ func (w *worker) do(j job) job {
 // next chooses the next job for the caller. It is empty if another goroutine works, which
 // will ask again. The caller holds the lock.
 func (w *worker) next() job {
-	if w.busy || w.closed {
+	if w.busy {
 		return job{}
 	}
-	j := job{w.take(), w.mayCommit()}
+	j := job{}
+	if !w.closed {
+		j = job{w.take(), w.mayCommit()}
+	}
 	w.busy = j != (job{})
-	if w.flushing && !w.busy && w.queue.Len() == 0 && len(w.idle) == w.writers && !w.flushed {
+	if over := w.closed || w.flushing && w.queue.Len() == 0; over && !w.busy && len(w.idle) == w.writers && !w.flushed {
 		w.flushed = true
 		close(w.empty)
 	}
@@ -314,6 +317,7 @@ func (w *worker) halt() (busy bool) {
 	defer w.mu.Unlock()
 	w.timer.Stop()
 	w.closed = true
+	w.next() // perhaps nothing is in flight
 	return w.busy
 }
 
