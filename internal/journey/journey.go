@@ -180,6 +180,25 @@ func (n *Next) forward(steps []Step, at, times int, u User) {
 	n.Over = true
 }
 
+// longestRound bounds Longest, which could pass 292 years.
+const longestRound = 365 * 24 * time.Hour
+
+// Longest is how long after the beginning of a round its last step is due, at most, if no answer is late. It has neither polls
+// nor retries, and of a repetition over a captured list one.
+func Longest(steps []Step) (d time.Duration) {
+	for i := range steps {
+		s := &steps[i]
+		times := 1
+		if r := steps[i-s.Before].Repeat; r.List == "" {
+			times = r.values(nil)
+		}
+		if d += time.Duration(times) * s.Think.Most(); d > longestRound {
+			return longestRound
+		}
+	}
+	return d
+}
+
 // Fixed reports whether each round has all steps, each once, whatever the answers are.
 func Fixed(steps []Step) bool {
 	return !slices.ContainsFunc(steps, func(s Step) bool {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -414,6 +415,33 @@ func TestCutSteps(t *testing.T) {
 		})
 		if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
 			t.Errorf("%+v, steps %s", r.Counts, got)
+		}
+	}
+}
+
+// A poll that never ends goes on for --drain after the last step that no answer decides, think times included: then what waits
+// for an answer is unfinished, and what would be due later is in no count.
+func TestCutPolls(t *testing.T) {
+	const scenario = "GET /a\n\nGET /job\n@think 100ms\n@until json done == true\n@poll 10ms 10000\n\nGET /behind\n@think 200ms\n"
+	for _, flags := range protocols {
+		for _, answers := range []bool{true, false} {
+			r := scenarioRun(t, flags+"--rate 100/s -n 10 --drain 300ms", scenario, func(w http.ResponseWriter, q *http.Request) {
+				if q.URL.Path == "/job" && !answers {
+					<-q.Context().Done() // when takt hangs up
+				}
+				io.WriteString(w, `{"done":false}`)
+			})
+			rounds, _ := r.Extra["rounds"].(map[string]any)
+			c := r.Counts
+			ok := r.Warned(warn.RoundsCut) && rounds["completed"] == 0.0 && rounds["failed"] == 0.0 && c.OK+c.Unfinished == c.Scheduled
+			if answers { // the schedule lasts 100 ms, and its think times and the drain 600 ms
+				ok = ok && c.Scheduled > 10 && r.DurationS >= 0.7
+			} else {
+				ok = ok && c.Scheduled >= 10 && c.Unfinished > 0
+			}
+			if !ok {
+				t.Errorf("%s, it answers: %v: %+v, %.3f s, rounds %v, steps %s, %v", flags, answers, r.Counts, r.DurationS, rounds, stepCounts(r), r.Warnings)
+			}
 		}
 	}
 }
