@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 
@@ -54,8 +55,11 @@ func (o *Options) templateBody() string {
 }
 
 // readFile reads a file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := files.Open(path)
+func readFile(path string, limit int64) ([]byte, error) { return readOpened(path, limit, files.Open) }
+
+// readOpened is readFile of what open opens.
+func readOpened(path string, limit int64, open func(string) (*os.File, error)) ([]byte, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}

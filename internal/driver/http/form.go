@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
 )
 
@@ -31,7 +32,7 @@ func readField(word, rest, scenario string, line int) (f formField, err error) {
 	if word == "@form" {
 		return f, nil
 	}
-	b, err := readFile(near(scenario, f.value), maxBody)
+	b, err := readOpened(near(scenario, f.value), maxBody, files.OpenRegular)
 	if err != nil {
 		return f, fmt.Errorf("cannot read the file: %w", err)
 	}

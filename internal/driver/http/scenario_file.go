@@ -428,7 +428,7 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 	if word == "@body" {
 		return []byte(rest), nil
 	}
-	b, err := readFile(near(where.file, strings.TrimPrefix(text, "@")), maxBody)
+	b, err := readOpened(near(where.file, strings.TrimPrefix(text, "@")), maxBody, files.OpenRegular)
 	if err != nil {
 		err = fmt.Errorf("cannot read the body: %w", err)
 	}
@@ -449,7 +449,7 @@ func near(scenario, path string) string {
 
 // openNear opens a file that the scenario names.
 func (o *Options) openNear(path string) (io.ReadCloser, error) {
-	f, err := files.Open(near(o.Scenario, path))
+	f, err := files.OpenRegular(near(o.Scenario, path))
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w, and it is not beside the scenario", err)
 	}
@@ -592,6 +592,9 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 		at, behind = m[1], m[2]
 	}
 	base := r.o.url
+	if host, path, _ := strings.Cut(strings.TrimPrefix(at, "//"), "/"); strings.HasPrefix(at, "//") {
+		return "", fmt.Errorf("%.60q is a path of the host %s, as in a browser; write /%s for a path, or the whole url of the other host", at, host, strings.Trim(host+"/"+path, "/"))
+	}
 	w := whole(base, at)
 	if host, target := splitTarget(w); target == "" && strings.Contains(host, placeholder) {
 		return "", errors.New("the url has a placeholder in its host; write the host itself, and give --connect-to to send its requests elsewhere")

@@ -300,7 +300,11 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@check json a = b\n":                      "write @check json a == b",
 		"GET /a\n@check json a exists\n":                   "write @check json a, without",
 		"GET /a\n@capture token json t\n@capture id body\n\nGET /{{tokn}}": "; values here: token, id",
-		"GET /{{tokn}}": "; values here: none",
+		"GET /{{tokn}}":                           "; values here: none",
+		"GET /a\n\nGET http://b.example:0/x\n":    "scenario:3: url \"http://b.example:0\" has the port 0; a port is 1 to 65535",
+		"GET /a\n\nGET http://b.example:99999/\n": "scenario:3: url \"http://b.example:99999\" has the port 99999",
+		"GET /a\n\nGET //orders/1\n":              "scenario:3: \"//orders/1\" is a path of the host orders, as in a browser; write /orders/1 for a path",
+		"GET //\n":                                "write / for a path",
 		"GET /a\n@capture a" + strings.Join(strings.Split("bcdefghijkl", ""), " body\n@capture ") + " body\n\nGET /{{x}}": "; values here: …, c, d, e, f, g, h, i, j, k, l",
 	} {
 		wantFault(t, text, want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -62,6 +63,9 @@ func parseWhole(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, urlFault(s, u, err)
+	}
+	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
+		return nil, fmt.Errorf("url %q has the port %s; a port is 1 to 65535", hideUser(s), u.Port())
 	}
 	return u, nil
 }
