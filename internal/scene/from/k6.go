@@ -47,7 +47,22 @@ func readK6(text []byte) (*Taken, error) {
 	if v, ok := top.names["handleSummary"]; ok && v.kind == isNode {
 		t.left(atLine(v.node.line), "handleSummary() is not taken over")
 	}
+	for _, n := range list {
+		n.walk(y.unreached)
+	}
+	y.tellRest()
 	return t, nil
+}
+
+// unreached says of a request that it is where takt does not get to.
+func (y *script) unreached(n *js) {
+	if n.kind != "call" || y.reached[n] {
+		return
+	}
+	method, is := strings.CutPrefix(n.list[0].String(), "http.")
+	if _, known := k6Methods[method]; is && (known || method == "request" || method == "asyncRequest" || method == "batch") {
+		y.left(y.place(n.line), "%.60s is not taken over: takt does not get there: it is in another branch, for errors only, or in a function that takt sees no call of", n.String())
+	}
 }
 
 // once takes the requests of a function that k6 calls once, outside of the rounds. It returns the function's value.
@@ -86,6 +101,7 @@ func (y *script) entries(top *jsScope) (names []string) {
 			for _, one := range p.list[0].list {
 				name := "default"
 				if one.list != nil {
+					y.scenario(one.list[0])
 					if exec := y.member(y.eval(one.list[0], top), "exec", one); exec.kind == isText {
 						name = string(exec.text)
 					}
@@ -100,6 +116,21 @@ func (y *script) entries(top *jsScope) (names []string) {
 		names = []string{"default"}
 	}
 	return names
+}
+
+// k6Executor are what options.scenarios says of the load.
+var k6Executor = []string{"executor", "exec", "vus", "iterations", "duration", "maxDuration", "rate", "timeUnit", "stages", "preAllocatedVUs", "maxVUs", "startVUs", "startRate", "gracefulStop", "gracefulRampDown"}
+
+// scenario says what of one of options.scenarios is no load.
+func (y *script) scenario(n *js) {
+	if n.kind != "object" {
+		return
+	}
+	for _, p := range n.list {
+		if !slices.Contains(k6Executor, p.text) {
+			y.left(atLine(p.line), "%.40s in options.scenarios is not taken over", p.text)
+		}
+	}
 }
 
 // journey takes the requests of a function that users call.
@@ -376,6 +407,7 @@ func (y *script) params(step *scene.Step, v jsValue, n *js) {
 				y.left(where, "takt does not see how many redirects are followed; write @follow N")
 			}
 		case "responseCallback":
+			y.tell(p) // what follows says
 			if call := p.list[0]; call.kind == "call" && call.list[0].String() == "http.expectedStatuses" {
 				y.expect(step, call, v.in)
 				continue

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,12 +20,13 @@ func looksPostman(text []byte) bool {
 
 // The parts of a collection: schema.getpostman.com/json/collection/v2.1.0, and v2.0.0, where some have another form.
 type postmanItem struct {
-	Name     string            `json:"name"`
-	Item     []json.RawMessage `json:"item"`
-	Request  json.RawMessage   `json:"request"`
-	Event    []postmanEvent    `json:"event"`
-	Auth     json.RawMessage   `json:"auth"`
-	Variable []postmanPair     `json:"variable"`
+	Name     string                     `json:"name"`
+	Item     []json.RawMessage          `json:"item"`
+	Request  json.RawMessage            `json:"request"`
+	Event    []postmanEvent             `json:"event"`
+	Auth     json.RawMessage            `json:"auth"`
+	Variable []postmanPair              `json:"variable"`
+	Behavior map[string]json.RawMessage `json:"protocolProfileBehavior"`
 	Info     struct {
 		Schema string `json:"schema"`
 	} `json:"info"`
@@ -44,6 +46,8 @@ type postmanRequest struct {
 	URL    json.RawMessage `json:"url"`
 	Body   *postmanBody    `json:"body"`
 	Auth   json.RawMessage `json:"auth"`
+	Proxy  json.RawMessage `json:"proxy"`
+	Cert   json.RawMessage `json:"certificate"`
 }
 
 type postmanBody struct {
@@ -72,6 +76,7 @@ type postmanPair struct {
 	Value    scalar `json:"value"`
 	Type     string `json:"type"`
 	Src      lines  `json:"src"`
+	Content  string `json:"contentType"`
 	Disabled bool   `json:"disabled"`
 }
 
@@ -139,7 +144,7 @@ func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEve
 			p.values[v.Key] = string(v.Value)
 		}
 	}
-	if it.Auth != nil && string(it.Auth) != "null" {
+	if isThere(it.Auth) {
 		auth = it.Auth
 	}
 	if depth > 0 {
@@ -160,6 +165,12 @@ func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEve
 	}
 }
 
+// isThere reports whether a part of a collection is there, and not null.
+func isThere(b json.RawMessage) bool { return b != nil && string(b) != "null" }
+
+// postmanBehavior are settings of a request, as takt does it.
+var postmanBehavior = map[string]string{"followRedirects": "false", "disableBodyPruning": "true", "disableUrlEncoding": "false", "disableCookies": "false", "strictSSL": "true"}
+
 func (p *postman) request(it postmanItem, auth json.RawMessage, events []postmanEvent, path string) {
 	var q postmanRequest
 	if err := json.Unmarshal(it.Request, &q); err != nil {
@@ -179,10 +190,21 @@ func (p *postman) request(it postmanItem, auth json.RawMessage, events []postman
 	if q.Body != nil && !q.Body.Disabled {
 		p.body(&s, q.Body, path)
 	}
-	if q.Auth != nil && string(q.Auth) != "null" {
+	if isThere(q.Auth) {
 		auth = q.Auth
 	}
 	p.auth(&s, auth, path)
+	if isThere(q.Proxy) {
+		p.left(path, "its proxy is not taken over; give takt http -x")
+	}
+	if isThere(q.Cert) {
+		p.left(path, "its certificate is not taken over; give takt http --cert and --key")
+	}
+	for _, name := range slices.Sorted(maps.Keys(it.Behavior)) {
+		if v := string(it.Behavior[name]); v != postmanBehavior[name] {
+			p.left(path, "the setting %.40s (%.40s) is not taken over", name, v)
+		}
+	}
 	p.Steps = append(p.Steps, s)
 	p.scripts(events, "test", path)
 }
@@ -305,15 +327,19 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 		s.Body = p.text(b.Raw, where, how, 0)
 	case "urlencoded", "formdata":
 		for _, f := range append(b.Urlencoded, b.Formdata...) {
+			if f.Content != "" && !f.Disabled {
+				p.left(where, "the content type %.60q of the field %.40q is not taken over", f.Content, f.Key)
+			}
 			switch {
 			case f.Disabled:
 			case f.Type == "file":
-				src := strings.SplitN(string(f.Src), "\n", 2)[0]
-				if src == "" {
-					src = "upload"
+				for _, src := range strings.Split(string(f.Src), "\n") {
+					if src == "" {
+						src = "upload"
+					}
+					p.left(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
+					p.field(where, s, scene.Field{Name: f.Key, File: src})
 				}
-				p.left(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
-				p.field(where, s, scene.Field{Name: f.Key, File: src})
 			default:
 				p.field(where, s, scene.Field{Name: f.Key, Value: p.text(string(f.Value), where, "", 0)})
 			}
@@ -452,6 +478,7 @@ func (p *postman) scripts(events []postmanEvent, listen, path string) {
 			continue
 		}
 		p.run(list, p.scope.in())
+		p.tellRest()
 	}
 }
 
@@ -529,6 +556,7 @@ func (p *postman) set(key, v jsValue, n, value *js) {
 		v.text = key.text // the name of the capture
 	}
 	if v.kind != isPart && v.kind != isText && v.kind != isNumber && v.kind != isRandom {
+		p.tell(value)
 		p.left(p.place(n.line), "takt does not see the value of the variable %.40s", name)
 		return
 	}
