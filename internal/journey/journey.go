@@ -114,6 +114,7 @@ type User struct {
 	Self any                        // for Condition.Holds
 	List func(name string) [][]byte // a captured list
 	Rand *rand.Rand                 // of think times and pauses
+	Lose func(step int)             // the step is passed over in a repetition of its group: its values are those of an earlier one
 }
 
 // Begin is the first step of a round.
@@ -166,6 +167,9 @@ func (n *Next) forward(steps []Step, at, times int, u User) {
 		}
 		if s.Before > 0 {
 			n.Passed = append(n.Passed, at)
+			if times > 0 {
+				u.Lose(at)
+			}
 			at, times = s.follows(at, times)
 			continue
 		}

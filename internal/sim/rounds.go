@@ -445,6 +445,10 @@ func (c *rounds) forward(p *place) (passed []int) {
 			return passed
 		case p.step > from:
 			passed = append(passed, p.step)
+			if p.times > 0 { // the value of an earlier repetition
+				delete(p.value, p.step)
+				delete(p.items, p.step)
+			}
 			c.behind(p)
 			continue
 		}

@@ -343,7 +343,11 @@ func (s *scenario) round(v *visit, number uint64) *visit {
 	if s.draws {
 		v.session.Draw = draws.IntN
 	}
-	v.user = journey.User{Self: v, List: v.session.List, Rand: draws}
+	v.user = journey.User{Self: v, List: v.session.List, Rand: draws, Lose: func(i int) {
+		for _, name := range v.track.steps[i].values() {
+			v.session.Unset(name)
+		}
+	}}
 	return v
 }
 

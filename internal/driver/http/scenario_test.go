@@ -450,6 +450,44 @@ func TestCutPolls(t *testing.T) {
 	}
 }
 
+// A step of a group that is passed over in a repetition has no value of an earlier one: neither captured nor made.
+func TestValuesOfRepetitions(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	r := scenarioRun(t, "--rate 1/s -n 1", `GET /item/{{n}}
+@group item
+@repeat n in 1..3
+@capture kind json kind
+
+GET /price/{{n}}
+@group item
+@when kind == odd
+@set made {{n}}
+@capture price json price
+
+GET /buy/{{n}}?price={{price}}&made={{made}}
+@group item
+@optional
+
+GET /seen/{{n}}
+@group item
+@when price
+`, func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, q.RequestURI)
+		kind := "odd"
+		if strings.HasSuffix(q.URL.Path, "/2") {
+			kind = "even"
+		}
+		fmt.Fprintf(w, `{"kind":%q,"price":%q}`, kind, "p"+q.URL.Path[len(q.URL.Path)-1:])
+	})
+	want := []string{"/item/1", "/price/1", "/buy/1?price=p1&made=1", "/seen/1", "/item/2", "/item/3", "/price/3", "/buy/3?price=p3&made=3", "/seen/3"}
+	if !slices.Equal(asked, want) || r.Counts.Failed != 1 || r.Errors[0].Class != classRequest {
+		t.Errorf("%q; %+v, %+v", asked, r.Counts, r.Errors)
+	}
+}
+
 // The Location of an answer is followed as a step: with its path and the cookies of the user, if it is on the host of the
 // scenario, and not at all if it is on another one. A URL in a query is no host.
 func TestCapturedLocation(t *testing.T) {
