@@ -55,7 +55,7 @@ func (s *Step) AddHeader(name string, value Text) error {
 	if err := http1.CheckField(http1.Field{Name: name, Value: string(value)}); err != nil && !strings.EqualFold(name, "host") {
 		return err
 	}
-	if controls.MatchString(string(value)) {
+	if controls().MatchString(string(value)) {
 		return fmt.Errorf("the header %s has a control character, such as a line break", name)
 	}
 	if name[0] == '#' {

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/files"
@@ -582,13 +583,15 @@ func (r *scenarioReader) valuesHere() string {
 }
 
 // hosted matches the URL of a request with a value right behind its host.
-var hosted = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+var hosted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+})
 
 // direct completes a step with the server that it is sent to, and says what the step asks this server for. Credentials
 // of the flags, and --host, are for the first server.
 func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field, body []byte) (target string, err error) {
 	behind := "" // the host, if that is a value
-	if m := hosted.FindStringSubmatch(at); m != nil {
+	if m := hosted().FindStringSubmatch(at); m != nil {
 		at, behind = m[1], m[2]
 	}
 	base := r.o.url

@@ -8,14 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
 
-var curlLine = regexp.MustCompile(`(?m)^\s*(\$ )?(\S*/)?curl(\.exe)?\s`)
+var curlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(\$ )?(\S*/)?curl(\.exe)?\s`) })
 
 func looksCurl(text []byte) bool {
-	return curlLine.Match(text) && !bytes.Contains(text, []byte("k6/http"))
+	return curlLine().Match(text) && !bytes.Contains(text, []byte("k6/http"))
 }
 
 // readCurl reads command lines.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
@@ -260,14 +261,16 @@ func (j *jmeter) threads(e, below *element, s jmScope) {
 	j.left(j.where(e), "its load (%s threads) is the weight of a @journey line only; give takt http -c, --rate or --stages, and -z", e.prop("ThreadGroup.num_threads"))
 }
 
-var jmCondition = regexp.MustCompile(`^(?:\$\{__(?:jexl[23]|groovy|javaScript)\()?\s*['"]?\$\{(\w+)\}['"]?\s*(==|!=|<=|>=|<|>)\s*['"]?([^'"${}()]*?)['"]?\s*(?:,?\)\})?$`)
+var jmCondition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\$\{__(?:jexl[23]|groovy|javaScript)\()?\s*['"]?\$\{(\w+)\}['"]?\s*(==|!=|<=|>=|<|>)\s*['"]?([^'"${}()]*?)['"]?\s*(?:,?\)\})?$`)
+})
 
 func (j *jmeter) controller(e, below *element, s jmScope) {
 	before := len(j.Steps)
 	line := ""
 	switch e.tag {
 	case "IfController":
-		if m := jmCondition.FindStringSubmatch(strings.TrimSpace(e.prop("IfController.condition"))); m != nil && m[3] != "" && j.isCaptured(m[1]) {
+		if m := jmCondition().FindStringSubmatch(strings.TrimSpace(e.prop("IfController.condition"))); m != nil && m[3] != "" && j.isCaptured(m[1]) {
 			s.when = append(slices.Clip(s.when), "@when "+scene.Name(m[1])+" "+m[2]+" "+m[3])
 		} else {
 			j.left(j.where(e), "its condition %.80q is not taken over: its requests are sent always; write @when or @unless in their steps", e.prop("IfController.condition"))
@@ -620,7 +623,7 @@ func (j *jmeter) response(e *element, add func(string)) {
 	}
 }
 
-var jmVariable = regexp.MustCompile(`\$\{([^${}]*)\}`)
+var jmVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^${}]*)\}`) })
 
 // text fills in the variables of a text.
 func (j *jmeter) text(where, s string) scene.Text { return j.filled(where, s, 0) }
@@ -628,7 +631,7 @@ func (j *jmeter) text(where, s string) scene.Text { return j.filled(where, s, 0)
 func (j *jmeter) filled(where, s string, depth int) scene.Text {
 	var t scene.Text
 	for s != "" {
-		m := jmVariable.FindStringSubmatchIndex(s)
+		m := jmVariable().FindStringSubmatchIndex(s)
 		if m == nil {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
@@ -16,9 +17,11 @@ import (
 // maxScript is the largest script in bytes: 2 MiB.
 const maxScript = 2 << 20
 
-var k6Script = regexp.MustCompile(`(?m)['"]k6(/[a-z]+)?['"]|\bhttp\.(get|post|put|patch|del|request|batch)\s*\(`)
+var k6Script = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)['"]k6(/[a-z]+)?['"]|\bhttp\.(get|post|put|patch|del|request|batch)\s*\(`)
+})
 
-func looksK6(text []byte) bool { return k6Script.Match(text) }
+func looksK6(text []byte) bool { return k6Script().Match(text) }
 
 // readK6 follows the functions that k6 would call.
 func readK6(text []byte) (*Taken, error) {
@@ -333,7 +336,7 @@ func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
 		}
 		return u
 	}
-	if scheme := schemeOf.FindString(rest); scheme != "" {
+	if scheme := schemeOf().FindString(rest); scheme != "" {
 		rest = rest[len(scheme):]
 	} else if !strings.HasPrefix(rest, "VALUE-OF-") {
 		if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "{{") {
@@ -363,7 +366,7 @@ func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
 	return scene.Text(path)
 }
 
-var schemeOf = regexp.MustCompile(`^[A-Za-z]+://`)
+var schemeOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+://`) })
 
 // params are the parameters of a request: headers and others.
 func (y *script) params(step *scene.Step, v jsValue, n *js) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
@@ -209,13 +210,13 @@ func (p *postman) request(it postmanItem, auth json.RawMessage, events []postman
 	p.scripts(events, "test", path)
 }
 
-var postmanVariable = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+var postmanVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{([^{}]*)\}\}`) })
 
 // text fills in the variables of a text; how encodes what is captured: json, url or nothing.
 func (p *postman) text(s, where, how string, depth int) scene.Text {
 	var t scene.Text
 	for s != "" {
-		m := postmanVariable.FindStringSubmatchIndex(s)
+		m := postmanVariable().FindStringSubmatchIndex(s)
 		if m == nil {
 			break
 		}
@@ -373,7 +374,7 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 
 // inJSON is a text as a text of JSON, with its variables filled in.
 func (p *postman) inJSON(text, where string) string {
-	parts, vars := postmanVariable.Split(text, -1), postmanVariable.FindAllStringSubmatch(text, -1)
+	parts, vars := postmanVariable().Split(text, -1), postmanVariable().FindAllStringSubmatch(text, -1)
 	out := `"`
 	for i, one := range parts {
 		out += strings.TrimSuffix(strings.TrimPrefix(quoteJSON(one), `"`), `"`)
@@ -483,9 +484,15 @@ func (p *postman) scripts(events []postmanEvent, listen, path string) {
 }
 
 var (
-	postmanSet    = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.set|postman\.set(Environment|Global)Variable|bru\.set(Env)?Var)$`)
-	postmanGet    = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.get|postman\.get(Environment|Global)Variable)$`)
-	postmanForget = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.(unset|clear)|postman\.clear.*|pm\.execution\..*)$`)
+	postmanSet = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.set|postman\.set(Environment|Global)Variable|bru\.set(Env)?Var)$`)
+	})
+	postmanGet = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.get|postman\.get(Environment|Global)Variable)$`)
+	})
+	postmanForget = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.(unset|clear)|postman\.clear.*|pm\.execution\..*)$`)
+	})
 )
 
 // call are the functions and objects of Postman.
@@ -516,14 +523,14 @@ func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool
 			p.apply(f, nil)
 		}
 		return jsValue{}, true
-	case postmanSet.MatchString(name) && len(args) == 2:
+	case postmanSet().MatchString(name) && len(args) == 2:
 		p.set(p.eval(args[0], s), p.eval(args[1], s), n, args[1])
 		return jsValue{}, true
-	case postmanGet.MatchString(name) && len(args) == 1:
+	case postmanGet().MatchString(name) && len(args) == 1:
 		if key := p.eval(args[0], s); key.kind == isText {
 			return raw(p.variable(string(key.text), p.place(n.line), "", 0)), true
 		}
-	case postmanForget.MatchString(name):
+	case postmanForget().MatchString(name):
 		p.left(p.place(n.line), "%.60s is not taken over", name)
 		return jsValue{}, true
 	case name == "pm.response.to.have.status" && len(args) == 1 && len(p.Steps) > 0:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
@@ -455,11 +456,11 @@ func (y *script) joined(n *js, text string) jsValue {
 }
 
 // gjsonSigns matches what means something in a path of GJSON.
-var gjsonSigns = regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`)
+var gjsonSigns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`) })
 
 // gjsonKey is a key in a path of GJSON.
 func gjsonKey(key string) string {
-	return gjsonSigns.ReplaceAllString(key, `\$0`)
+	return gjsonSigns().ReplaceAllString(key, `\$0`)
 }
 
 func (p part) into(key string) part {
@@ -798,11 +799,11 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 // environment is the placeholder of a variable of the environment.
 func environment(name string) scene.Text { return scene.Text(fmt.Sprintf("{{env %q}}", name)) }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_.-]+`) })
 
 // standIn stands for a value that is not known.
 func (t *Taken) standIn(where, src string) scene.Text {
-	name := "VALUE-OF-" + strings.Trim(notInNames.ReplaceAllString(src, "-"), "-")
+	name := "VALUE-OF-" + strings.Trim(notInNames().ReplaceAllString(src, "-"), "-")
 	name = name[:min(len(name), 60)]
 	t.left(where, "takt does not see %.60s; in the file it is %s: write the value, or a placeholder such as {{file \"values.csv\" 1}}", src, name)
 	return scene.Text(name)
