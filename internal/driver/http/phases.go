@@ -67,10 +67,10 @@ func (r *scenarioReader) change(to phase) {
 // envOf is what the templates of a phase have in common. Only in rounds do files end a run, and lend lines.
 func (r *scenarioReader) envOf(p phase) *payload.Env {
 	if p != inRounds {
-		return &payload.Env{Seed: r.o.seed, Open: r.o.openNear}
+		return &payload.Env{Seed: r.o.seed, Run: &r.o.run, Open: r.o.openNear}
 	}
 	if r.rounds == nil {
-		r.rounds = &payload.Env{Seed: r.o.seed, Open: r.o.openNear, Ends: true, Lends: true}
+		r.rounds = &payload.Env{Seed: r.o.seed, Run: &r.o.run, Open: r.o.openNear, Ends: true, Lends: true}
 	}
 	return r.rounds
 }

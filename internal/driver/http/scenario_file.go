@@ -127,7 +127,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		file = f
 	}
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Run: &o.run, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	if o.url != nil {
 		r.hosts = hosts{o.url}

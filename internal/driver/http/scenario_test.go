@@ -67,6 +67,7 @@ func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows eng
 	if faults := append(o.Validate([]string{s.URL}), e.Validate()...); len(faults) > 0 {
 		t.Fatal(faults)
 	}
+	o.Identify(engine.NewID(time.Now()))
 	base, err := e.Source()
 	if err != nil {
 		t.Fatal(err)
@@ -447,6 +448,32 @@ func TestCutPolls(t *testing.T) {
 				t.Errorf("%s, it answers: %v: %+v, %.3f s, rounds %v, steps %s, %v", flags, answers, r.Counts, r.DurationS, rounds, stepCounts(r), r.Warnings)
 			}
 		}
+	}
+}
+
+// Random values are those of each run with the same seed, and the id of the run is another one in each.
+func TestValuesOfRuns(t *testing.T) {
+	values := func() (ids, uuids []string) {
+		var mu sync.Mutex
+		scenarioRun(t, "--rate 100/s -n 6", "POST /tenants\n@setup\n@body {{.Run}}-s {{uuid}}\n\nPOST /signup\n@set mail {{.Run}}-{{.Seq}}\n@set key {{uuid}}\n@body {{mail}} {{key}}\n\nGET /{{mail}}\n", func(_ http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if body, _ := io.ReadAll(q.Body); len(body) > 0 {
+				id, key, _ := strings.Cut(string(body), " ")
+				ids, uuids = append(ids, id), append(uuids, key)
+			}
+		})
+		slices.Sort(ids)
+		slices.Sort(uuids)
+		return ids, uuids
+	}
+	ids, uuids := values()
+	others, again := values()
+	if n := len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(ids, others))))); len(ids) != 4 || n != 8 || ids[0][:26] != ids[3][:26] {
+		t.Errorf("%q, then %q", ids, others)
+	}
+	if !slices.Equal(uuids, again) {
+		t.Errorf("%q, then %q", uuids, again)
 	}
 }
 
