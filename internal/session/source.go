@@ -52,6 +52,9 @@ func parseFixed(text string) (s Source, err error) {
 	if k := kind(word); (k == inBody || k == inStatus) && arg == "" {
 		return Source{kind: k}, nil
 	}
+	if strings.HasPrefix(word, "$") {
+		return s, fmt.Errorf("%.60q is a path in JSON; write json %.60s", text, text)
+	}
 	if word != "" && arg == "" {
 		return s, fmt.Errorf("%.30q has nothing behind it; write %s", word, sources)
 	}

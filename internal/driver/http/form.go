@@ -29,6 +29,9 @@ func readField(word, rest, scenario string, line int) (f formField, err error) {
 	if f.name == "" || word == "@file" && f.value == "" {
 		return f, fmt.Errorf("%s without a name and a value; write @form NAME VALUE, or @file NAME FILE for a file that is uploaded", word)
 	}
+	if name, v, is := strings.Cut(f.name, "="); word == "@form" && is && f.value == "" {
+		return f, fmt.Errorf("%.40q is a name without a value; write @form %.40s %.40s", rest, name, v)
+	}
 	if word == "@form" {
 		return f, nil
 	}

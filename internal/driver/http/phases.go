@@ -141,6 +141,9 @@ func parseSetting(rest string, line int) (s setting, err error) {
 	s.line = line
 	s.name, s.text, _ = strings.Cut(rest, " ")
 	s.text = strings.TrimSpace(s.text)
+	if strings.HasPrefix(s.text, "= ") {
+		return s, fmt.Errorf("%.40q has a = that would be a part of the value; write @set %s %.40s", rest, s.name, s.text[2:])
+	}
 	if !session.IsName(s.name) || s.text == "" {
 		return s, fmt.Errorf("%.40q is not a name and a value; write @set order {{uuid}}, with a name of letters, digits and _", rest)
 	}
