@@ -335,7 +335,7 @@ func (p piece) fills() bool { return p.fill != "" }
 
 // pieces are a value, with what an answer gave or the client made.
 func (b *builder) pieces(p *place, i int, repeats bool) []piece {
-	if p.in == inHeader && traceContext.MatchString(p.value) {
+	if p.in == inHeader && traceContext().MatchString(p.value) {
 		return []piece{{text: "00-"}, {fill: "randHex 32", safe: true}, {text: "-"}, {fill: "randHex 16", safe: true}, {text: p.value[len(p.value)-3:]}}
 	}
 	list := b.part(p, p.value, 0, i, repeats)
@@ -432,13 +432,13 @@ func plausible(v string, p *place, whole bool, g *given, b *builder) bool {
 	if looksRandom(v) {
 		return true
 	}
-	if !whole || word.MatchString(v) {
+	if !whole || word().MatchString(v) {
 		return false
 	}
 	inAddress := p.in == inPath || tells(p.name)
 	telling := tells(g.key) || b.isLink(g, p)
 	switch n := len(v); {
-	case !digits.MatchString(v):
+	case !digits().MatchString(v):
 		return n >= 4 && telling && (inAddress || sameName(p.name, g.key))
 	case g.address:
 		return inAddress
@@ -554,7 +554,7 @@ func (b *builder) nameOf(g *given, p *place) string {
 // thing is the name of what a URL is about: order for /api/orders/17.
 func thing(e *Exchange) string {
 	for _, one := range slices.Backward(strings.Split(e.URL.Path, "/")) {
-		if word.MatchString(one) {
+		if word().MatchString(one) {
 			return singular(one)
 		}
 	}

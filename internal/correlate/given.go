@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
@@ -169,7 +170,7 @@ func (b *builder) lookIntoBody(e *Exchange, note func(string, given)) {
 			}
 		}, noSign)
 	}, noSign)
-	for _, found := range entities.FindAllStringSubmatchIndex(body, -1) {
+	for _, found := range entities().FindAllStringSubmatchIndex(body, -1) {
 		raw := body[found[2]:found[3]]
 		if plain := html.UnescapeString(raw); plain != raw {
 			note(plain, given{at: found[2], coded: "with HTML entities in the page", rank: rankText + 2, long: len(raw)})
@@ -178,7 +179,7 @@ func (b *builder) lookIntoBody(e *Exchange, note func(string, given)) {
 }
 
 // entities matches values of attributes that have entities.
-var entities = regexp.MustCompile(`="([^"&]*&[^"]*)"`)
+var entities = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`="([^"&]*&[^"]*)"`) })
 
 // isBare reports whether a word says nothing without the name of what has it.
 func isBare(w string) bool {
@@ -188,7 +189,7 @@ func isBare(w string) bool {
 // above is the name of what has the last key of a path: order_ of order.id and of orders.0.id.
 func above(path []string) string {
 	for _, p := range slices.Backward(path[:len(path)-1]) {
-		if !digits.MatchString(p) && !isBare(p) && p != "data" && p != "items" && p != "results" && p != "result" {
+		if !digits().MatchString(p) && !isBare(p) && p != "data" && p != "items" && p != "results" && p != "result" {
 			return singular(p) + "_"
 		}
 	}
@@ -263,9 +264,11 @@ func (b *builder) finds(i int, source, v string) bool {
 }
 
 var (
-	attribute = regexp.MustCompile(`([\w:.-]+)\s*=\s*["']?$`)
+	attribute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w:.-]+)\s*=\s*["']?$`) })
 	// identity are the attributes by which a tag is known.
-	identity = regexp.MustCompile(`\s((?:name|id|property|data-name)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))`)
+	identity = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\s((?:name|id|property|data-name)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))`)
+	})
 )
 
 // sourceAt is a selector or a regexp for the value at a place of a text; fits tries it. "": there is none.
@@ -319,16 +322,16 @@ func tagSources(body string, at, end int, group string) (list []string) {
 		return nil
 	}
 	shut := strings.IndexByte(body[end:], '>')
-	of := attribute.FindStringSubmatch(body[open:at])
+	of := attribute().FindStringSubmatch(body[open:at])
 	if shut < 0 || of == nil {
 		return nil
 	}
 	before := body[open:at]
 	value := regexp.QuoteMeta(strings.TrimLeft(before[strings.LastIndex(before, of[0]):], " "))
-	for _, who := range identity.FindAllStringSubmatch(before, -1) {
+	for _, who := range identity().FindAllStringSubmatch(before, -1) {
 		list = append(list, regexp.QuoteMeta(who[1])+`[^>]*?\s`+value+group)
 	}
-	for _, who := range identity.FindAllStringSubmatch(body[end:end+shut], -1) {
+	for _, who := range identity().FindAllStringSubmatch(body[end:end+shut], -1) {
 		list = append(list, value+group+`[^>]*?\s`+regexp.QuoteMeta(who[1]))
 	}
 	return list
@@ -339,8 +342,8 @@ const mostTried = 12
 
 // tagName begins a tag, and bare is a value that a selector can have without quotes.
 var (
-	tagName = regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9-]*)`)
-	bare    = regexp.MustCompile(`^[a-zA-Z_][\w-]*$`)
+	tagName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9-]*)`) })
+	bare    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][\w-]*$`) })
 )
 
 // selectors are css sources for the value of an attribute, by the name or id of its tag.
@@ -349,13 +352,13 @@ func selectors(body string, at, end int) (list []string) {
 	if open < 0 || shut < 0 {
 		return nil
 	}
-	name, of := tagName.FindStringSubmatch(body[open:at]), attribute.FindStringSubmatch(body[open:at])
+	name, of := tagName().FindStringSubmatch(body[open:at]), attribute().FindStringSubmatch(body[open:at])
 	if name == nil || of == nil {
 		return nil
 	}
-	for _, who := range identity.FindAllStringSubmatch(body[open:end+shut], -1) {
+	for _, who := range identity().FindAllStringSubmatch(body[open:end+shut], -1) {
 		key, v, _ := strings.Cut(who[1], "=")
-		if v = strings.Trim(strings.TrimSpace(v), `"'`); !bare.MatchString(v) {
+		if v = strings.Trim(strings.TrimSpace(v), `"'`); !bare().MatchString(v) {
 			v = strconv.Quote(v)
 		}
 		list = append(list, fmt.Sprintf("css %s[%s=%s] attr %s", name[1], strings.TrimSpace(key), v, of[1]))
@@ -408,9 +411,9 @@ func rightOf(text string) string {
 	return ""
 }
 
-var blanks = regexp.MustCompile(`\s+`)
+var blanks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s+`) })
 
 // pattern matches a text, with any blanks where it has some.
 func pattern(text string) string {
-	return blanks.ReplaceAllString(regexp.QuoteMeta(text), `\s+`)
+	return blanks().ReplaceAllString(regexp.QuoteMeta(text), `\s+`)
 }

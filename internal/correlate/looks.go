@@ -3,6 +3,7 @@ package correlate
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -10,19 +11,25 @@ import (
 const shortest = 8
 
 var (
-	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	hexText  = regexp.MustCompile(`^([0-9a-f]{16,}|[0-9A-F]{16,})$`)
-	digits   = regexp.MustCompile(`^[0-9]+$`)
-	word     = regexp.MustCompile(`^[A-Za-z]?[a-z]+([-_ ][A-Za-z]?[a-z]+)*$|^[A-Z]+([-_][A-Z]+)*$`)
+	uuidText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	})
+	hexText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{16,}|[0-9A-F]{16,})$`) })
+	digits  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+$`) })
+	word    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z]?[a-z]+([-_ ][A-Za-z]?[a-z]+)*$|^[A-Z]+([-_][A-Z]+)*$`)
+	})
 	// usual are texts with digits or capitals that people and programs write: versions, types, addresses, names of places.
-	usual = regexp.MustCompile(`^(v?\d+(\.\d+)+|[\w.+-]+@[\w.-]+\.\w+|(application|audio|font|image|message|multipart|text|video)/[\w.+-]+(;.*)?|https?://.*|(\w+\.)+(com|org|net|io|html?|php|js|css|json|xml|png|jpe?g|svg|pdf|example)|[a-z]+-?\d{1,4}|\+?[\d ()-]+)$`)
+	usual = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(v?\d+(\.\d+)+|[\w.+-]+@[\w.-]+\.\w+|(application|audio|font|image|message|multipart|text|video)/[\w.+-]+(;.*)?|https?://.*|(\w+\.)+(com|org|net|io|html?|php|js|css|json|xml|png|jpe?g|svg|pdf|example)|[a-z]+-?\d{1,4}|\+?[\d ()-]+)$`)
+	})
 )
 
 // isID reports whether a value is a UUID or a long hexadecimal number.
-func isID(v string) bool { return uuidText.MatchString(v) || isHex(v) }
+func isID(v string) bool { return uuidText().MatchString(v) || isHex(v) }
 
 // isHex reports whether a value is a long hexadecimal number, which one of decimal digits alone is not.
-func isHex(v string) bool { return hexText.MatchString(v) && !digits.MatchString(v) }
+func isHex(v string) bool { return hexText().MatchString(v) && !digits().MatchString(v) }
 
 // looksRandom reports whether no person types a value: it is long and mixes letters with digits, or small letters with
 // capitals.
@@ -30,7 +37,7 @@ func looksRandom(v string) bool {
 	if isID(v) {
 		return true
 	}
-	if len(v) < shortest || word.MatchString(v) || usual.MatchString(v) || strings.ContainsAny(v, " \t\r\n{}<>()$") {
+	if len(v) < shortest || word().MatchString(v) || usual().MatchString(v) || strings.ContainsAny(v, " \t\r\n{}<>()$") {
 		return false
 	}
 	changes, last := 0, -1

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,7 +27,7 @@ const (
 // madeBy is the placeholder for a value that the client made at an instant; nil: it is not one.
 func madeBy(v string, at time.Time) *made {
 	switch {
-	case uuidText.MatchString(v):
+	case uuidText().MatchString(v):
 		return &made{fill: "uuid", moment: true}
 	case isHex(v):
 		return &made{fill: fmt.Sprintf("randHex %d", len(v)), moment: true}
@@ -35,9 +36,11 @@ func madeBy(v string, at time.Time) *made {
 }
 
 var (
-	stamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)([T ])(\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?$`)
+	stamp = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\d{4}-\d\d-\d\d)([T ])(\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?$`)
+	})
 	// traceContext is the value of a header of W3C Trace Context.
-	traceContext = regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-0[0-9a-f]$`)
+	traceContext = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-0[0-9a-f]$`) })
 )
 
 // days are the forms of a day, as strftime and as package time write them.
@@ -51,7 +54,7 @@ func isDay(v string) bool {
 
 // madeTime is the placeholder for a date or a time.
 func madeTime(v string, at time.Time) *made {
-	if digits.MatchString(v) {
+	if digits().MatchString(v) {
 		if m := madeNumber(v, at); m != nil {
 			return m
 		}
@@ -97,7 +100,7 @@ func madeNumber(v string, at time.Time) *made {
 
 // madeStamp is the placeholder for a day and a time. A time that is not now keeps its clock, as a person chose it.
 func madeStamp(v string, at time.Time) *made {
-	m := stamp.FindStringSubmatch(v)
+	m := stamp().FindStringSubmatch(v)
 	if m == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
@@ -53,13 +54,13 @@ func expected(status int) int {
 }
 
 // filled is a placeholder in a URL.
-var filled = regexp.MustCompile(`\{\{(?:url )?(.*?)\}\}`)
+var filled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{(?:url )?(.*?)\}\}`) })
 
 // stepName is METHOD and path, with names instead of values; plain: METHOD URL is the same.
 func stepName(method string, at scene.Text) (name string, plain bool) {
 	_, rest, _ := strings.Cut(string(at), "://")
 	path, _, query := strings.Cut(rest[strings.Index(rest, "/"):], "?")
-	name = filled.ReplaceAllString(path, "{$1}")
+	name = filled().ReplaceAllString(path, "{$1}")
 	return method + " " + name, name == path && !query
 }
 

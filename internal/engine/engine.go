@@ -246,6 +246,9 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	if r.end >= 0 {
 		s.over = r.world.After(r.end - now())
 	}
+	if f, ok := r.plan.Source.(Reactive); ok && f.Last() >= 0 {
+		s.latest = r.world.After(f.Last() + r.plan.Drain.Duration() - now())
+	}
 	s.busy = s.cores.next(r.world.After)
 	s.armTick()
 	for s.step() {
@@ -267,6 +270,7 @@ type supervisor struct {
 	exhausted <-chan struct{} // the source is exhausted
 	over      <-chan struct{} // the schedule has ended
 	deadline  <-chan struct{} // end of the drain time
+	latest    <-chan struct{} // end of the drain time of a schedule that answers prolong: without it a poll could go on for hours
 	busy      <-chan struct{} // time to look at the cores; nil: the run has all of them
 	tick      <-chan struct{} // end of the interval; nil while swap runs
 	swapped   <-chan struct{} // closed when swap returns; nil if none runs
@@ -284,6 +288,7 @@ func (s *supervisor) step() bool {
 		{s.flow.finished, s.listEnded},
 		{s.plan.Abort, func() { s.finish(s.at()) }},
 		{s.deadline, nil},
+		{s.latest, func() { s.finish(s.at()) }},
 		{s.stopping, func() { s.stopping = nil; s.finish(s.at()) }},
 		{s.broken, func() { s.broken = nil; s.finish(s.at()) }},
 		{s.over, func() { s.over = nil; s.finish(s.end) }},
@@ -300,7 +305,7 @@ func (s *supervisor) step() bool {
 	if then := events[i].then; then != nil {
 		then()
 	}
-	return i > 2
+	return i > 3
 }
 
 // at is now, but at least 0: before the instant of --start-at now is negative.

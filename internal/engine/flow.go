@@ -93,7 +93,8 @@ type Feed interface {
 // and before now: then takt is not early with them, but the answer was late.
 type Reactive interface {
 	Feed
-	Sooner(op *takt.Op) // replaces op, which was not taken, if another operation is due before
+	Sooner(op *takt.Op)  // replaces op, which was not taken, if another operation is due before
+	Last() time.Duration // when the last operation is due that no answer decides; negative: unknown, or there is none
 }
 
 // Timed is a Source whose next operation depends on the time: the engine says how late it is before each Next, which may

@@ -183,6 +183,23 @@ func openAnywhere(name string, flag int, perm fs.FileMode) (*os.File, error) {
 // Open is os.Open.
 func Open(name string) (*os.File, error) { return OpenFile(name, os.O_RDONLY, 0) }
 
+// OpenRegular is Open for a name in a file, such as a scenario, which may be a stranger's: it refuses a pipe, for which Open
+// would wait, and a device.
+func OpenRegular(name string) (*os.File, error) {
+	file, err := OpenFile(name, os.O_RDONLY|doNotWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && isSpecial(info) {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrSpecial}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // OpenFile is os.OpenFile. A confined process opens only files and folders: it does not wait for the
 // other end of a pipe.
 func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {

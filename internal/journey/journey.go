@@ -114,6 +114,7 @@ type User struct {
 	Self any                        // for Condition.Holds
 	List func(name string) [][]byte // a captured list
 	Rand *rand.Rand                 // of think times and pauses
+	Lose func(step int)             // the step is passed over in a repetition of its group: its values are those of an earlier one
 }
 
 // Begin is the first step of a round.
@@ -166,6 +167,9 @@ func (n *Next) forward(steps []Step, at, times int, u User) {
 		}
 		if s.Before > 0 {
 			n.Passed = append(n.Passed, at)
+			if times > 0 {
+				u.Lose(at)
+			}
 			at, times = s.follows(at, times)
 			continue
 		}
@@ -178,6 +182,25 @@ func (n *Next) forward(steps []Step, at, times int, u User) {
 		times = 0
 	}
 	n.Over = true
+}
+
+// longestRound bounds Longest, which could pass 292 years.
+const longestRound = 365 * 24 * time.Hour
+
+// Longest is how long after the beginning of a round its last step is due, at most, if no answer is late. It has neither polls
+// nor retries, and of a repetition over a captured list one.
+func Longest(steps []Step) (d time.Duration) {
+	for i := range steps {
+		s := &steps[i]
+		times := 1
+		if r := steps[i-s.Before].Repeat; r.List == "" {
+			times = r.values(nil)
+		}
+		if d += time.Duration(times) * s.Think.Most(); d > longestRound {
+			return longestRound
+		}
+	}
+	return d
 }
 
 // Fixed reports whether each round has all steps, each once, whatever the answers are.

@@ -12,8 +12,8 @@ import (
 
 // walk performs a round whose steps have these results in turn, and names its steps, waits and end.
 func walk(steps []Step, results ...Result) string {
-	u := User{List: func(string) [][]byte { return [][]byte{{'a'}, {'b'}} }, Rand: rand.New(rand.NewPCG(1, 2))}
 	var words []string
+	u := User{List: func(string) [][]byte { return [][]byte{{'a'}, {'b'}} }, Rand: rand.New(rand.NewPCG(1, 2)), Lose: func(step int) { words = append(words, fmt.Sprint("lose ", step)) }}
 	n := Begin(steps, u)
 	for i := 0; !n.Over; i++ {
 		word := fmt.Sprint(n.Step, ".", n.Time())
@@ -83,8 +83,8 @@ func TestJourney(t *testing.T) {
 		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {Think: think}}, []Step{{}}), nil, "0.0, 1.0 after 1s, 0.1, 1.1 after 1s, 2.0"},
 		{group([]Step{{}}, []Step{{When: is(false)}, {}, {}}, []Step{{}}), nil, "0.0, not [1 2 3], 4.0"},
 		{group([]Step{{When: until(3), Repeat: Repeat{From: 1, To: 9}}, {}}, []Step{{}}), nil, "0.0, 1.0, 0.1, 1.1, 0.2, 1.2, 2.0"},
-		{group([]Step{{Repeat: Repeat{List: "x"}}, {When: is(false)}, {}, {When: is(false)}}), nil, "0.0, not [1], 2.0, not [3], 0.1, not [1], 2.1, not [3]"},
-		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {When: is(false)}}, []Step{{When: is(false)}}, []Step{{}}), nil, "0.0, not [1], 0.1, not [1 2], 3.0"},
+		{group([]Step{{Repeat: Repeat{List: "x"}}, {When: is(false)}, {}, {When: is(false)}}), nil, "0.0, not [1], 2.0, not [3], 0.1, lose 1, not [1], 2.1, lose 3, not [3]"},
+		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {When: is(false)}}, []Step{{When: is(false)}}, []Step{{}}), nil, "0.0, not [1], 0.1, lose 1, not [1 2], 3.0"},
 		{group([]Step{{Repeat: Repeat{From: 1, To: 2}, Retry: retry}, {Poll: poll, Optional: true}}), []Result{refused, {}, {}, failed, {}, done}, "0.0, 0.0 after 100ms of the answer, 1.0, 1.0 after 1m0s of the answer, 0.1, 1.1"},
 		{group([]Step{{Repeat: Repeat{From: 1, To: 2}}, {}}), []Result{{}, failed}, "0.0, 1.0, failed"},
 	} {

@@ -24,6 +24,7 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{".Seq", []string{`{{.Seq}}`}, plain(func(draw) part { return number{} })},
+		{".Run", []string{`{{.Run}}`}, makeRunID},
 		{"uuid", []string{`{{uuid}}`}, plain(func(d draw) part { return uuid{d} })},
 		{"randInt", []string{`{{randInt 1 100}}`}, makeRandInt},
 		{"zipf", []string{`{{zipf 1000}}`, `{{zipf 1000 1.2}}`}, makeZipf},

@@ -23,6 +23,8 @@ type Env struct {
 	Values []string
 	// Traces are the trace ids of the run; nil: there are none, and {{traceparent}} is a fault.
 	Traces *Traces
+	// Run is the id of the run; nil: there is none, and {{.Run}} is a fault.
+	Run    *Run
 	Ends   bool              // a file can end the run, see Limit
 	Lends  bool              // lines can be lent, see Leases
 	files  map[feeder]*Lines // read so far

@@ -26,7 +26,7 @@ func inMemory(seed uint64) *Env {
 		"empty.txt":  {},
 		"long.txt":   {Data: bytes.Repeat([]byte("x"), 1<<20)},
 	}
-	return &Env{Seed: seed, Traces: new(Traces), Open: func(path string) (io.ReadCloser, error) { return dir.Open(path) }}
+	return &Env{Seed: seed, Traces: new(Traces), Run: new(Run), Open: func(path string) (io.ReadCloser, error) { return dir.Open(path) }}
 }
 
 func parse(t testing.TB, text string) *Template {
@@ -93,7 +93,7 @@ func TestClock(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	const (
-		unknown = `unknown placeholder; known are {{.Seq}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{randHex 32}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
+		unknown = `unknown placeholder; known are {{.Seq}} {{.Run}} {{uuid}} {{randInt 1 100}} {{zipf 1000}} {{zipf 1000 1.2}} {{randString 16}} {{randHex 32}} {{now}} {{unixMilli}} {{traceparent}} {{date "%Y-%m-%d"}} {{date "%FT%TZ" +24h}} ` +
 			`{{file "ids.txt"}} {{file "users.csv" 2}} {{file "orders.csv" 2 header random}} {{env "NAME"}} {{url file "ids.txt"}} {{json file "ids.txt"}} {{base64 "user:password"}} {{hmac sha256 "key.txt" .Seq}}; literal braces are {{"{{"}}`
 		unclosed = `the braces are not closed; write }} at the end, or {{"{{"}} for literal braces`
 		quotes   = `cannot read the quoted text; write "…" on one line, with \" for quotes and \\ for a backslash within`

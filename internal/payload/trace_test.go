@@ -38,3 +38,21 @@ func TestTraceparentNeedsTraces(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The id of a run is known when it begins.
+func TestRunID(t *testing.T) {
+	run := new(Run)
+	tmpl, err := (&Env{Run: run}).Parse("body", "{{.Run}}-{{.Seq}}")
+	if err != nil || tmpl.Fixed() || tmpl.Random() {
+		t.Fatalf("%v, %+v", err, tmpl)
+	}
+	for _, id := range []string{"01M7E6N1VJ8Q0S0T9XWZK3N5RA", "01M7E6N1VJ8Q0S0T9XWZK3N5RB"} {
+		run.Begin(id)
+		if got := string(tmpl.Append(nil, 7)); got != id+"-7" || len(got) > tmpl.MaxLen() {
+			t.Errorf("%s of at most %d bytes", got, tmpl.MaxLen())
+		}
+	}
+	if _, err := new(Env).Parse("body", "{{.Run}}"); err == nil {
+		t.Error("there is an id without a run")
+	}
+}

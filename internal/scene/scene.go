@@ -55,7 +55,7 @@ func (s *Step) AddHeader(name string, value Text) error {
 	if err := http1.CheckField(http1.Field{Name: name, Value: string(value)}); err != nil && !strings.EqualFold(name, "host") {
 		return err
 	}
-	if controls.MatchString(string(value)) {
+	if controls().MatchString(string(value)) {
 		return fmt.Errorf("the header %s has a control character, such as a line break", name)
 	}
 	if name[0] == '#' {
@@ -69,6 +69,9 @@ func (s *Step) AddHeader(name string, value Text) error {
 func (s *Step) AddField(f Field) error {
 	if f.Name == "" || strings.ContainsFunc(f.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return fmt.Errorf("the field %.30q of a form has no name, or one with a blank", f.Name)
+	}
+	if f.File == "" && f.Value == "" && strings.Contains(f.Name, "=") {
+		return fmt.Errorf("the field %.30q of a form has a = and no value, which a scenario reads as a slip", f.Name)
 	}
 	if f.File != strings.TrimSpace(foreign.Text(f.File)) {
 		return fmt.Errorf("the file %.60q of a form has a name that no line can have", f.File)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -44,7 +45,7 @@ func strange(s string) int {
 }
 
 // controls matches what Literal makes of a control character.
-var controls = regexp.MustCompile(`\{\{"\{*\\`)
+var controls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{"\{*\\`) })
 
 // Value is the placeholder of a captured value.
 func Value(name string) Text { return Text("{{" + name + "}}") }
@@ -93,10 +94,10 @@ func (t Text) edged() Text {
 }
 
 // bracesIn matches braces that would begin a placeholder.
-var bracesIn = regexp.MustCompile(`\{{2,}`)
+var bracesIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{{2,}`) })
 
 // Source is a source of a capture or a check, such as json data.token, whose braces stand for themselves.
-func Source(s string) string { return bracesIn.ReplaceAllString(s, `{{"$0"}}`) }
+func Source(s string) string { return bracesIn().ReplaceAllString(s, `{{"$0"}}`) }
 
 // URLRaw is a text with placeholders as a URL: what may not be in one is percent-encoded, and a fragment is left out.
 func URLRaw(t Text) Text {

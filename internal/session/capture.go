@@ -44,6 +44,9 @@ func ParseCapture(text string) (c Capture, err error) {
 			c.pick, rest = p, strings.TrimSpace(after)
 		}
 	}
+	if strings.HasPrefix(rest, "= ") {
+		return c, fmt.Errorf("capture %s: leave the = out; write @capture %s %.60s", name, name, rest[2:])
+	}
 	if c.source, err = ParseSource(rest); err != nil {
 		return c, fmt.Errorf("capture %s: %w", name, err)
 	}

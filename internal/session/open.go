@@ -6,10 +6,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // valueIn matches a value of the round in the text of a source, or a text between quotes, which stands for itself.
-var valueIn = regexp.MustCompile(`\{\{\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*\}\}`)
+var valueIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*\}\}`)
+})
 
 // braces begin a value.
 const braces = "{{"
@@ -17,7 +20,7 @@ const braces = "{{"
 // parseOpen reads a source with values of the round, such as json items.#(id=="{{item}}").price. Each answer has a source
 // of its own then, so a value is checked as far as its place allows.
 func parseOpen(text string) (s Source, err error) {
-	if strings.Contains(valueIn.ReplaceAllString(text, ""), braces) {
+	if strings.Contains(valueIn().ReplaceAllString(text, ""), braces) {
 		return s, fmt.Errorf(`%.60q has %s that begin no value; write {{NAME}} of a value that is captured or set before, or {{"{{"}} for the braces themselves`, text, braces)
 	}
 	if s, err = parseFixed(replaceIn(text, func(string, string) string { return "x" })); err != nil || len(needs(text)) == 0 {
@@ -36,7 +39,7 @@ func parseOpen(text string) (s Source, err error) {
 func replaceIn(text string, value func(name, before string) string) string {
 	var b strings.Builder
 	end := 0
-	for _, at := range valueIn.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range valueIn().FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(text[end:at[0]])
 		if end = at[1]; at[2] >= 0 {
 			b.WriteString(value(text[at[2]:at[3]], text[:at[0]]))
@@ -51,7 +54,7 @@ func replaceIn(text string, value func(name, before string) string) string {
 
 // needs are the names of the values in a text.
 func needs(text string) (names []string) {
-	for _, found := range valueIn.FindAllStringSubmatch(text, -1) {
+	for _, found := range valueIn().FindAllStringSubmatch(text, -1) {
 		if found[1] != "" {
 			names = append(names, found[1])
 		}
@@ -87,8 +90,8 @@ var (
 	inQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`) // escapes a value for a text in quotes
 	inEither = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`)
 
-	number  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-	special = regexp.MustCompile(`^[0-9]|[^A-Za-z0-9_\x{80}-\x{10ffff}]`) // what a name does not have
+	number  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) })
+	special = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]|[^A-Za-z0-9_\x{80}-\x{10ffff}]`) }) // what a name does not have
 )
 
 // escape makes a value behind this text stand for itself, whatever a server sends: a path that it chooses could cost seconds
@@ -103,12 +106,12 @@ func (s *Source) escape(value, before string) string {
 		return regexp.QuoteMeta(value)
 	case isQuoted(before, quotes):
 		return within.Replace(value)
-	case s.kind == inJSON && number.MatchString(value):
+	case s.kind == inJSON && number().MatchString(value):
 		return value
 	case strings.IndexByte(operators, before[len(before)-1]) >= 0:
 		return `"` + inQuotes.Replace(value) + `"`
 	}
-	return special.ReplaceAllStringFunc(value, func(c string) string {
+	return special().ReplaceAllStringFunc(value, func(c string) string {
 		if s.kind == inHTML {
 			return fmt.Sprintf(`\%06x`, c[0]) // CSS Syntax 3, 4.3.7
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 )
@@ -51,6 +52,9 @@ func parseFixed(text string) (s Source, err error) {
 	if k := kind(word); (k == inBody || k == inStatus) && arg == "" {
 		return Source{kind: k}, nil
 	}
+	if strings.HasPrefix(word, "$") {
+		return s, fmt.Errorf("%.60q is a path in JSON; write json %.60s", text, text)
+	}
 	if word != "" && arg == "" {
 		return s, fmt.Errorf("%.30q has nothing behind it; write %s", word, sources)
 	}
@@ -91,14 +95,18 @@ func parseFixed(text string) (s Source, err error) {
 }
 
 // jsonPath are the parts of a path in JSONPath (RFC 9535) that GJSON writes in another way.
-var jsonPath = []struct {
+var jsonPath = sync.OnceValue(func() []jsonPart {
+	return []jsonPart{
+		{regexp.MustCompile(`\[\?\s*\(?\s*@\.(.*?)\)?\s*\]`), `.#($1)#`},
+		{regexp.MustCompile(`\[\*\]$`), ``}, // the list; in GJSON # at the end is its length
+		{regexp.MustCompile(`\[\*\]`), `.#`},
+		{regexp.MustCompile(`\[(?:(\d+)|['"]([^'"]*)['"])\]`), `.$1$2`},
+	}
+})
+
+type jsonPart struct {
 	re *regexp.Regexp
 	by string
-}{
-	{regexp.MustCompile(`\[\?\s*\(?\s*@\.(.*?)\)?\s*\]`), `.#($1)#`},
-	{regexp.MustCompile(`\[\*\]$`), ``}, // the list; in GJSON # at the end is its length
-	{regexp.MustCompile(`\[\*\]`), `.#`},
-	{regexp.MustCompile(`\[(?:(\d+)|['"]([^'"]*)['"])\]`), `.$1$2`},
 }
 
 // gjsonPath is a path in the syntax of GJSON, which is also that of k6. A path that begins with $ is one of JSONPath.
@@ -107,7 +115,7 @@ func gjsonPath(path string) string {
 	if !is {
 		return path
 	}
-	for _, p := range jsonPath {
+	for _, p := range jsonPath() {
 		rest = p.re.ReplaceAllString(rest, p.by)
 	}
 	return strings.TrimPrefix(rest, ".")

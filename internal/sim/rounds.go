@@ -35,6 +35,8 @@ type rounds struct {
 	lasting                     map[string]*user // by their names, if users last over their rounds
 	made                        map[string]bool  // values of @set that the target has seen
 	late, maybeLate             uint64           // rounds that lasted longer than their pace: certainly, and perhaps
+	latest                      time.Duration    // when the drain ends rounds; 0: it does not
+	cut, missed                 int              // rounds that were not over; operations whose end came as the run was cut, and their round's perhaps, too
 }
 
 // user is what a user remembers who lasts over rounds.
@@ -69,6 +71,12 @@ func (k *checker) users(w *world, rep *takt.Report) {
 		c.lasting = map[string]*user{}
 	}
 	c.fixed = c.s.fixed() && c.users == 0
+	for _, r := range c.rows {
+		if t := w.users.bySeq[r.Seq]; t != nil && r.Class == takt.ClassUnfinished && t.ended {
+			t.ended = false // its end was told after the cut
+			c.missed++
+		}
+	}
 	byRound := map[uint64][]*try{}
 	for _, t := range w.users.tries {
 		byRound[t.round] = append(byRound[t.round], t)
@@ -86,6 +94,7 @@ func (k *checker) users(w *world, rep *takt.Report) {
 	}
 	c.turns()
 	c.paces(rep)
+	c.cuts(rep)
 	if k.sc.H2 {
 		k.repeats(w, rep, func(q *request) int { return q.given })
 	}
@@ -106,6 +115,9 @@ func (c *rounds) schedule(byRound map[uint64][]*try, rep *takt.Report) {
 	each := 1
 	if c.fixed {
 		each = len(c.s)
+	}
+	if !c.fixed {
+		c.latest = src.End() + c.s.longest() + c.sc.Drain
 	}
 	var op takt.Op
 	var dues []time.Duration
@@ -198,6 +210,9 @@ func (c *rounds) round(rep *takt.Report, list []*try) {
 		}
 	}
 	last := list[len(list)-1]
+	if !over && !broken {
+		c.cut++
+	}
 	if !over && last.ended != last.dropped && !c.mayStop(rep, due) {
 		c.fault("round", "round %d ended with number %d, step %d; step %d should be due at %v", last.round, len(list)-1, last.step, p.step, due)
 	}
@@ -216,11 +231,30 @@ func (c *rounds) mayStop(rep *takt.Report, due span) bool {
 	case c.sc.Cancel > 0:
 		return true
 	case c.users == 0:
-		return c.fixed
+		return c.fixed || due.to >= c.latest || rep.Counts.Unfinished+rep.WarmupCounts.Unfinished > 0 // it waited for room
 	case c.sc.Requests > 0:
 		return rep.Counts.Scheduled == c.sc.Requests
 	}
 	return due.to >= c.sc.Duration
+}
+
+// cuts checks that rounds end at the drain's end, and what the report says of it.
+func (c *rounds) cuts(rep *takt.Report) {
+	if c.latest == 0 || c.sc.Cancel > 0 {
+		return
+	}
+	for _, t := range c.w.users.tries {
+		if t.due > c.latest+soon && c.calm() {
+			c.fault("cut", "round %d, step %d is due at %v, and rounds are cut at %v", t.round, t.step, t.due, c.latest)
+		}
+	}
+	if c.cut > 0 {
+		c.w.report.injected["cut round"] += c.cut
+	}
+	queued := rep.Counts.Unfinished+rep.WarmupCounts.Unfinished > 0 // rounds of which no step was started
+	if said := rep.Warned(warn.RoundsCut); said && c.cut == 0 && !queued || !said && c.cut > c.missed {
+		c.fault("cut", "%d rounds were not over; the report warns of them: %v", c.cut, said)
+	}
 }
 
 // judge checks the result of a request against what the target said; done: the answer is what the step polls for.
@@ -411,6 +445,10 @@ func (c *rounds) forward(p *place) (passed []int) {
 			return passed
 		case p.step > from:
 			passed = append(passed, p.step)
+			if p.times > 0 { // the value of an earlier repetition
+				delete(p.value, p.step)
+				delete(p.items, p.step)
+			}
 			c.behind(p)
 			continue
 		}

@@ -57,6 +57,7 @@ type Scenario struct {
 	H2       bool    // over HTTP/2, one request at a time on a connection
 
 	Redirects float64 // an answer of a step that follows them
+	Endless   bool    // no answer says that a job is done
 
 	// The target.
 	Service     time.Duration // mean service time; each one is 0.5 to 1.5 of it

@@ -171,6 +171,33 @@ func (sc *Scenario) perform(r *rand.Rand) {
 		sc.Script.enrich(r, sc.Rate == 0)
 		sc.Redirects = r.Float64() / 2
 	}
+	if sc.Rate > 0 && !sc.Script.fixed() && r.IntN(6) == 0 {
+		sc.prolong(r)
+	}
+}
+
+// prolong makes rounds that only the drain ends: a step polls for what never comes.
+func (sc *Scenario) prolong(r *rand.Rand) {
+	sc.Endless, sc.Drain = true, between(r, 0, 50*time.Millisecond)
+	one := &sc.Script[r.IntN(len(sc.Script))]
+	one.most, one.poll = 1000, span{200 * time.Microsecond, between(r, 200*time.Microsecond, 20*time.Millisecond).Round(time.Microsecond)}
+}
+
+// longest is how long after the beginning of a round its last step is due, at most, if no answer is late: a repetition over a
+// list counts once.
+func (s script) longest() (most time.Duration) {
+	for from := 0; from < len(s); {
+		start, to := s.journey(from)
+		d := time.Duration(0)
+		for i := start; i < to; i++ {
+			first, _ := s.together(i)
+			if s.thinks(i) && (i > start || s[i].times > 0) { // else nobody waits there with a rate
+				d += time.Duration(max(1, s[first].times)) * s[i].think.to
+			}
+		}
+		most, from = max(most, d), to
+	}
+	return most
 }
 
 // speakH2 makes the connections of users those of HTTP/2, whose target may do what is of HTTP/2 only.

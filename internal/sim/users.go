@@ -176,7 +176,7 @@ func (v *server) redirect(r *request) (location string) {
 // say draws what an answer says. A wrong one fails the check of its step, or lacks the values.
 func (v *server) say() said {
 	w := v.w
-	a := said{done: w.rng.IntN(2) == 0, right: true, value: string(truth[0] + byte(w.rng.IntN(2))), items: 1 + w.rng.IntN(3)}
+	a := said{done: w.rng.IntN(2) == 0 && !w.sc.Endless, right: true, value: string(truth[0] + byte(w.rng.IntN(2))), items: 1 + w.rng.IntN(3)}
 	if w.chance("wrong answer", w.sc.Wrong) {
 		if w.rng.IntN(2) == 0 {
 			a.right = false

@@ -13,7 +13,8 @@ import (
 type Courses struct {
 	base    takt.Source
 	numbers Numbers
-	users   int // without a schedule; 0: there is one
+	users   int           // without a schedule; 0: there is one
+	longest time.Duration // after the beginning of a round its last step is due, if no answer is late
 	first   First
 
 	mu      sync.Mutex
@@ -44,9 +45,9 @@ type pending struct {
 	user any // who pauses
 }
 
-// NewCourses wraps the schedule base.
-func NewCourses(base takt.Source, numbers Numbers, users int, first First) *Courses {
-	return &Courses{base: base, numbers: numbers, users: users, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
+// NewCourses wraps the schedule base. A round has think times of up to longest.
+func NewCourses(base takt.Source, numbers Numbers, users int, longest time.Duration, first First) *Courses {
+	return &Courses{base: base, numbers: numbers, users: users, longest: longest, first: first, wake: func() {}, pending: ring.NewHeap(func(a, b pending) bool { return a.at < b.at })}
 }
 
 // Begin says how to wake the engine.
@@ -187,7 +188,8 @@ func (c *Courses) push(p pending, over int) {
 	wake()
 }
 
-// End implements takt.Source. With a schedule it is known only when the last round is over, since each is finished.
+// End implements takt.Source. With a schedule it is known only when the last round is over, since each is finished, until the
+// engine cuts it: see Last.
 func (c *Courses) End() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,6 +201,24 @@ func (c *Courses) End() time.Duration {
 		return -1
 	}
 	return max(end, c.last+1)
+}
+
+// Last implements engine.Reactive.
+func (c *Courses) Last() time.Duration {
+	if end := c.base.End(); c.users == 0 && end >= 0 {
+		return end + c.longest
+	}
+	return -1
+}
+
+// Cut is, after a run, how many rounds of a schedule that came to its end were not over.
+func (c *Courses) Cut() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users > 0 || !c.ended {
+		return 0
+	}
+	return c.active
 }
 
 // Starved implements engine.Feed.

@@ -76,7 +76,7 @@ func TestThinkTimesThatDiffer(t *testing.T) {
 
 // A user begins its next round when the last has ended, and not before.
 func TestCoursesOfUsers(t *testing.T) {
-	src := NewCourses(&asap{}, Numbers{}, 2, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
+	src := NewCourses(&asap{}, Numbers{}, 2, 0, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
 	src.Begin(func() {})
 	var op takt.Op
 	next := func() string {
@@ -107,7 +107,7 @@ func TestUsersLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := NewCourses(base, Numbers{}, 3, func(number uint64, user any) (any, time.Duration) {
+	src := NewCourses(base, Numbers{}, 3, 0, func(number uint64, user any) (any, time.Duration) {
 		if user == "cat" {
 			return "later", time.Hour
 		}
@@ -143,7 +143,7 @@ func TestCoursesOfSchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := NewCourses(base, Numbers{}, 0, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
+	src := NewCourses(base, Numbers{}, 0, time.Second, func(number uint64, _ any) (any, time.Duration) { return fmt.Sprint("round ", number), 0 })
 	var op takt.Op
 	next := func() string {
 		if !src.Next(&op) {
@@ -155,13 +155,14 @@ func TestCoursesOfSchedule(t *testing.T) {
 	src.Follow("0/1", 50*time.Millisecond)
 	src.Sooner(&op)
 	got = append(got, fmt.Sprint(op.Data, " ", op.Due), next(), next(), next())
+	cut := src.Cut()
 	for range 3 {
 		src.Over(nil, 0, 0)
 	}
 	got = append(got, next())
 	want := []string{"0 round 0 0s", "1 round 1 100ms", "0/1 50ms", "2 round 1 100ms", "3 round 2 200ms", "none true -1ns", "none false 300ms"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+	if last := src.Last(); !slices.Equal(got, want) || cut != 3 || src.Cut() != 0 || last != 1300*time.Millisecond {
+		t.Errorf("%q; %d cut, the last is due at %v", got, cut, last)
 	}
 }
 
@@ -193,14 +194,14 @@ func TestNumbersOfRounds(t *testing.T) {
 			t.Errorf("%d parts: %q", parts, numbers)
 		}
 	}
-	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, func(uint64, any) (any, time.Duration) { return 0, 0 })
+	src := NewCourses(&asap{}, Numbers{Limit: 2}, 5, 0, func(uint64, any) (any, time.Duration) { return 0, 0 })
 	src.Begin(func() {})
 	var op takt.Op
 	n := 0
 	for src.Next(&op) {
 		n++
 	}
-	if n != 2 || !src.Starved() {
+	if n != 2 || !src.Starved() || src.Last() >= 0 || src.Cut() > 0 {
 		t.Errorf("%d rounds of 2, others may follow: %v", n, src.Starved())
 	}
 	src.Over(nil, 0, 0)

@@ -98,6 +98,8 @@ const (
 	StepsSkipped takt.WarningCode = "steps_skipped"
 	// of `takt http --scenario` with a rate: the think times of a round are more than a tenth of the run, which ends that much later than its schedule, so its rates, means over the whole run, are lower than those of the schedule
 	ThinkTimes takt.WarningCode = "think_times"
+	// of `takt http --scenario` with a rate: rounds were still polling, trying again or waiting for answers `--drain` after the schedule and its think times, and were cut: requests that were due count as `unfinished`, later ones are in no count
+	RoundsCut takt.WarningCode = "rounds_cut"
 	// of `--per` and `--scenario`: there were more users at once than connections, so idle connections were closed early, or users waited for one
 	UsersCrowded takt.WarningCode = "users_crowded"
 	// of `takt http --scenario` with a rate: rounds waited until a line of a file with the word `exclusive` was free

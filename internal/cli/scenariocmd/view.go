@@ -60,6 +60,9 @@ func (v *view) explain(e *http.Explanation) {
 	for _, f := range e.Files {
 		v.printf("%s: %s, %s\n", foreign.Line(f.Path), figure.Plural(f.Lines, "line"), f.Use)
 	}
+	if e.Random {
+		v.printf("random values are the same in each run with the same --seed; {{.Run}} is another one in each\n")
+	}
 	for _, f := range e.Every {
 		v.printf("every step %s %s\n", f.What, f.Text)
 	}

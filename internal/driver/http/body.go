@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
@@ -16,7 +18,7 @@ import (
 const maxBody = 256 << 20
 
 // durationText matches the -d 30s of wrk, wrk2, fortio and k6.
-var durationText = regexp.MustCompile(`^[0-9]+(ms|s|m|h)$`)
+var durationText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(ms|s|m|h)$`) })
 
 // readBody reads the body of all requests.
 func (o *Options) readBody() error {
@@ -24,7 +26,7 @@ func (o *Options) readBody() error {
 	if file, ok := strings.CutPrefix(o.Body, "@"); ok {
 		return value.Faultf("-d %.60q would send these characters, not what is in the file; give -D %.60s for the file, also to send a text that begins with @", o.Body, cmp.Or(file, "FILE"))
 	}
-	if strings.EqualFold(o.Method, "GET") && durationText.MatchString(o.Body) {
+	if strings.EqualFold(o.Method, "GET") && durationText().MatchString(o.Body) {
 		return value.Faultf("-d %.60q is the body of a GET; write -z %.60s for the duration, or -m POST if a body is meant", o.Body, o.Body)
 	}
 	if o.BodyFile == "" {
@@ -54,8 +56,11 @@ func (o *Options) templateBody() string {
 }
 
 // readFile reads a file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := files.Open(path)
+func readFile(path string, limit int64) ([]byte, error) { return readOpened(path, limit, files.Open) }
+
+// readOpened is readFile of what open opens.
+func readOpened(path string, limit int64, open func(string) (*os.File, error)) ([]byte, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ func parseCheck(text string) (*check, error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
 	c := &check{Check: session.Check{Text: text}}
+	if n, err := strconv.Atoi(word); err == nil && n >= 100 && n < 600 {
+		return nil, fmt.Errorf("check %.60q: it begins with a status; write @check status %d", text, n)
+	}
 	switch word {
 	case "status":
 		c.status = new(FailOn)

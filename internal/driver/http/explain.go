@@ -26,6 +26,7 @@ type Explanation struct {
 	Journeys []ExplainedJourney `json:"journeys"`
 	Teardown []ExplainedStep    `json:"teardown,omitempty"` // once, after the load
 	Files    []ExplainedFile    `json:"files,omitempty"`    // with values for placeholders
+	Random   bool               `json:"random,omitempty"`   // steps have random values, which are those of each run with the same seed
 }
 
 // ExplainedJourney is one journey.
@@ -86,7 +87,17 @@ func (o *Options) Explain(hide func(string) string) Explanation {
 	for _, f := range s.files {
 		e.Files = append(e.Files, ExplainedFile{f.Path, f.Lines, uses[strings.TrimPrefix(strings.TrimPrefix(f.Use, "header"), " ")]})
 	}
+	e.Random = slices.ContainsFunc(s.all(), (*step).random)
 	return e
+}
+
+// random reports whether a step has values that depend on --seed.
+func (s *step) random() bool {
+	all := append(slices.Clone(s.header), s.target, s.body)
+	for _, one := range s.sets {
+		all = append(all, one.value)
+	}
+	return slices.ContainsFunc(all, (*payload.Template).Random)
 }
 
 // uses are how a round gets its line of a file, by the word of its placeholders.

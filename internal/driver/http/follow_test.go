@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -87,4 +88,29 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	wantFault(t, "GET /a\n@follow no\n", "scenario:2: \"no\" is not a number of redirects")
+}
+
+// A Location with blanks and other characters that no URL has is followed as browsers do it, percent-encoded.
+func TestFollowEncodes(t *testing.T) {
+	for location, want := range map[string]string{
+		`/my home/ü?q=a "b"%20<c>#top`: `/my%20home/%C3%BC?q=a%20%22b%22%20%3Cc%3E`,
+		"my home":                      "/my%20home",
+		"?q=a b":                       "/from?q=a%20b",
+		"/plain/%20?q=%":               "/plain/%20?q=%",
+	} {
+		for _, flags := range protocols {
+			var got atomic.Value
+			r := scenarioRun(t, flags+"--rate 10/s -n 1", "GET /from\n@follow\n", func(w http.ResponseWriter, q *http.Request) {
+				if q.RequestURI == "/from" {
+					w.Header()["Location"] = []string{location}
+					w.WriteHeader(302)
+					return
+				}
+				got.Store(q.RequestURI)
+			})
+			if got.Load() != want || r.Counts.OK != 2 {
+				t.Errorf("%s%q: asked for %v, want %s; %+v, %+v", flags, location, got.Load(), want, r.Counts, r.Errors)
+			}
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
 )
 
@@ -28,10 +29,13 @@ func readField(word, rest, scenario string, line int) (f formField, err error) {
 	if f.name == "" || word == "@file" && f.value == "" {
 		return f, fmt.Errorf("%s without a name and a value; write @form NAME VALUE, or @file NAME FILE for a file that is uploaded", word)
 	}
+	if name, v, is := strings.Cut(f.name, "="); word == "@form" && is && f.value == "" {
+		return f, fmt.Errorf("%.40q is a name without a value; write @form %.40s %.40s", rest, name, v)
+	}
 	if word == "@form" {
 		return f, nil
 	}
-	b, err := readFile(near(scenario, f.value), maxBody)
+	b, err := readOpened(near(scenario, f.value), maxBody, files.OpenRegular)
 	if err != nil {
 		return f, fmt.Errorf("cannot read the file: %w", err)
 	}

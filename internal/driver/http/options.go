@@ -93,6 +93,7 @@ type Options struct {
 	target     string         // of a request to url: path and query, with placeholders
 	seed       uint64         // of placeholders with random values
 	traces     payload.Traces // of the run
+	run        payload.Run    // its id
 	conns      int            // of the contrast
 	inFlight   int            // most operations in flight
 	warmup     time.Duration
@@ -241,7 +242,10 @@ func (o *Options) Shape(e *engine.Options) {
 }
 
 // Identify names the next run.
-func (o *Options) Identify(run string) { o.traces.Begin(run) }
+func (o *Options) Identify(run string) {
+	o.traces.Begin(run)
+	o.run.Begin(run)
+}
 
 // Secrets implements takt.Secretive: credentials as they are given and as they go
 // over the wire, which a server may echo.

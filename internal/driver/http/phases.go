@@ -67,10 +67,10 @@ func (r *scenarioReader) change(to phase) {
 // envOf is what the templates of a phase have in common. Only in rounds do files end a run, and lend lines.
 func (r *scenarioReader) envOf(p phase) *payload.Env {
 	if p != inRounds {
-		return &payload.Env{Seed: r.o.seed, Open: r.o.openNear}
+		return &payload.Env{Seed: r.o.seed, Run: &r.o.run, Open: r.o.openNear}
 	}
 	if r.rounds == nil {
-		r.rounds = &payload.Env{Seed: r.o.seed, Open: r.o.openNear, Ends: true, Lends: true}
+		r.rounds = &payload.Env{Seed: r.o.seed, Run: &r.o.run, Open: r.o.openNear, Ends: true, Lends: true}
 	}
 	return r.rounds
 }
@@ -141,6 +141,9 @@ func parseSetting(rest string, line int) (s setting, err error) {
 	s.line = line
 	s.name, s.text, _ = strings.Cut(rest, " ")
 	s.text = strings.TrimSpace(s.text)
+	if strings.HasPrefix(s.text, "= ") {
+		return s, fmt.Errorf("%.40q has a = that would be a part of the value; write @set %s %.40s", rest, s.name, s.text[2:])
+	}
 	if !session.IsName(s.name) || s.text == "" {
 		return s, fmt.Errorf("%.40q is not a name and a value; write @set order {{uuid}}, with a name of letters, digits and _", rest)
 	}

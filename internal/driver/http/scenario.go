@@ -343,7 +343,11 @@ func (s *scenario) round(v *visit, number uint64) *visit {
 	if s.draws {
 		v.session.Draw = draws.IntN
 	}
-	v.user = journey.User{Self: v, List: v.session.List, Rand: draws}
+	v.user = journey.User{Self: v, List: v.session.List, Rand: draws, Lose: func(i int) {
+		for _, name := range v.track.steps[i].values() {
+			v.session.Unset(name)
+		}
+	}}
 	return v
 }
 
@@ -377,7 +381,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		s.figures = append(s.figures, f)
 	}
 	if s.reacts || s.users > 0 {
-		s.courses = users.NewCourses(base, numbers, s.users, func(number uint64, user any) (any, time.Duration) {
+		s.courses = users.NewCourses(base, numbers, s.users, s.o.Later(), func(number uint64, user any) (any, time.Duration) {
 			v, again := user.(*visit)
 			if again {
 				v = s.round(v, number)
@@ -414,14 +418,14 @@ func (s *scenario) turn(v *visit, n journey.Next) *turn {
 	return &turn{visit: v, place: n.Place}
 }
 
-// Later is driver.Load.Later: a round that has begun is finished.
+// Later is driver.Load.Later: a round that has begun is finished, whatever its think times are.
 func (o *Options) Later() (d time.Duration) {
 	s, ok := o.requests.(*scenario)
 	if !ok || s.users > 0 {
 		return 0
 	}
-	for _, at := range s.steps {
-		d += at.think.Most()
+	for _, t := range s.tracks {
+		d = max(d, journey.Longest(t.rules))
 	}
 	return d
 }
@@ -712,6 +716,7 @@ func (s *scenario) finish(r *takt.Report) {
 	r.Extra[steps.Key] = steps.Rows(list)
 	s.noteRounds(r)
 	s.noteThinking(r)
+	s.noteCut(r)
 	s.notePace(r)
 	s.noteBarred(r)
 	if skipped -= s.rounds.dropped; skipped+early == 0 {
@@ -753,6 +758,17 @@ func (s *scenario) noteRounds(r *takt.Report) {
 		rounds[steps.Asked] = asked
 	}
 	r.Extra[steps.Rounds] = rounds
+}
+
+// noteCut says that rounds were cut, since they went on for longer than the run waits.
+func (s *scenario) noteCut(r *takt.Report) {
+	if s.courses == nil {
+		return
+	}
+	if n := s.courses.Cut(); n > 0 {
+		r.Warn(warn.RoundsCut, "%d rounds were cut, because their polls, retries or late answers went on for longer than --drain after the last think time of the schedule: their further steps are in no count; %s",
+			takt.Number("rounds", n), takt.Advice("raise --drain, or ask fewer times with @poll and @retry"))
+	}
 }
 
 // longThinking is the share of a run for which rounds may go on after the last one has begun, before the

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/files"
@@ -126,7 +127,7 @@ func (o *Options) readScenario() (*scenario, error) {
 		file = f
 	}
 	sum := sha256.New()
-	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
+	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Run: &o.run, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
 	r.lines.Buffer(nil, maxTargetLine)
 	if o.url != nil {
 		r.hosts = hosts{o.url}
@@ -176,7 +177,7 @@ func (s *scenario) number(at *step) int { return slices.Index(s.all(), at) + 1 }
 func (s *scenario) buildTracks(lists []string) error {
 	for i, at := range s.steps {
 		if i > 0 && at.journey != "" && s.steps[0].journey == "" {
-			return fmt.Errorf("step %d begins the journey %s, but the first step begins none; write @journey NAME WEIGHT there, too", i+1, at.journey)
+			return fmt.Errorf("the step of line %d begins the journey %s, but the first step begins none; write @journey NAME WEIGHT there, too", at.line, at.journey)
 		}
 		if at.journey != "" && slices.ContainsFunc(s.tracks, func(t *track) bool { return t.name == at.journey }) {
 			return fmt.Errorf("two journeys have the name %s; give each a name of its own", at.journey)
@@ -250,7 +251,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		if _, _, header := strings.Cut(text, ": "); number > 1 && (header || strings.HasPrefix(text, "@")) {
 			return nil, r.at(r.line, errors.New("a blank line before it ended the step that this line is about; remove the blank line"))
 		}
-		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write METHOD URL such as POST /login", begin(text)))
+		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write %s", begin(text), stepLike(text)))
 	}
 	s := &step{name: fmt.Sprintf("%s %s", method, value.HidePassword(at)), line: r.line}
 	where := &lines{file: r.name, start: r.line, header: map[string]int{}}
@@ -302,6 +303,18 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		r.names[s.name] = where.name
 	}
 	return s, r.finish(s, where, number, method, at, header, body)
+}
+
+// stepLike is how a line that does not begin a step would begin one.
+func stepLike(text string) string {
+	method, at, _ := strings.Cut(text, " ")
+	if at = strings.TrimSpace(at); at == "" || strings.Contains(at, " ") || len(at) > 60 || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, strings.ToUpper(method)) {
+		return "METHOD URL such as POST /login"
+	}
+	if !strings.HasPrefix(at, "/") && whole(nil, at) == "" {
+		at = "/" + at
+	}
+	return strings.ToUpper(method) + " " + at
 }
 
 var errBodyLines = errors.New("the line looks like a part of a body; write the whole body in one line, @body TEXT, or into a file, @FILE")
@@ -371,6 +384,15 @@ const directives = "@name, @think, @capture, @check, @form, @file, @body, @set, 
 // single are the lines with a value of which a step has one.
 var single = []string{"@name", "@think", "@repeat", "@group", "@until", "@poll", "@retry", "@follow", "@pace", "@journey"}
 
+// others are words that other tools have for a line.
+var others = map[string]string{
+	"@sleep": "@think 500ms", "@pause": "@think 500ms", "@wait": "@think 500ms", "@delay": "@think 500ms",
+	"@if": "@when NAME == VALUE", "@loop": "@repeat 3", "@foreach": "@repeat NAME in LIST", "@for": "@repeat NAME in 1..5", "@while": "@repeat 50 with @when NAME, or @until CHECK with @poll",
+	"@assert": "@check SOURCE == VALUE", "@expect": "@check SOURCE == VALUE", "@test": "@check SOURCE == VALUE", "@status": "@check status 200",
+	"@extract": "@capture NAME SOURCE", "@save": "@capture NAME SOURCE", "@var": "@set NAME TEXT", "@let": "@set NAME TEXT",
+	"@json": "a line Content-Type: application/json, and @body TEXT", "@data": "@body TEXT", "@header": "the header itself, NAME: VALUE", "@redirect": "@follow",
+}
+
 // directive reads a line that begins with @.
 func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
 	if slices.Contains(single, word) && slices.ContainsFunc(s.said, func(one said) bool { return one.word == word }) {
@@ -418,6 +440,9 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 		}
 		return body, nil
 	}
+	if meant := others[word]; meant != "" && isMisspelt(word[1:]) {
+		return nil, fmt.Errorf("unknown line %s; write %s", word, meant)
+	}
 	if word != "@body" && isMisspelt(word[1:]) {
 		return nil, fmt.Errorf("unknown line %.30s; known are %s, and @FILE with a body, but there is no such file", word, directives)
 	}
@@ -428,7 +453,7 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 	if word == "@body" {
 		return []byte(rest), nil
 	}
-	b, err := readFile(near(where.file, strings.TrimPrefix(text, "@")), maxBody)
+	b, err := readOpened(near(where.file, strings.TrimPrefix(text, "@")), maxBody, files.OpenRegular)
 	if err != nil {
 		err = fmt.Errorf("cannot read the body: %w", err)
 	}
@@ -449,7 +474,7 @@ func near(scenario, path string) string {
 
 // openNear opens a file that the scenario names.
 func (o *Options) openNear(path string) (io.ReadCloser, error) {
-	f, err := files.Open(near(o.Scenario, path))
+	f, err := files.OpenRegular(near(o.Scenario, path))
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w, and it is not beside the scenario", err)
 	}
@@ -501,7 +526,11 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	parse := func(line int, name, text string) *payload.Template {
 		t, err := r.env.Parse(prefix+name, text)
 		if errors.Is(err, payload.ErrUnknown) {
-			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH; values here: %s", err, r.valuesHere())
+			hint := ""
+			if name == "url" && strings.HasPrefix(text, placeholder) {
+				hint = "; if it should be the host, write the path only, which is on the host of the url argument"
+			}
+			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH; values here: %s%s", err, r.valuesHere(), hint)
 		}
 		if err != nil {
 			faults = append(faults, r.at(where.of(line), err))
@@ -582,19 +611,27 @@ func (r *scenarioReader) valuesHere() string {
 }
 
 // hosted matches the URL of a request with a value right behind its host.
-var hosted = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+var hosted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[^/?#{.:@-])(\{\{[^{}]*\}\}(?:[/?#{].*)?)$`)
+})
 
 // direct completes a step with the server that it is sent to, and says what the step asks this server for. Credentials
 // of the flags, and --host, are for the first server.
 func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field, body []byte) (target string, err error) {
 	behind := "" // the host, if that is a value
-	if m := hosted.FindStringSubmatch(at); m != nil {
+	if m := hosted().FindStringSubmatch(at); m != nil {
 		at, behind = m[1], m[2]
 	}
 	base := r.o.url
+	if host, path, _ := strings.Cut(strings.TrimPrefix(at, "//"), "/"); strings.HasPrefix(at, "//") {
+		return "", fmt.Errorf("%.60q is a path of the host %s, as in a browser; write /%s for a path, or the whole url of the other host", at, host, strings.Trim(host+"/"+path, "/"))
+	}
 	w := whole(base, at)
 	if host, target := splitTarget(w); target == "" && strings.Contains(host, placeholder) {
 		return "", errors.New("the url has a placeholder in its host; write the host itself, and give --connect-to to send its requests elsewhere")
+	}
+	if path, isHTTP := strings.CutSuffix(at, " HTTP/1.1"); isHTTP {
+		return "", fmt.Errorf("the request line ends with HTTP/1.1; write %s %.60s", method, path)
 	}
 	if w == "" && base == nil {
 		return "", fmt.Errorf("%.60q has no host, and there is no url argument; write the whole url, or give takt http --scenario FILE http://HOST:PORT", at)

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -66,6 +67,7 @@ func scenarioRows(t *testing.T, flags, text string, h http.HandlerFunc, rows eng
 	if faults := append(o.Validate([]string{s.URL}), e.Validate()...); len(faults) > 0 {
 		t.Fatal(faults)
 	}
+	o.Identify(engine.NewID(time.Now()))
 	base, err := e.Source()
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +301,23 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@check json a = b\n":                      "write @check json a == b",
 		"GET /a\n@check json a exists\n":                   "write @check json a, without",
 		"GET /a\n@capture token json t\n@capture id body\n\nGET /{{tokn}}": "; values here: token, id",
-		"GET /{{tokn}}": "; values here: none",
+		"GET /{{tokn}}":                           "; values here: none",
+		"GET /a\n\nGET http://b.example:0/x\n":    "scenario:3: url \"http://b.example:0\" has the port 0; a port is 1 to 65535",
+		"GET /a\n\nGET http://b.example:99999/\n": "scenario:3: url \"http://b.example:99999\" has the port 99999",
+		"GET /a\n\nGET //orders/1\n":              "scenario:3: \"//orders/1\" is a path of the host orders, as in a browser; write /orders/1 for a path",
+		"GET login\n":                             "does not begin a step; write GET /login",
+		"get /login\n":                            "write GET /login",
+		"GET /a HTTP/1.1\n":                       "the request line ends with HTTP/1.1; write GET /a",
+		"GET {{base}}/a\n":                        "if it should be the host, write the path only",
+		"GET /a\n@set x = {{uuid}}\n":             "scenario:2: \"x = {{uuid}}\" has a = that would be a part of the value; write @set x {{uuid}}",
+		"GET /a\n@form a=b\n":                     "scenario:2: \"a=b\" is a name without a value; write @form a b",
+		"GET /a\n@capture t = json t\n":           "scenario:2: capture t: leave the = out; write @capture t json t",
+		"GET /a\n@capture t $.t\n":                "scenario:2: capture t: \"$.t\" is a path in JSON; write json $.t",
+		"GET /a\n@check 200\n":                    "scenario:2: check \"200\": it begins with a status; write @check status 200",
+		"GET /a\n@capture x json x\n\nGET /b\n@when {{ x }} == 1\n": "scenario:5: \"{{ x }} == 1\" has braces around the name; write x == 1",
+		"GET /a\n@sleep 1s\n":              "scenario:2: unknown line @sleep; write @think 500ms",
+		"GET /a\n\nGET /b\n@journey b 9\n": "the step of line 3 begins the journey b",
+		"GET //\n":                         "write / for a path",
 		"GET /a\n@capture a" + strings.Join(strings.Split("bcdefghijkl", ""), " body\n@capture ") + " body\n\nGET /{{x}}": "; values here: …, c, d, e, f, g, h, i, j, k, l",
 	} {
 		wantFault(t, text, want)
@@ -415,6 +433,97 @@ func TestCutSteps(t *testing.T) {
 		if got := stepCounts(r); r.Counts.Unfinished != 10 || got != "0+0+0 0+0+0" {
 			t.Errorf("%+v, steps %s", r.Counts, got)
 		}
+	}
+}
+
+// A poll that never ends goes on for --drain after the last step that no answer decides, think times included: then what waits
+// for an answer is unfinished, and what would be due later is in no count.
+func TestCutPolls(t *testing.T) {
+	const scenario = "GET /a\n\nGET /job\n@think 100ms\n@until json done == true\n@poll 10ms 10000\n\nGET /behind\n@think 200ms\n"
+	for _, flags := range protocols {
+		for _, answers := range []bool{true, false} {
+			r := scenarioRun(t, flags+"--rate 100/s -n 10 --drain 300ms", scenario, func(w http.ResponseWriter, q *http.Request) {
+				if q.URL.Path == "/job" && !answers {
+					<-q.Context().Done() // when takt hangs up
+				}
+				io.WriteString(w, `{"done":false}`)
+			})
+			rounds, _ := r.Extra["rounds"].(map[string]any)
+			c := r.Counts
+			ok := r.Warned(warn.RoundsCut) && rounds["completed"] == 0.0 && rounds["failed"] == 0.0 && c.OK+c.Unfinished == c.Scheduled
+			if answers { // the schedule lasts 100 ms, and its think times and the drain 600 ms
+				ok = ok && c.Scheduled > 10 && r.DurationS >= 0.7
+			} else {
+				ok = ok && c.Scheduled >= 10 && c.Unfinished > 0
+			}
+			if !ok {
+				t.Errorf("%s, it answers: %v: %+v, %.3f s, rounds %v, steps %s, %v", flags, answers, r.Counts, r.DurationS, rounds, stepCounts(r), r.Warnings)
+			}
+		}
+	}
+}
+
+// Random values are those of each run with the same seed, and the id of the run is another one in each.
+func TestValuesOfRuns(t *testing.T) {
+	values := func() (ids, uuids []string) {
+		var mu sync.Mutex
+		scenarioRun(t, "--rate 100/s -n 6", "POST /tenants\n@setup\n@body {{.Run}}-s {{uuid}}\n\nPOST /signup\n@set mail {{.Run}}-{{.Seq}}\n@set key {{uuid}}\n@body {{mail}} {{key}}\n\nGET /{{mail}}\n", func(_ http.ResponseWriter, q *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if body, _ := io.ReadAll(q.Body); len(body) > 0 {
+				id, key, _ := strings.Cut(string(body), " ")
+				ids, uuids = append(ids, id), append(uuids, key)
+			}
+		})
+		slices.Sort(ids)
+		slices.Sort(uuids)
+		return ids, uuids
+	}
+	ids, uuids := values()
+	others, again := values()
+	if n := len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(ids, others))))); len(ids) != 4 || n != 8 || ids[0][:26] != ids[3][:26] {
+		t.Errorf("%q, then %q", ids, others)
+	}
+	if !slices.Equal(uuids, again) {
+		t.Errorf("%q, then %q", uuids, again)
+	}
+}
+
+// A step of a group that is passed over in a repetition has no value of an earlier one: neither captured nor made.
+func TestValuesOfRepetitions(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	r := scenarioRun(t, "--rate 1/s -n 1", `GET /item/{{n}}
+@group item
+@repeat n in 1..3
+@capture kind json kind
+
+GET /price/{{n}}
+@group item
+@when kind == odd
+@set made {{n}}
+@capture price json price
+
+GET /buy/{{n}}?price={{price}}&made={{made}}
+@group item
+@optional
+
+GET /seen/{{n}}
+@group item
+@when price
+`, func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, q.RequestURI)
+		kind := "odd"
+		if strings.HasSuffix(q.URL.Path, "/2") {
+			kind = "even"
+		}
+		fmt.Fprintf(w, `{"kind":%q,"price":%q}`, kind, "p"+q.URL.Path[len(q.URL.Path)-1:])
+	})
+	want := []string{"/item/1", "/price/1", "/buy/1?price=p1&made=1", "/seen/1", "/item/2", "/item/3", "/price/3", "/buy/3?price=p3&made=3", "/seen/3"}
+	if !slices.Equal(asked, want) || r.Counts.Failed != 1 || r.Errors[0].Class != classRequest {
+		t.Errorf("%q; %+v, %+v", asked, r.Counts, r.Errors)
 	}
 }
 

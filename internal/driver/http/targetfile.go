@@ -110,7 +110,7 @@ func startOfTarget(line string) (method, at string, ok bool) {
 	}
 	method, at, _ = strings.Cut(line, " ")
 	at = strings.TrimSpace(at)
-	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (isPlainTarget(at) || schemed.MatchString(at))
+	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (isPlainTarget(at) || schemed().MatchString(at))
 	return method, at, ok
 }
 

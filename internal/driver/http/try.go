@@ -86,6 +86,7 @@ func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct
 	if err != nil {
 		return err
 	}
+	o.Identify(engine.NewID(time.Now()))
 	src, err := o.Source(ctx, base)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -292,5 +293,25 @@ func TestExplainPublicScenarios(t *testing.T) {
 	}
 	if len(list) != 10 {
 		t.Errorf("%d scenarios", len(list))
+	}
+}
+
+// An explanation says whether steps have random values, in whatever part.
+func TestExplainRandom(t *testing.T) {
+	for text, want := range map[string]bool{
+		"GET /{{uuid}}\n": true, "GET /a\nX: {{randInt 1 2}}\n": true, "POST /a\n@body {{json uuid}}\n": true, "GET /a\n@set b {{randHex 4}}\n": true, "GET /a\n@setup\n@set b {{uuid}}\n\nGET /b\n": true,
+		"GET /{{.Run}}/{{.Seq}}\nX: {{now}}\n": false, "GET /a\n@body {{file \"users.csv\"}}\n": false,
+	} {
+		o := New()
+		o.Scenario = scenarioFile(t, text)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(o.Scenario), "users.csv"), []byte("ann\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		if e := o.Explain(HideSecrets); e.Random != want {
+			t.Errorf("%q: random values: %v", text, e.Random)
+		}
 	}
 }

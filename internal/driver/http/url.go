@@ -6,20 +6,24 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // schemeless matches a URL without a scheme that nobody takes for a file.
-var schemeless = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
+var schemeless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
+})
 
 // IsHostPort reports whether s is a URL without its scheme: localhost, an address, or a host with
 // a port. takt reads it as http://.
-func IsHostPort(s string) bool { return schemeless.MatchString(s) }
+func IsHostPort(s string) bool { return schemeless().MatchString(s) }
 
 // schemed matches the beginning of a URL with a scheme and a host.
-var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+var schemed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`) })
 
 // whole is a URL of a request with its scheme if it names a host, and "" if it is a path or a query of base.
 // So another URL in its query makes it none.
@@ -27,7 +31,7 @@ func whole(base *url.URL, s string) string {
 	switch {
 	case strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//"):
 		return "" // a path, as nearly all are
-	case schemed.MatchString(s):
+	case schemed().MatchString(s):
 		return s
 	case IsHostPort(s):
 		return "http://" + s
@@ -40,7 +44,7 @@ func whole(base *url.URL, s string) string {
 // splitTarget cuts a whole URL behind its host. Without a target there is a placeholder in the host, or nothing
 // behind it.
 func splitTarget(s string) (base, target string) {
-	from := len(schemed.FindString(s))
+	from := len(schemed().FindString(s))
 	i := strings.IndexAny(s[from:], "/?#{")
 	if i < 0 || s[from+i] == '{' {
 		return s, ""
@@ -62,6 +66,9 @@ func parseWhole(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, urlFault(s, u, err)
+	}
+	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
+		return nil, fmt.Errorf("url %q has the port %s; a port is 1 to 65535", hideUser(s), u.Port())
 	}
 	return u, nil
 }

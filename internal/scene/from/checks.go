@@ -13,6 +13,7 @@ func (y *script) check(v jsValue, list *js, s *jsScope) {
 	set := y.eval(list, s)
 	if v.kind != isPart || set.kind != isNode || set.node.kind != "object" {
 		y.left(y.place(list.line), "takt does not see what check() asks")
+		y.tell(list)
 		return
 	}
 	for _, p := range set.node.list {
@@ -23,6 +24,7 @@ func (y *script) check(v jsValue, list *js, s *jsScope) {
 		f := y.eval(p.list[0], set.in)
 		if f.kind != isNode || f.node.kind != "function" || !y.asks(v, f) {
 			y.left(y.place(p.line), "the check %.60q is not taken over", p.text)
+			y.tell(p)
 		}
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
 
-var curlLine = regexp.MustCompile(`(?m)^\s*(\$ )?(\S*/)?curl(\.exe)?\s`)
+var curlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(\$ )?(\S*/)?curl(\.exe)?\s`) })
 
 func looksCurl(text []byte) bool {
-	return curlLine.Match(text) && !bytes.Contains(text, []byte("k6/http"))
+	return curlLine().Match(text) && !bytes.Contains(text, []byte("k6/http"))
 }
 
 // readCurl reads command lines.
@@ -62,12 +63,12 @@ var curlFlags = map[string]string{
 	"-J --remote-header-name": ".", "-N --no-buffer": ".", "-g --globoff": ".", "--http1.1": ".", "-4 --ipv4": ".", "-6 --ipv6": ".", "--path-as-is": ".", "--create-dirs": ".", "-j --junk-session-cookies": ".",
 	"--no-keepalive": "give takt http --disable-keepalive", "--basic": ".", "--no-progress-meter": ".", "-q --disable": ".", "--tcp-nodelay": ".", "-Z --parallel": ".", "--styled-output": ".",
 
-	"-L --location":      "takt http follows no redirect in a scenario; write its target as a step, with @capture next header Location",
-	"--location-trusted": "takt http follows no redirect in a scenario; write its target as a step, with @capture next header Location", "--max-redirs": "=takt http follows no redirect in a scenario",
+	"-L --location":      "write @follow in the step: --rate then counts rounds",
+	"--location-trusted": "write @follow in the step: --rate then counts rounds", "--max-redirs": "=write @follow N in the step",
 	"-k --insecure": "give takt http --insecure", "-x --proxy": "=give takt http --proxy", "-m --max-time": "=give takt http --timeout", "--connect-timeout": "=give takt http --connect-timeout", "--cacert": "=give takt http --cacert",
 	"-E --cert": "=give takt http --cert", "--key": "=give takt http --key", "--connect-to": "=give takt http --connect-to", "--resolve": "=give takt http --connect-to HOST1:PORT1:HOST2:PORT2", "--unix-socket": "=give takt http --unix-socket",
 	"--retry": "=write @retry N in the step", "--retry-delay": "=write @retry N in the step", "--retry-max-time": "=write @retry N in the step", "--retry-connrefused": "write @retry N in the step", "--retry-all-errors": "write @retry N in the step",
-	"--http2": "a scenario is HTTP/1.1", "--http2-prior-knowledge": "a scenario is HTTP/1.1", "--http3": "a scenario is HTTP/1.1", "-0 --http1.0": "a scenario is HTTP/1.1", "--ciphers": "=give takt http --tls-ciphers",
+	"--http2": "give takt http --h2", "--http2-prior-knowledge": "give takt http --h2", "--http3": "a scenario is HTTP/1.1, or HTTP/2 with takt http --h2", "-0 --http1.0": "a scenario is HTTP/1.1", "--ciphers": "=give takt http --tls-ciphers",
 	"--tlsv1.2": "give takt http --tls-min 1.2", "--tlsv1.3": "give takt http --tls-min 1.3", "--tls-max": "=give takt http --tls-max", "--limit-rate": "=takt has no limit of a transfer's rate", "-K --config": "=takt does not read curl's config",
 	"--digest": "takt has basic and bearer authentication", "--ntlm": "takt has basic and bearer authentication", "--negotiate": "takt has basic and bearer authentication", "-n --netrc": "takt does not read netrc; give the user as -u USER:PASSWORD", "--aws-sigv4": "=takt http signs no requests",
 	"--haproxy-protocol": "takt does not send the PROXY protocol", "--interface": "=takt chooses the interface", "--dns-servers": "=takt asks the system", "--proxy-user": "=write it in the URL of takt http --proxy", "-U": "=write it in the URL of takt http --proxy",

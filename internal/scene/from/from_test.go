@@ -17,7 +17,8 @@ import (
 var update = flag.Bool("update", false, "write testdata/*.txt again")
 
 // samples are the files of testdata and the formats that they have.
-var samples = map[string]string{"shop.curl": "curl", "shop.postman.json": "postman", "shop.k6.js": "k6", "shop.jmx": "jmeter", "shop.gor": "gor"}
+var samples = map[string]string{"shop.curl": "curl", "shop.postman.json": "postman", "shop.k6.js": "k6", "shop.jmx": "jmeter", "shop.gor": "gor",
+	"odd.k6.js": "k6", "odd.postman.json": "postman", "odd.jmx": "jmeter"}
 
 func sample(t testing.TB, name string) []byte {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
@@ -92,6 +93,9 @@ func (j *jmeter) config(e *element, s *jmScope) {
 			}
 		}
 		s.args = append(s.args, e.entries("HTTPsampler.Arguments", "Arguments.arguments")...)
+		j.ignored(e, samplerProps)
+	case tag == "ConfigTestElement":
+		j.left(j.where(e), "these defaults are not taken over")
 	case tag == "HeaderManager":
 		s.headers = append(s.headers, e.entries("HeaderManager.headers")...)
 	case tag == "CSVDataSet":
@@ -108,6 +112,24 @@ func (j *jmeter) config(e *element, s *jmScope) {
 		s.timers = append(s.timers, e)
 	case isPost(tag):
 		s.posts = append(s.posts, e)
+	}
+}
+
+// jmProps are properties that change what a plan does and are not taken over, with their values that change nothing.
+type jmProps map[string]string
+
+var (
+	samplerProps = jmProps{"HTTPSampler.use_keepalive": "true", "HTTPSampler.proxyHost": "", "HTTPSampler.ipSource": ""}
+	csvProps     = jmProps{"shareMode": "shareMode.all"}
+	forEachProps = jmProps{"ForeachController.startIndex": "0", "ForeachController.endIndex": ""}
+)
+
+// ignored says which of these properties an element has.
+func (j *jmeter) ignored(e *element, props jmProps) {
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		if v := e.prop(name); v != "" && v != props[name] {
+			j.left(j.where(e), "%s is %.40q, which is not taken over", name[strings.LastIndexByte(name, '.')+1:], v)
+		}
 	}
 }
 
@@ -146,6 +168,7 @@ func (j *jmeter) csv(e *element) {
 	if e.prop("recycle") == "false" {
 		words = strings.TrimSpace(words + " once")
 	}
+	j.ignored(e, csvProps)
 	if d := e.prop("delimiter"); d != "," && d != "" {
 		j.left(j.where(e), "the columns of %.60q are separated by %q; takt wants commas", file, d)
 	}
@@ -179,7 +202,10 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 		j.request(e, below, s)
 	case tag == "TestAction":
 		if e.prop("ActionProcessor.action") == "1" {
-			j.pending = jmTime(j.plain(e.prop("ActionProcessor.duration")))
+			j.unpaused(e)
+			if j.pending = jmTime(j.plain(e.prop("ActionProcessor.duration"))); j.pending == "" {
+				j.left(j.where(e), "takt does not see how long this pause is; write @think TIME in the next step")
+			}
 		} else {
 			j.left(j.where(e), "this action is not taken over")
 		}
@@ -198,11 +224,19 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 	}
 }
 
+// unpaused says that a pause before e is not taken over, since no request came behind it.
+func (j *jmeter) unpaused(e *element) {
+	if j.pending != "" {
+		j.left(j.where(e), "a pause of %s without a request behind it is not taken over", j.pending)
+	}
+	j.pending = ""
+}
+
 func (j *jmeter) threads(e, below *element, s jmScope) {
 	before := len(j.Steps)
 	j.pending, j.sets = "", nil
 	j.tree(below, s)
-	if len(j.Steps) == before {
+	if j.unpaused(e); len(j.Steps) == before {
 		return
 	}
 	if line := map[string]string{"SetupThreadGroup": setUp, "PostThreadGroup": tearDown}[e.tag]; line != "" {
@@ -224,18 +258,19 @@ func (j *jmeter) threads(e, below *element, s jmScope) {
 		n = 1
 	}
 	first.Weight = n
-	first.Lines = slices.DeleteFunc(first.Lines, func(l string) bool { return before == 0 && strings.HasPrefix(l, "@think") })
 	j.left(j.where(e), "its load (%s threads) is the weight of a @journey line only; give takt http -c, --rate or --stages, and -z", e.prop("ThreadGroup.num_threads"))
 }
 
-var jmCondition = regexp.MustCompile(`^(?:\$\{__(?:jexl[23]|groovy|javaScript)\()?\s*['"]?\$\{(\w+)\}['"]?\s*(==|!=|<=|>=|<|>)\s*['"]?([^'"${}()]*?)['"]?\s*(?:,?\)\})?$`)
+var jmCondition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\$\{__(?:jexl[23]|groovy|javaScript)\()?\s*['"]?\$\{(\w+)\}['"]?\s*(==|!=|<=|>=|<|>)\s*['"]?([^'"${}()]*?)['"]?\s*(?:,?\)\})?$`)
+})
 
 func (j *jmeter) controller(e, below *element, s jmScope) {
 	before := len(j.Steps)
 	line := ""
 	switch e.tag {
 	case "IfController":
-		if m := jmCondition.FindStringSubmatch(strings.TrimSpace(e.prop("IfController.condition"))); m != nil && m[3] != "" && j.isCaptured(m[1]) {
+		if m := jmCondition().FindStringSubmatch(strings.TrimSpace(e.prop("IfController.condition"))); m != nil && m[3] != "" && j.isCaptured(m[1]) {
 			s.when = append(slices.Clip(s.when), "@when "+scene.Name(m[1])+" "+m[2]+" "+m[3])
 		} else {
 			j.left(j.where(e), "its condition %.80q is not taken over: its requests are sent always; write @when or @unless in their steps", e.prop("IfController.condition"))
@@ -247,6 +282,7 @@ func (j *jmeter) controller(e, below *element, s jmScope) {
 			line = "-"
 		}
 	case "ForeachController":
+		j.ignored(e, forEachProps)
 		in, out := e.prop("ForeachController.inputVal"), e.prop("ForeachController.returnVal")
 		line = "-"
 		if j.lists[in] {
@@ -305,6 +341,7 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	}
 	j.arguments(&step, e, own)
 	j.think(&step, own.timers)
+	j.ignored(e, samplerProps)
 	if e.prop("HTTPSampler.image_parser") == "true" {
 		j.left(where, "embedded resources are not fetched; write them as steps")
 	}
@@ -360,6 +397,8 @@ func (j *jmeter) url(step *scene.Step, e *element, s jmScope) {
 	u := scene.Text(strings.ToLower(scheme)+"://") + j.text(where, host)
 	if port != "" && !strings.HasPrefix(port, "VALUE-OF-") {
 		u += scene.Text(":" + port)
+	} else if port != "" {
+		j.left(where, "takt does not see the port %.40s; write it in the URL argument", get("port"))
 	}
 	if strings.Contains(string(u), "{{") {
 		j.left(where, "the host %.60s changes from round to round, which no scenario has; give it as the URL argument", host)
@@ -453,7 +492,9 @@ func (j *jmeter) think(step *scene.Step, timers []*element) {
 			think = one
 		}
 	}
-	if think != "" && len(j.Steps) > 0 {
+	if think != "" && len(j.Steps) == 0 {
+		j.left(step.Comment, "the pause before the first request is left out: nobody waits before it")
+	} else if think != "" {
 		step.Lines = append(step.Lines, "@think "+think)
 	}
 }
@@ -483,6 +524,10 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		if fallback != "" {
 			j.left("", "extractors have defaults such as %.40q, and takt's captures have none: a step without its value fails", fallback)
 		}
+	}
+	if of := e.prop("Sample.scope"); of != "" && of != "parent" && of != "all" {
+		j.left(where, "%.40s looks at %.40s %.40s, not at the answer; it is not taken over", e.tag, of, e.prop("Scope.variable"))
+		return
 	}
 	switch e.tag {
 	case "JSONPostProcessor":
@@ -531,6 +576,8 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 	case "DurationAssertion":
 		if ms := jmTime(j.plain(e.prop("DurationAssertion.duration"))); ms != "" {
 			add("@check service < " + ms)
+		} else {
+			j.left(where, "takt does not see the time of the assertion; write @check service < TIME")
 		}
 	case "ResponseAssertion":
 		j.response(e, add)
@@ -576,7 +623,7 @@ func (j *jmeter) response(e *element, add func(string)) {
 	}
 }
 
-var jmVariable = regexp.MustCompile(`\$\{([^${}]*)\}`)
+var jmVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^${}]*)\}`) })
 
 // text fills in the variables of a text.
 func (j *jmeter) text(where, s string) scene.Text { return j.filled(where, s, 0) }
@@ -584,7 +631,7 @@ func (j *jmeter) text(where, s string) scene.Text { return j.filled(where, s, 0)
 func (j *jmeter) filled(where, s string, depth int) scene.Text {
 	var t scene.Text
 	for s != "" {
-		m := jmVariable.FindStringSubmatchIndex(s)
+		m := jmVariable().FindStringSubmatchIndex(s)
 		if m == nil {
 			break
 		}

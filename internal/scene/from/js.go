@@ -16,6 +16,22 @@ type js struct {
 
 func (n *js) String() string { return strings.Join(strings.Fields(n.source()), " ") }
 
+// walk calls do for n and all its parts.
+func (n *js) walk(do func(n *js)) {
+	if n == nil {
+		return
+	}
+	do(n)
+	for _, p := range n.list {
+		p.walk(do)
+	}
+}
+
+// calls reports whether a function is called in n, outside of functions that are in it.
+func (n *js) calls() bool {
+	return n != nil && n.kind != "function" && (n.kind == "call" || n.kind == "new" || slices.ContainsFunc(n.list, (*js).calls))
+}
+
 // source is about how an expression was written, for those who look for it.
 func (n *js) source() string {
 	var parts []string
@@ -237,11 +253,11 @@ func (r *jsReader) statement() *js {
 	case "try":
 		r.next()
 		n := one("block", r.block())
-		if r.skip("catch") {
+		if line := r.peek().line; r.skip("catch") {
 			if r.is("(") {
 				r.inParens()
 			}
-			r.block() // it is for errors
+			n.list = append(n.list, &js{kind: "catch", line: line, list: []*js{r.block()}})
 		}
 		if r.skip("finally") {
 			n.list = append(n.list, r.block())
@@ -514,7 +530,7 @@ func (r *jsReader) primary() *js {
 	case t.kind == jsName && t.text == "new":
 		n.kind, n.list = "new", []*js{r.primary()}
 		for r.skip(".") {
-			n.list[0] = &js{kind: "member", text: r.next().text, line: t.line, list: n.list[:1:1]}
+			n.list[0] = &js{kind: "member", text: r.next().text, line: t.line, list: []*js{n.list[0]}}
 		}
 		if r.is("(") {
 			n.list = append(n.list, r.arguments()...)

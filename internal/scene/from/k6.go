@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
@@ -16,9 +17,11 @@ import (
 // maxScript is the largest script in bytes: 2 MiB.
 const maxScript = 2 << 20
 
-var k6Script = regexp.MustCompile(`(?m)['"]k6(/[a-z]+)?['"]|\bhttp\.(get|post|put|patch|del|request|batch)\s*\(`)
+var k6Script = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)['"]k6(/[a-z]+)?['"]|\bhttp\.(get|post|put|patch|del|request|batch)\s*\(`)
+})
 
-func looksK6(text []byte) bool { return k6Script.Match(text) }
+func looksK6(text []byte) bool { return k6Script().Match(text) }
 
 // readK6 follows the functions that k6 would call.
 func readK6(text []byte) (*Taken, error) {
@@ -47,7 +50,22 @@ func readK6(text []byte) (*Taken, error) {
 	if v, ok := top.names["handleSummary"]; ok && v.kind == isNode {
 		t.left(atLine(v.node.line), "handleSummary() is not taken over")
 	}
+	for _, n := range list {
+		n.walk(y.unreached)
+	}
+	y.tellRest()
 	return t, nil
+}
+
+// unreached says of a request that it is where takt does not get to.
+func (y *script) unreached(n *js) {
+	if n.kind != "call" || y.reached[n] {
+		return
+	}
+	method, is := strings.CutPrefix(n.list[0].String(), "http.")
+	if _, known := k6Methods[method]; is && (known || method == "request" || method == "asyncRequest" || method == "batch") {
+		y.left(y.place(n.line), "%.60s is not taken over: takt does not get there: it is in another branch, for errors only, or in a function that takt sees no call of", n.String())
+	}
 }
 
 // once takes the requests of a function that k6 calls once, outside of the rounds. It returns the function's value.
@@ -86,6 +104,7 @@ func (y *script) entries(top *jsScope) (names []string) {
 			for _, one := range p.list[0].list {
 				name := "default"
 				if one.list != nil {
+					y.scenario(one.list[0])
 					if exec := y.member(y.eval(one.list[0], top), "exec", one); exec.kind == isText {
 						name = string(exec.text)
 					}
@@ -100,6 +119,21 @@ func (y *script) entries(top *jsScope) (names []string) {
 		names = []string{"default"}
 	}
 	return names
+}
+
+// k6Executor are what options.scenarios says of the load.
+var k6Executor = []string{"executor", "exec", "vus", "iterations", "duration", "maxDuration", "rate", "timeUnit", "stages", "preAllocatedVUs", "maxVUs", "startVUs", "startRate", "gracefulStop", "gracefulRampDown"}
+
+// scenario says what of one of options.scenarios is no load.
+func (y *script) scenario(n *js) {
+	if n.kind != "object" {
+		return
+	}
+	for _, p := range n.list {
+		if !slices.Contains(k6Executor, p.text) {
+			y.left(atLine(p.line), "%.40s in options.scenarios is not taken over", p.text)
+		}
+	}
 }
 
 // journey takes the requests of a function that users call.
@@ -302,7 +336,7 @@ func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
 		}
 		return u
 	}
-	if scheme := schemeOf.FindString(rest); scheme != "" {
+	if scheme := schemeOf().FindString(rest); scheme != "" {
 		rest = rest[len(scheme):]
 	} else if !strings.HasPrefix(rest, "VALUE-OF-") {
 		if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "{{") {
@@ -332,7 +366,7 @@ func (t *Taken) onHost(where string, u scene.Text, left int) scene.Text {
 	return scene.Text(path)
 }
 
-var schemeOf = regexp.MustCompile(`^[A-Za-z]+://`)
+var schemeOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+://`) })
 
 // params are the parameters of a request: headers and others.
 func (y *script) params(step *scene.Step, v jsValue, n *js) {
@@ -376,6 +410,7 @@ func (y *script) params(step *scene.Step, v jsValue, n *js) {
 				y.left(where, "takt does not see how many redirects are followed; write @follow N")
 			}
 		case "responseCallback":
+			y.tell(p) // what follows says
 			if call := p.list[0]; call.kind == "call" && call.list[0].String() == "http.expectedStatuses" {
 				y.expect(step, call, v.in)
 				continue

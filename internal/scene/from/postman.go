@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 )
@@ -19,12 +21,13 @@ func looksPostman(text []byte) bool {
 
 // The parts of a collection: schema.getpostman.com/json/collection/v2.1.0, and v2.0.0, where some have another form.
 type postmanItem struct {
-	Name     string            `json:"name"`
-	Item     []json.RawMessage `json:"item"`
-	Request  json.RawMessage   `json:"request"`
-	Event    []postmanEvent    `json:"event"`
-	Auth     json.RawMessage   `json:"auth"`
-	Variable []postmanPair     `json:"variable"`
+	Name     string                     `json:"name"`
+	Item     []json.RawMessage          `json:"item"`
+	Request  json.RawMessage            `json:"request"`
+	Event    []postmanEvent             `json:"event"`
+	Auth     json.RawMessage            `json:"auth"`
+	Variable []postmanPair              `json:"variable"`
+	Behavior map[string]json.RawMessage `json:"protocolProfileBehavior"`
 	Info     struct {
 		Schema string `json:"schema"`
 	} `json:"info"`
@@ -44,6 +47,8 @@ type postmanRequest struct {
 	URL    json.RawMessage `json:"url"`
 	Body   *postmanBody    `json:"body"`
 	Auth   json.RawMessage `json:"auth"`
+	Proxy  json.RawMessage `json:"proxy"`
+	Cert   json.RawMessage `json:"certificate"`
 }
 
 type postmanBody struct {
@@ -72,6 +77,7 @@ type postmanPair struct {
 	Value    scalar `json:"value"`
 	Type     string `json:"type"`
 	Src      lines  `json:"src"`
+	Content  string `json:"contentType"`
 	Disabled bool   `json:"disabled"`
 }
 
@@ -139,7 +145,7 @@ func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEve
 			p.values[v.Key] = string(v.Value)
 		}
 	}
-	if it.Auth != nil && string(it.Auth) != "null" {
+	if isThere(it.Auth) {
 		auth = it.Auth
 	}
 	if depth > 0 {
@@ -160,6 +166,12 @@ func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEve
 	}
 }
 
+// isThere reports whether a part of a collection is there, and not null.
+func isThere(b json.RawMessage) bool { return b != nil && string(b) != "null" }
+
+// postmanBehavior are settings of a request, as takt does it.
+var postmanBehavior = map[string]string{"followRedirects": "false", "disableBodyPruning": "true", "disableUrlEncoding": "false", "disableCookies": "false", "strictSSL": "true"}
+
 func (p *postman) request(it postmanItem, auth json.RawMessage, events []postmanEvent, path string) {
 	var q postmanRequest
 	if err := json.Unmarshal(it.Request, &q); err != nil {
@@ -179,21 +191,32 @@ func (p *postman) request(it postmanItem, auth json.RawMessage, events []postman
 	if q.Body != nil && !q.Body.Disabled {
 		p.body(&s, q.Body, path)
 	}
-	if q.Auth != nil && string(q.Auth) != "null" {
+	if isThere(q.Auth) {
 		auth = q.Auth
 	}
 	p.auth(&s, auth, path)
+	if isThere(q.Proxy) {
+		p.left(path, "its proxy is not taken over; give takt http -x")
+	}
+	if isThere(q.Cert) {
+		p.left(path, "its certificate is not taken over; give takt http --cert and --key")
+	}
+	for _, name := range slices.Sorted(maps.Keys(it.Behavior)) {
+		if v := string(it.Behavior[name]); v != postmanBehavior[name] {
+			p.left(path, "the setting %.40s (%.40s) is not taken over", name, v)
+		}
+	}
 	p.Steps = append(p.Steps, s)
 	p.scripts(events, "test", path)
 }
 
-var postmanVariable = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+var postmanVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{([^{}]*)\}\}`) })
 
 // text fills in the variables of a text; how encodes what is captured: json, url or nothing.
 func (p *postman) text(s, where, how string, depth int) scene.Text {
 	var t scene.Text
 	for s != "" {
-		m := postmanVariable.FindStringSubmatchIndex(s)
+		m := postmanVariable().FindStringSubmatchIndex(s)
 		if m == nil {
 			break
 		}
@@ -305,15 +328,19 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 		s.Body = p.text(b.Raw, where, how, 0)
 	case "urlencoded", "formdata":
 		for _, f := range append(b.Urlencoded, b.Formdata...) {
+			if f.Content != "" && !f.Disabled {
+				p.left(where, "the content type %.60q of the field %.40q is not taken over", f.Content, f.Key)
+			}
 			switch {
 			case f.Disabled:
 			case f.Type == "file":
-				src := strings.SplitN(string(f.Src), "\n", 2)[0]
-				if src == "" {
-					src = "upload"
+				for _, src := range strings.Split(string(f.Src), "\n") {
+					if src == "" {
+						src = "upload"
+					}
+					p.left(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
+					p.field(where, s, scene.Field{Name: f.Key, File: src})
 				}
-				p.left(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
-				p.field(where, s, scene.Field{Name: f.Key, File: src})
 			default:
 				p.field(where, s, scene.Field{Name: f.Key, Value: p.text(string(f.Value), where, "", 0)})
 			}
@@ -347,7 +374,7 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 
 // inJSON is a text as a text of JSON, with its variables filled in.
 func (p *postman) inJSON(text, where string) string {
-	parts, vars := postmanVariable.Split(text, -1), postmanVariable.FindAllStringSubmatch(text, -1)
+	parts, vars := postmanVariable().Split(text, -1), postmanVariable().FindAllStringSubmatch(text, -1)
 	out := `"`
 	for i, one := range parts {
 		out += strings.TrimSuffix(strings.TrimPrefix(quoteJSON(one), `"`), `"`)
@@ -452,13 +479,20 @@ func (p *postman) scripts(events []postmanEvent, listen, path string) {
 			continue
 		}
 		p.run(list, p.scope.in())
+		p.tellRest()
 	}
 }
 
 var (
-	postmanSet    = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.set|postman\.set(Environment|Global)Variable|bru\.set(Env)?Var)$`)
-	postmanGet    = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.get|postman\.get(Environment|Global)Variable)$`)
-	postmanForget = regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.(unset|clear)|postman\.clear.*|pm\.execution\..*)$`)
+	postmanSet = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.set|postman\.set(Environment|Global)Variable|bru\.set(Env)?Var)$`)
+	})
+	postmanGet = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.get|postman\.get(Environment|Global)Variable)$`)
+	})
+	postmanForget = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(pm\.(environment|globals|collectionVariables|variables)\.(unset|clear)|postman\.clear.*|pm\.execution\..*)$`)
+	})
 )
 
 // call are the functions and objects of Postman.
@@ -489,14 +523,14 @@ func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool
 			p.apply(f, nil)
 		}
 		return jsValue{}, true
-	case postmanSet.MatchString(name) && len(args) == 2:
+	case postmanSet().MatchString(name) && len(args) == 2:
 		p.set(p.eval(args[0], s), p.eval(args[1], s), n, args[1])
 		return jsValue{}, true
-	case postmanGet.MatchString(name) && len(args) == 1:
+	case postmanGet().MatchString(name) && len(args) == 1:
 		if key := p.eval(args[0], s); key.kind == isText {
 			return raw(p.variable(string(key.text), p.place(n.line), "", 0)), true
 		}
-	case postmanForget.MatchString(name):
+	case postmanForget().MatchString(name):
 		p.left(p.place(n.line), "%.60s is not taken over", name)
 		return jsValue{}, true
 	case name == "pm.response.to.have.status" && len(args) == 1 && len(p.Steps) > 0:
@@ -529,6 +563,7 @@ func (p *postman) set(key, v jsValue, n, value *js) {
 		v.text = key.text // the name of the capture
 	}
 	if v.kind != isPart && v.kind != isText && v.kind != isNumber && v.kind != isRandom {
+		p.tell(value)
 		p.left(p.place(n.line), "takt does not see the value of the variable %.40s", name)
 		return
 	}

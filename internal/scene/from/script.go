@@ -1,11 +1,14 @@
 package from
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/taktload/takt/internal/scene"
 	"github.com/taktload/takt/internal/session"
@@ -19,12 +22,47 @@ type script struct {
 	depth   int                                                                     // of calls
 	pending []string                                                                // @ lines for the next step
 	comment string                                                                  // of the next step
+	reached map[*js]bool                                                            // calls that were followed
+	untold  map[*js]bool                                                            // calls that are not taken over, which nobody has said yet
 	names   map[string]string                                                       // names of captures by step and source
 	used    map[string]bool                                                         // names of captures
 }
 
 func newScript(t *Taken, place func(line int) string) *script {
-	return &script{Taken: t, place: place, names: map[string]string{}, used: map[string]bool{}}
+	return &script{Taken: t, place: place, reached: map[*js]bool{}, untold: map[*js]bool{}, names: map[string]string{}, used: map[string]bool{}}
+}
+
+// notTaken says that a call is not taken over.
+func (y *script) notTaken(n *js, src string) {
+	y.left(y.place(n.line), "%.60s is not taken over", src)
+	y.tell(n)
+}
+
+// tell notes that it was said of n, and so of its parts, that it is not taken over.
+func (y *script) tell(n *js) { n.walk(func(p *js) { delete(y.untold, p) }) }
+
+// tellRest says which calls are not taken over, of those whose values nobody used.
+func (y *script) tellRest() {
+	list := slices.SortedFunc(maps.Keys(y.untold), func(a, b *js) int {
+		return cmp.Or(a.line-b.line, strings.Compare(a.String(), b.String()))
+	})
+	for _, n := range list {
+		y.left(y.place(n.line), "%.60s is not taken over", n.String())
+	}
+	clear(y.untold)
+}
+
+// follow follows an expression whose value is of no use, as far as it calls functions.
+func (y *script) follow(n *js, s *jsScope) {
+	switch {
+	case !n.calls():
+	case n.kind == "array" || n.kind == "object" || n.kind == "property" || n.kind == "spread":
+		for _, p := range n.list {
+			y.follow(p, s)
+		}
+	default:
+		y.eval(n, s)
+	}
 }
 
 // jsValue is what is known of a value.
@@ -140,7 +178,7 @@ func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
 		return
 	}
 	switch n.kind {
-	case "import":
+	case "import", "catch": // what is done after an error
 	case "decl":
 		for i := 0; i+1 < len(n.list); i += 2 {
 			y.declare(n.list[i], n.list[i+1], s)
@@ -164,7 +202,7 @@ func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
 		return jsValue{}, true
 	default:
 		if v := y.eval(n, s); v.kind == isUnknown && v.src != "" && (n.kind == "call" || n.kind == "new") {
-			y.left(y.place(n.line), "%.60s is not taken over", v.src)
+			y.notTaken(n, v.src)
 		}
 	}
 	return jsValue{}, false
@@ -176,7 +214,7 @@ func (y *script) declare(name, value *js, s *jsScope) {
 	if value != nil {
 		v = y.eval(value, s)
 		if v.kind == isUnknown && v.src != "" && (value.kind == "call" || value.kind == "new") {
-			y.left(y.place(value.line), "%.60s is not taken over", v.src)
+			y.notTaken(value, v.src)
 		}
 	}
 	if v.kind == isUnknown {
@@ -205,11 +243,14 @@ func (y *script) declare(name, value *js, s *jsScope) {
 
 // branch takes the requests of a condition as if it held.
 func (y *script) branch(n *js, s *jsScope) (jsValue, bool) {
-	before, left := len(y.Steps), len(y.Left)
+	y.follow(n.list[0], s)
+	before, left, pending := len(y.Steps), len(y.Left), y.pending
 	y.statement(n.list[1], s.in())
 	y.statement(n.list[2], s.in())
 	if len(y.Steps) == before {
 		y.unsaid(left)
+		y.tell(n)
+		y.pending = pending
 		y.left(y.place(n.line), "if (%.60s) is not taken over", n.list[0].String())
 		return jsValue{}, false
 	}
@@ -227,7 +268,10 @@ func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
 	times, name := countOf(head, in, y)
 	for _, h := range head {
 		if h != nil && h.kind == "of" {
+			y.follow(h.list[1], in)
 			y.declare(h.list[0], nil, in)
+		} else if h != nil && n.text != "for" {
+			y.follow(h, in)
 		}
 	}
 	if name != "" && times > 0 {
@@ -242,6 +286,7 @@ func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
 	case made > 0:
 		y.left(y.place(n.line), "the requests of this loop are taken over once; @repeat is for a known number of times, or a list that is captured, and not for loops within loops")
 	case made == 0:
+		y.tell(n)
 		y.left(y.place(n.line), "a loop without a request is not taken over")
 	}
 	return jsValue{}, false
@@ -297,7 +342,9 @@ func (y *script) eval(n *js, s *jsScope) jsValue {
 		if v, ok := y.builtin(y, n.text, n, s); ok {
 			return v
 		}
-	case "object", "array", "function":
+	case "object", "array":
+		return y.literal(n, s)
+	case "function":
 		return jsValue{kind: isNode, node: n, in: s}
 	case "member":
 		if v, ok := y.builtin(y, n.String(), n, s); ok {
@@ -319,6 +366,10 @@ func (y *script) eval(n *js, s *jsScope) jsValue {
 			return v // tests["…"] = … of old scripts of Postman
 		} else {
 			y.left(y.place(n.line), "the assignment to %.60s is not taken over", n.list[0].String())
+			y.tell(n)
+		}
+		if value := n.list[1]; v.kind == isUnknown && v.src != "" && y.untold[value] {
+			y.notTaken(value, v.src)
 		}
 		return v
 	case "choice":
@@ -326,12 +377,49 @@ func (y *script) eval(n *js, s *jsScope) jsValue {
 		return y.eval(n.list[1], s)
 	case "binary":
 		return y.binary(n, s)
+	case "unary":
+		y.follow(n.list[0], s)
 	}
 	return unknown(n)
 }
 
+// literal is an object or a list as it is written. Its values are looked at when they are used, but requests in it are made now.
+func (y *script) literal(n *js, s *jsScope) jsValue {
+	made, in := *n, s.in()
+	made.list = slices.Clone(n.list)
+	for i, one := range n.list {
+		value := one
+		if one.kind == "property" && one.list != nil {
+			value = one.list[0]
+		}
+		if !value.calls() {
+			continue
+		}
+		before := len(y.Steps)
+		v := y.eval(value, s)
+		if len(y.Steps) == before {
+			continue
+		}
+		name := &js{kind: "name", text: fmt.Sprintf("%.60s", value.String()), line: value.line}
+		for in.names[name.text].node != nil || in.names[name.text].kind != isUnknown {
+			name.text += " "
+		}
+		in.names[name.text], made.list[i] = v, name
+		if one.kind == "property" {
+			p := *one
+			p.list = []*js{name}
+			made.list[i] = &p
+		}
+	}
+	return jsValue{kind: isNode, node: &made, in: in}
+}
+
 func (y *script) binary(n *js, s *jsScope) jsValue {
-	a, b := y.eval(n.list[0], s), y.eval(n.list[1], s)
+	a, before := y.eval(n.list[0], s), len(y.Steps)
+	b := y.eval(n.list[1], s)
+	if sometimes := n.text == "&&" || n.text == "||" || n.text == "??"; sometimes && len(y.Steps) > before {
+		y.left(y.place(n.line), "%.60s %s …: its requests are taken over as if it were always so; write @when or @unless in their steps", n.list[0].String(), n.text)
+	}
 	x, ok1 := a.number()
 	z, ok2 := b.number()
 	switch {
@@ -368,11 +456,11 @@ func (y *script) joined(n *js, text string) jsValue {
 }
 
 // gjsonSigns matches what means something in a path of GJSON.
-var gjsonSigns = regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`)
+var gjsonSigns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.*?|#@\\!{}\[\]()]`) })
 
 // gjsonKey is a key in a path of GJSON.
 func gjsonKey(key string) string {
-	return gjsonSigns.ReplaceAllString(key, `\$0`)
+	return gjsonSigns().ReplaceAllString(key, `\$0`)
 }
 
 func (p part) into(key string) part {
@@ -457,22 +545,30 @@ func (y *script) index(v, at jsValue, n *js) jsValue {
 
 // call is a call of a function of the tool, of JavaScript or of the script.
 func (y *script) call(n *js, s *jsScope) jsValue {
+	y.reached[n] = true
 	callee := n.list[0]
 	if v, ok := y.builtin(y, callee.String(), n, s); ok {
 		return v
 	}
 	args := n.list[1:]
+	var f, of jsValue
 	if callee.kind == "member" {
-		if v, ok := y.method(y.eval(callee.list[0], s), callee.text, n, s); ok {
+		of = y.eval(callee.list[0], s) // once: it may be a request
+		if v, ok := y.method(of, callee.text, n, s); ok {
 			return v
 		}
 	}
-	f := jsValue{}
 	if callee.kind == "name" || callee.kind == "member" {
 		if v, ok := y.builtinJS(callee.String(), args, n, s); ok {
 			return v
 		}
-		f = y.eval(callee, s)
+		if callee.kind == "name" {
+			f = y.eval(callee, s)
+		} else if v, ok := y.builtin(y, callee.String(), callee, s); ok {
+			f = v
+		} else {
+			f = y.member(of, callee.text, callee)
+		}
 	}
 	if f.kind == isNode && f.node.kind == "function" {
 		if y.depth >= maxCalls {
@@ -490,8 +586,11 @@ func (y *script) call(n *js, s *jsScope) jsValue {
 			if y.apply(jsValue{kind: isNode, node: a, in: s}, nil); len(y.Steps) > before {
 				y.left(y.place(n.line), "the requests of the function for %.60s are taken over once", callee.String())
 			}
+		} else {
+			y.follow(a, s)
 		}
 	}
+	y.untold[n] = true
 	return unknown(n)
 }
 
@@ -690,6 +789,7 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 	if src == "" {
 		src = n.String()
 	}
+	y.tell(n)
 	if name, ok := strings.CutPrefix(src, "__ENV."); ok && session.IsName(name) {
 		return environment(name)
 	}
@@ -699,11 +799,11 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 // environment is the placeholder of a variable of the environment.
 func environment(name string) scene.Text { return scene.Text(fmt.Sprintf("{{env %q}}", name)) }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_.-]+`) })
 
 // standIn stands for a value that is not known.
 func (t *Taken) standIn(where, src string) scene.Text {
-	name := "VALUE-OF-" + strings.Trim(notInNames.ReplaceAllString(src, "-"), "-")
+	name := "VALUE-OF-" + strings.Trim(notInNames().ReplaceAllString(src, "-"), "-")
 	name = name[:min(len(name), 60)]
 	t.left(where, "takt does not see %.60s; in the file it is %s: write the value, or a placeholder such as {{file \"values.csv\" 1}}", src, name)
 	return scene.Text(name)
