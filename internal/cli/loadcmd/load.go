@@ -319,6 +319,9 @@ func (l *load) tellStored(r *takt.Report) {
 
 // source makes the source of operations, with the data of each if they come from a list.
 func (l *load) source(ctx context.Context) (takt.Source, error) {
+	if err := l.engine.ReadArrivals(ctx); err != nil {
+		return nil, err
+	}
 	source, err := l.engine.Source()
 	if l.env.Side != nil && err == nil {
 		source, err = l.env.Side.Source(source, l.engine.Warmup)
@@ -396,7 +399,9 @@ func (l *load) broken(ctx context.Context, err error) error {
 	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
 		return core.ExitWith(core.ExitUsage, err)
 	}
-	if errors.As(err, new(*program.Misuse)) {
+	var fault *value.Fault
+	unread := errors.As(err, &fault) && slices.Contains(fault.Flags, "arrivals") // a log that is none, as those of takt replay
+	if unread || errors.As(err, new(*program.Misuse)) {
 		return core.ExitWith(core.ExitUsage, l.clean(err))
 	}
 	return l.clean(err)
