@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/internal/figure"
-	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/figures"
-	"github.com/taktload/takt/internal/trace/order"
-	"github.com/taktload/takt/internal/trace/reading"
-	"github.com/taktload/takt/internal/trace/requests"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
@@ -99,7 +92,7 @@ type recording struct {
 	seed    uint64 // that spread the arrivals of one stamp
 	need    uint64 // arrivals that the schedule has room for
 	given   bool   // a program made the pattern; there is no log
-	blurred string // why short gaps are not those of the log; "": they are
+	coarse  string // as of ReadLog
 }
 
 // ReadArrivals reads the log of --arrivals like:LOG, if that was given and the log was not read yet; Source does so,
@@ -113,7 +106,10 @@ func (o *Options) ReadArrivals(ctx context.Context) error {
 	if old := o.recording; old != nil && old.log == r.log && old.seed == r.seed && old.need == r.need {
 		return nil
 	}
-	if err := r.read(ctx); err != nil {
+	if o.ReadLog == nil {
+		return value.Faultf("--arrivals like:%s: this program cannot read logs; use takt, or arrivals of another kind", a.log)
+	}
+	if r.pattern, r.coarse, err = o.ReadLog(ctx, r.log, r.seed, r.need); err != nil {
 		return value.About(fmt.Errorf("--arrivals like:%s: %w", a.log, err), "arrivals")
 	}
 	o.recording = &r
@@ -130,66 +126,9 @@ func (o *Options) room() uint64 {
 	return uint64(min(spec.Most(), schedule.MaxPattern))
 }
 
-// lateMost is the share of requests out of order above which a log has no spacing to speak of.
-const lateMost = 0.01
-
-// read reads as many requests of the log as the schedule has room for. A stamp in whole seconds says only in which
-// second a request came: its place in the second is drawn, as of Poisson arrivals, because even spacing would make
-// the load smoother than that of users who come independently.
-func (r *recording) read(ctx context.Context) error {
-	settings := reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}
-	log, err := settings.Open(ctx, []string{r.log}, nil)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	r.pattern = schedule.NewPattern(r.log)
-	stamps := &figures.Stamps{Src: log}
-	timed := order.Timed(stamps, order.Timing{Jitter: order.Poisson, Seed: r.seed})
-	var first time.Time
-	var rec trace.Record
-	for ctx.Err() == nil && (uint64(r.pattern.Len()) < max(r.need, 2) || rec.At.Equal(first)) {
-		if err = timed.Next(&rec); err != nil {
-			break
-		}
-		if rec.At.IsZero() {
-			return errors.New("the log has requests without times; give a log with times")
-		}
-		if first.IsZero() {
-			first = rec.At
-		}
-		if !r.pattern.Add(rec.At.Sub(first)) {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err = r.check(log, timed, err); err != nil {
-		return err
-	}
-	if unit, mean := stamps.Resolution(), rec.At.Sub(first)/time.Duration(r.pattern.Len()-1); figures.Blurs(unit, mean) {
-		r.blurred = fmt.Sprintf("are multiples of %v, and the mean gap is %s", unit, figure.Micros(float64(mean)/1e3))
-	}
-	return nil
-}
-
-// check says what is wrong with a log that was read until err.
-func (r *recording) check(log *reading.Log, timed *order.TimedStream, err error) error {
-	n := r.pattern.Len()
-	late := timed.Late()
-	switch spec := (schedule.Spec{Stages: schedule.Constant(1, 0).Stages, Like: r.pattern}); {
-	case err != nil && err != io.EOF:
-		return err
-	case n == 0:
-		left := log.Left()
-		return log.Nothing([]string{r.log}, &left)
-	case float64(late.Count) > lateMost*float64(n):
-		return fmt.Errorf("more than %v %% of the requests are out of order by more than takt sorts, by up to %s; sort the log by time", 100*lateMost, trace.Span(late.Most))
-	default:
-		return spec.Validate()
-	}
-}
+// ReadLog reads the arrivals of a log for a schedule with room for so many: trace/spacing.Read. coarse says why the
+// short gaps are not those of the log; "": they are.
+type ReadLog func(ctx context.Context, log string, seed, room uint64) (p *schedule.Pattern, coarse string, err error)
 
 // repeatedMost is how many operations there may be for each arrival of the log without a warning.
 const repeatedMost = 1.05
@@ -197,9 +136,9 @@ const repeatedMost = 1.05
 // warn says what of the spacing is not that of the log, for one of so many shards.
 func (r *recording) warn(rep *takt.Report, shards uint64) {
 	n := r.pattern.Len()
-	if r.blurred != "" {
+	if r.coarse != "" {
 		rep.Warn(warn.ArrivalsDrawn, "the stamps of %s %s: where within its stamp a request came was drawn at random, so the short gaps are those of Poisson arrivals; %s",
-			r.log, r.blurred, takt.Advice("log fractions of a second"))
+			r.log, r.coarse, takt.Advice("log fractions of a second"))
 	}
 	if times := float64(shards*(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled)) / float64(n); times > repeatedMost {
 		rep.Warn(warn.ArrivalsRepeated, "%s has %s, and the schedule %s times as many operations: the same bursts came again and again; %s",

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/trace/spacing"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
@@ -98,7 +99,7 @@ const (
 
 func likeOf(log string, change func(o *Options)) *Options {
 	o := Defaults()
-	o.Arrivals, o.Rate = like+log, PerSecond(10)
+	o.Arrivals, o.Rate, o.ReadLog = like+log, PerSecond(10), spacing.Read
 	change(&o)
 	return &o
 }
@@ -205,6 +206,10 @@ func TestLikeRefuses(t *testing.T) {
 		if _, err := o.Source(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+	o := likeOf(logOf(t, micros, 1, 2, 3), func(o *Options) { o.ReadLog = nil })
+	if _, err := o.Source(); err == nil || !strings.Contains(err.Error(), "cannot read logs") {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(os.ErrDeadlineExceeded)

@@ -40,6 +40,7 @@ type Options struct {
 	MaxLag      time.Duration // schedule lag that the loop and async modes may take; 0: as Pacing says
 	Recorded    bool          // operations bring their instants along; instead of a rate
 
+	ReadLog   ReadLog    // for Arrivals of like:LOG; nil: logs cannot be read
 	recording *recording // of Arrivals; nil: no log, or not read yet
 }
 
