@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
@@ -28,7 +29,7 @@ func Read(ctx context.Context, name string, seed, room uint64) (p *schedule.Patt
 	settings := reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}
 	log, err := settings.Open(ctx, []string{name}, nil)
 	if err != nil {
-		return nil, "", err
+		return nil, "", advised(err)
 	}
 	defer log.Close()
 	p = schedule.NewPattern(name)
@@ -57,7 +58,7 @@ func Read(ctx context.Context, name string, seed, room uint64) (p *schedule.Patt
 		return nil, "", err
 	case p.Len() == 0:
 		left := log.Left()
-		return nil, "", log.Nothing([]string{name}, &left)
+		return nil, "", advised(log.Nothing([]string{name}, &left))
 	case float64(late.Count) > lateMost*float64(p.Len()):
 		return nil, "", fmt.Errorf("more than %v %% of the requests are out of order by more than takt sorts, by up to %s; sort the log by time", 100*lateMost, trace.Span(late.Most))
 	}
@@ -68,4 +69,12 @@ func Read(ctx context.Context, name string, seed, room uint64) (p *schedule.Patt
 		coarse = fmt.Sprintf("are multiples of %v, and the mean gap is %s", unit, figure.Duration(mean))
 	}
 	return p, coarse, nil
+}
+
+// advised is an error that may say to give the format of the log, for which a load has no flag.
+func advised(err error) error {
+	if !strings.Contains(err.Error(), "--format") {
+		return err
+	}
+	return fmt.Errorf("%w; takt trace convert has that flag, and writes a log without need of it", err)
 }
