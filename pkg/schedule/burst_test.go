@@ -341,3 +341,40 @@ func TestMost(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the CV and the recorded instants: a schedule that is valid has instants that never fall, from 0 to
+// before its end, as often as it is iterated, and not more than Most.
+func FuzzBursts(f *testing.F) {
+	f.Add(uint64(1), 3.0, 100.0, 0.0, int64(time.Second), []byte{})
+	f.Add(uint64(2), math.NaN(), 1e9, 1e9, int64(100), []byte{0, 0, 9})
+	f.Add(uint64(3), 0.0, 0.001, 500.0, int64(time.Second), []byte{255, 0, 0, 255, 1})
+	f.Add(uint64(4), float64(MaxCV), 5.0, 5.0, int64(time.Hour), []byte{7})
+	f.Fuzz(func(t *testing.T, seed uint64, cv, from, to float64, length int64, gaps []byte) {
+		s := Spec{Stages: Ramp(from, to, time.Duration(length)).Stages, Seed: seed, Limit: seed % 50}
+		if s.Gamma = cv; len(gaps) > 0 {
+			s.Gamma, s.Like = 0, NewPattern("")
+			var at time.Duration
+			for i, b := range gaps {
+				at += time.Duration(b) << (i % 40)
+				s.Like.Add(at)
+			}
+		}
+		if s.Validate() != nil || s.Closed() {
+			return
+		}
+		if expected := cumulative(s, math.MaxInt64); expected > 1e5 {
+			return // takes long
+		}
+		const enough = 20_000
+		dues, end := all(t, s, enough), open(t, s).End()
+		if !slices.IsSorted(dues) || len(dues) > 0 && (dues[0] < 0 || end >= 0 && dues[len(dues)-1] >= end) {
+			t.Errorf("%+v: due at %d, end %d", s, dues[:min(9, len(dues))], end)
+		}
+		if s.Limit > 0 && uint64(len(dues)) > s.Limit || float64(len(dues)) > s.Most() {
+			t.Errorf("%+v: %d operations, limit %d, most %v", s, len(dues), s.Limit, s.Most())
+		}
+		if again := all(t, s, enough); !slices.Equal(dues, again) {
+			t.Errorf("%+v: a second iteration differs", s)
+		}
+	})
+}
