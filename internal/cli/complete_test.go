@@ -37,7 +37,8 @@ func TestCompletion(t *testing.T) {
 		"http -o json=x":          ":2",
 		"http --store ":           "elasticsearch:// opensearch:// :2",
 		"http --progress ":        "auto line none :4",
-		"http --arrivals ":        "uniform poisson :4",
+		"http --arrivals ":        "uniform poisson gamma: like: :2",
+		"http --arrivals like:":   "like: :2", // files may follow
 		"replay --jitter ":        "uniform poisson burst :4",
 		"kafka produce --client ": "takt franz sarama sarama-async :4",
 		"verify --metric p99.":    "p99.9 p99.99 :4",

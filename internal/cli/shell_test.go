@@ -127,6 +127,17 @@ func TestFlagsOfSessions(t *testing.T) {
 	}
 }
 
+// The log of --arrivals like:LOG is a file, which must be in the folder of the session.
+func TestArrivalsOfSessions(t *testing.T) {
+	env := core.Env{Getenv: func(string) string { return "" }}
+	for name, denied := range map[string]bool{"/etc/passwd": true, "../access.log": true, "a/../../access.log": true, "access.log": false, "a:b/access.log": false} {
+		_, err := ShellHost(env).Plan(strings.Fields("http --rate 5/s -z 1s --arrivals like:"+name+" http://127.0.0.1:1/"), shell.Rules{})
+		if is := err != nil && strings.Contains(err.Error(), "can use only files in the server's folder"); is != denied || !denied && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Each server of apm may be named by a flag, too.
 func TestServersOfApmInSessions(t *testing.T) {
 	env := core.Env{Getenv: func(string) string { return "" }}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -21,7 +22,7 @@ import (
 type Options struct {
 	Rate        Rate          // "500/s", "100/s..2k/s" or "max"; "": closed loop
 	Stages      Stages        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
-	Arrivals    string        // uniform or poisson
+	Arrivals    string        // uniform, poisson, gamma:CV or like:LOG
 	Seed        uint64        // of everything random
 	Duration    time.Duration // of the measured window; 0: not bounded
 	Requests    uint64        // measured operations; 0: not bounded
@@ -38,6 +39,9 @@ type Options struct {
 	Pacing      string        // default, precise or economy, of the loop and async modes; "": default
 	MaxLag      time.Duration // schedule lag that the loop and async modes may take; 0: as Pacing says
 	Recorded    bool          // operations bring their instants along; instead of a rate
+
+	ReadLog   ReadLog    // for Arrivals of like:LOG; nil: logs cannot be read
+	recording *recording // of Arrivals; nil: no log, or not read yet
 }
 
 // The names of Options.Overflow and Options.Arrivals.
@@ -46,6 +50,8 @@ const (
 	overflowDrop  = "drop"
 	uniform       = "uniform"
 	poisson       = "poisson"
+	gamma         = "gamma:"   // with a coefficient of variation
+	like          = "like:"    // with a log
 	recorded      = "recorded" // of Options.Recorded
 )
 
@@ -87,7 +93,7 @@ func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
 	fs.VarP(value.Duration(&o.Duration), "duration", "z", "measure for `TIME`, such as 30s or 1m30s; a bare number means seconds")
 	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "stop after `N` operations; with --duration, whichever comes first")
-	fs.Var(value.Choice(&o.Arrivals, uniform, poisson), "arrivals", "spacing of the operations, `uniform|poisson`")
+	fs.Var(arrivalsFlag{&o.Arrivals}, "arrivals", "spacing of the operations, `uniform|poisson|gamma:CV|like:LOG`: even, random, random in bursts (CV is the coefficient of variation of the gaps; 1 is poisson), or with the bursts of an access log at the rate of --rate")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random: the same N sends the same values again, also those of {{uuid}}")
 	fs.Var(value.Auto(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`, or auto: as Kubernetes, Slurm, AWS Batch or GNU parallel numbers this process")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at `TIME`, RFC 3339 or seconds since 1970")
@@ -144,15 +150,18 @@ func (o *Options) Validate() []error {
 
 // Spec makes the schedule that o describes.
 func (o *Options) Spec() (schedule.Spec, error) {
-	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Limit(), Poisson: o.Arrivals == poisson, Seed: o.Seed}
-	var err error
+	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Limit(), Seed: o.Seed}
+	err := o.take(&s)
+	if err != nil {
+		return s, err
+	}
 	if s.Stages, err = o.stages(); err != nil {
 		return s, err
 	}
 	if s.Closed() {
 		// Its operations bring no instants, so the schedule cannot tell which are
 		// measured ones: the engine counts them.
-		s.Poisson, s.Limit = false, 0
+		s.Poisson, s.Gamma, s.Like, s.Limit = false, 0, nil, 0
 	}
 	s.Shard, s.Shards = o.Shard.index(), o.Shard.parts()
 	return s, nil
@@ -171,7 +180,7 @@ func (o *Options) Limit() uint64 {
 // with a number of operations, or of a log.
 func (o *Options) Span() time.Duration {
 	spec, err := o.Spec()
-	if err != nil {
+	if err != nil || spec.Limit > 0 && o.unread() { // its arrivals decide when the last one is due
 		return -1
 	}
 	s, err := spec.Schedule()
@@ -179,33 +188,6 @@ func (o *Options) Span() time.Duration {
 		return -1
 	}
 	return s.End()
-}
-
-// Most is the largest number of operations, with those of the warm-up, that one of so many shards gets of the
-// schedule; 0: unknown. A Poisson schedule has more than six standard deviations above its mean in one of 10⁹ runs.
-func (o *Options) Most(shards int) uint64 {
-	spec, err := o.Spec()
-	if err != nil || spec.Closed() {
-		return 0
-	}
-	all := 0.0
-	for _, g := range spec.Stages {
-		if g.Duration == 0 {
-			all = math.Inf(1)
-		}
-		all += g.Duration.Seconds() * (g.From + g.To) / 2
-	}
-	if spec.Poisson {
-		all += 6 * math.Sqrt(all)
-	}
-	if spec.Limit > 0 {
-		all = min(all, float64(spec.Limit))
-	}
-	all += spec.Warmup.Seconds() * spec.Stages[0].From
-	if math.IsInf(all, 1) {
-		return 0
-	}
-	return uint64(all/float64(shards)) + 2
 }
 
 func (o *Options) stages() ([]schedule.Stage, error) {
@@ -218,6 +200,9 @@ func (o *Options) stages() ([]schedule.Stage, error) {
 
 // Source makes the operations that o schedules, without data.
 func (o *Options) Source() (takt.Source, error) {
+	if err := o.ReadArrivals(context.Background()); err != nil {
+		return nil, err
+	}
 	s, err := o.Spec()
 	if err != nil {
 		return nil, err

@@ -128,9 +128,9 @@ func (o *Options) Follow(s schedule.Spec) {
 	} else {
 		o.Stages = stagesOf(s.Stages)
 	}
-	o.Arrivals = uniform
-	if s.Poisson {
-		o.Arrivals = poisson
+	o.Arrivals, o.recording = s.Arrivals(), nil
+	if s.Like != nil {
+		o.recording = &recording{pattern: s.Like, given: true}
 	}
 	o.Warmup, o.Requests, o.Seed = s.Warmup, s.Limit, s.Seed
 	o.Shard = Shard{}

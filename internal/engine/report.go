@@ -96,12 +96,20 @@ func (r *run) lastInterval(end time.Duration) {
 	r.swap(t)
 }
 
-func (r *run) describe(rep *takt.Report) { rep.Schedule = r.plan.Described() }
+func (r *run) describe(rep *takt.Report) {
+	rep.Schedule = r.plan.Described()
+	if log := r.plan.recording; log != nil && !log.given && rep.Schedule.GapCV > 0 {
+		log.warn(rep, max(1, r.plan.Shard.parts()))
+	}
+}
 
 // Described is the schedule of a run with these options, as its report has it.
 func (o *Options) Described() (d takt.Schedule) {
 	if spec, err := o.Spec(); err == nil {
 		d = spec.Describe()
+	}
+	if o.unread() {
+		d.Arrivals = o.Arrivals
 	}
 	d.Seed = o.Seed
 	_, d.ShardFrom = o.Shard.Resolved()

@@ -291,7 +291,8 @@ func TestWords(t *testing.T) {
 	for _, line := range [][]string{
 		{"--rate=500/s", "--duration=10s", "--warmup=1s", "--arrivals=poisson", "--seed=9", "--drain=3s"},
 		{"--stages=30s@100/s,1m@100/s..2k/s", "--connections=3", "--overflow=drop", "--max-in-flight=7"},
-		{"--rate=100/s..2k/s", "--duration=5s", "--shard=2/3"},
+		{"--rate=100/s..2k/s", "--duration=5s", "--shard=2/3", "--arrivals=gamma:3"},
+		{"--rate=5/s", "--duration=5s", "--arrivals=like:a b.log"},
 		{"--rate=max", "--requests=50", "--connections=4"},
 		nil,
 	} {

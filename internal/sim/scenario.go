@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type Scenario struct {
 	Mode                    string
 	Rate                    float64 // per second; 0: a closed loop
 	Poisson                 bool
+	CV                      float64 // of the gaps of random arrivals; 0: that of Poisson
 	Duration, Warmup        time.Duration
 	Requests                uint64
 	Connections             int // 0: the pool grows
@@ -374,6 +376,9 @@ func (sc *Scenario) options() engine.Options {
 	}
 	if sc.Poisson {
 		o.Arrivals = "poisson"
+	}
+	if sc.CV > 0 {
+		o.Arrivals = "gamma:" + strconv.FormatFloat(sc.CV, 'g', -1, 64)
 	}
 	if sc.Drop {
 		o.Overflow = "drop"

@@ -83,6 +83,29 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// The engine breaks no rule with bursts, of which many operations are due within a microsecond, nor with nearly
+// even arrivals. The test takes the runs of TestSeeds with random arrivals; with the economy pacing a burst is
+// sent later than 1 ms, which the verdict says.
+func TestBursts(t *testing.T) {
+	from, to := seeds(t, racetest.Some(30))
+	runs := map[string]int{}
+	for seed := from; seed <= to; seed++ {
+		sc := generate(seed)
+		if !sc.Poisson || sc.Pacing == "economy" || sc.MaxLag > 0 {
+			continue
+		}
+		sc.CV = []float64{0.1, 3}[seed%2]
+		runs[sc.Mode]++
+		if o := run(seed, sc); len(o.Faults) > 0 {
+			t.Fatal(o)
+		}
+	}
+	t.Log(runs)
+	if to-from >= 29 && len(runs) < 2 {
+		t.Errorf("only these modes: %v", runs)
+	}
+}
+
 // A seed decides everything: two runs of it make the same calls in the same order.
 func TestSameTrace(t *testing.T) {
 	calls := uint64(0)

@@ -3,7 +3,7 @@ package value
 import "flag"
 
 // Chooser is a Flag that offers words, for the completion of a shell. An offered word that ends
-// with = or :// is the beginning of a value.
+// with =, : or :// is the beginning of a value.
 type Chooser interface{ Choices() []string }
 
 // RunTaker is a Flag whose value may be a stored run.

@@ -70,6 +70,10 @@ func Rules() []Rule {
 const (
 	// more than 1 % of the operations and at least 10, or more than 5 % and at least 3, were sent later than max(200 µs, 5 % of response p99) after they could have been; not if the run is invalid for its lateness
 	GeneratorLate takt.WarningCode = "generator_late"
+	// of `--arrivals like:LOG`: the log's stamps are coarser than a quarter of its mean gap, so the short gaps were drawn at random
+	ArrivalsDrawn takt.WarningCode = "arrivals_drawn"
+	// of `--arrivals like:LOG`: the log has fewer requests than the schedule has operations, so its spacing was repeated
+	ArrivalsRepeated takt.WarningCode = "arrivals_repeated"
 	// the run had no schedule; it is never judged late
 	ClosedLoop takt.WarningCode = "closed_loop"
 	// a condition of `--abort-on`, or `--crash`, ended the run, which is shorter than was asked for

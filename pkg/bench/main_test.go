@@ -78,6 +78,28 @@ func TestFlagsBeforeOpen(t *testing.T) {
 	}
 }
 
+// A program has the bursts of a log, too.
+func TestArrivalsOfMain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	log := filepath.Join(t.TempDir(), "a.log")
+	if err := os.WriteFile(log, []byte(`{"time":"2026-11-20T10:00:00.000001Z","uri":"/a","status":200}
+{"time":"2026-11-20T10:00:00.000001Z","uri":"/b","status":200}
+{"time":"2026-11-20T10:00:03.5Z","uri":"/c","status":200}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, said := mainOf(t, func([]string) (*takt.Driver, error) {
+		return load.Handler(func(context.Context, *takt.Op, *takt.Result) error { return nil }), nil
+	})
+	if code := m.command([]string{"--rate", "1000/s", "-n", "3", "--arrivals", "like:" + log, "--progress", "none", "-o", "json=" + path}); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, said())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), `"gap_cv": 1.414`) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
 // The report has all flags of the program, with their values and types.
 func TestVariablesOfFlags(t *testing.T) {
 	m, said := mainOf(t, func([]string) (*takt.Driver, error) {

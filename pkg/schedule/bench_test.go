@@ -18,6 +18,10 @@ var benchSpecs = []struct {
 	{"ramp", Ramp(1000, 1e6, 1e4*time.Hour)},
 	{"ramp-falling", Ramp(1e6, 1000, 1e4*time.Hour)},
 	{"ramp-poisson", Spec{Stages: Ramp(1000, 1e6, 1e4*time.Hour).Stages, Poisson: true}},
+	{"gamma-0.5", Spec{Stages: Constant(1e5, 0).Stages, Gamma: 0.5}},
+	{"gamma-3", Spec{Stages: Constant(1e5, 0).Stages, Gamma: 3}},
+	{"ramp-gamma-3", Spec{Stages: Ramp(1000, 1e6, 1e4*time.Hour).Stages, Gamma: 3}},
+	{"like", Spec{Stages: Constant(1e5, 0).Stages, Like: patternOf(0, 1, 5, 6, 100)}},
 	{"closed", Constant(math.Inf(1), 0)},
 }
 

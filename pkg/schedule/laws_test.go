@@ -12,7 +12,7 @@ import (
 )
 
 // randomSpec makes valid specs of at most some thousand operations: constants,
-// ramps, pauses, odd rates and lengths, with warm-up, limit and both processes.
+// ramps, pauses, odd rates and lengths, with warm-up, limit and all processes.
 func randomSpec(r *rand.Rand) Spec {
 	rate := func() float64 {
 		switch r.IntN(4) {
@@ -25,7 +25,15 @@ func randomSpec(r *rand.Rand) Spec {
 		}
 		return 100
 	}
-	s := Spec{Poisson: r.IntN(2) == 0, Seed: r.Uint64()}
+	s := Spec{Seed: r.Uint64()}
+	switch r.IntN(5) {
+	case 0:
+		s.Poisson = true
+	case 1:
+		s.Gamma = min(max(math.Exp(3*r.NormFloat64()), MinCV), MaxCV)
+	case 2:
+		s.Like = patternOf(bursts(r, 2+r.IntN(300))...)
+	}
 	for range 1 + r.IntN(4) {
 		d := time.Duration(1+r.IntN(4)) * time.Second / 2
 		if r.IntN(2) == 0 {
@@ -111,7 +119,7 @@ func TestOrderingLaw(t *testing.T) {
 // Λ(due of n) = n within the rounding of a nanosecond, for every uniform profile.
 func TestUniformLaw(t *testing.T) {
 	eachSpec(t, func(t *testing.T, s Spec) {
-		s.Poisson = false
+		s.Poisson, s.Gamma, s.Like = false, 0, nil
 		dues := all(t, s, 1<<20)
 		for n, due := range dues {
 			if got := cumulative(s, due); math.Abs(got-float64(n)) > 400e-9+1e-9 {
@@ -133,6 +141,11 @@ func TestDense(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := Spec{Poisson: seed%2 == 0, Seed: seed, Limit: r.Uint64N(60)}
+		if seed%8 == 1 {
+			s.Gamma = 3
+		} else if seed%8 == 3 {
+			s.Like = patternOf(bursts(r, 20)...)
+		}
 		for range 1 + r.IntN(3) {
 			s.Stages = append(s.Stages, Stage{time.Duration(1 + r.IntN(30)), MaxRate * r.Float64(), MaxRate * r.Float64()})
 		}
@@ -155,7 +168,8 @@ func TestOrderInLongRamps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := newPoisson(p)
+		p.drawn = true
+		v := newDrawn(p)
 		u.n, v.x = 4e15, 4e15
 		for range 100_000 {
 			a, b := u.last, v.last

@@ -8,14 +8,16 @@ import (
 
 // plan is a Spec prepared for iteration. It does not change, so all iterations share it.
 type plan struct {
-	segs    []segment
-	warm    int    // number of segs in the warm-up: 0 or 1
-	limit   uint64 // number of measured operations; MaxUint64: no limit
-	stop    uint64 // number of uniform operations, warm-up included
-	end     time.Duration
-	closed  bool
-	poisson bool
-	seed    uint64
+	segs   []segment
+	warm   int    // number of segs in the warm-up: 0 or 1
+	limit  uint64 // number of measured operations; MaxUint64: no limit
+	stop   uint64 // number of uniform operations, warm-up included; of other arrivals, their expected number
+	end    time.Duration
+	closed bool
+	drawn  bool     // the instants follow from drawn or recorded numbers, not from 0, 1, 2 …
+	gamma  float64  // as in Spec
+	like   *Pattern // as in Spec
+	seed   uint64
 }
 
 // endless is the end of a schedule without an end.
@@ -25,7 +27,7 @@ func newPlan(s Spec) (*plan, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	p := &plan{limit: s.Limit, end: endless, closed: s.Closed(), poisson: s.Poisson, seed: s.Seed}
+	p := &plan{limit: s.Limit, end: endless, closed: s.Closed(), drawn: s.drawn(), gamma: s.Gamma, like: s.Like, seed: s.Seed}
 	if p.limit == 0 {
 		p.limit = math.MaxUint64
 	}
@@ -49,19 +51,23 @@ func newPlan(s Spec) (*plan, error) {
 }
 
 // applyLimit computes where a Limit ends the schedule. A uniform schedule ends where measured
-// operation number Limit would be due: n/rate at a constant rate. So does a Poisson schedule,
-// whose end must be drawn.
+// operation number Limit would be due: n/rate at a constant rate. So does a schedule of other
+// arrivals, whose end must be drawn.
 func (p *plan) applyLimit(b *builder) {
 	p.stop = p.segs[len(p.segs)-1].stop
 	if p.limit == math.MaxUint64 {
 		return
 	}
-	if p.poisson {
-		p.end = newPoisson(p).drawEnd()
+	warm := b.marks[p.warm]
+	stop := ceil(warm) + p.limit
+	if p.drawn {
+		if stop >= p.limit {
+			p.stop = min(p.stop, stop)
+		}
+		p.end = newDrawn(p).drawEnd()
 		return
 	}
-	warm := b.marks[p.warm]
-	if stop := ceil(warm) + p.limit; stop >= p.limit && stop <= p.stop {
+	if stop >= p.limit && stop <= p.stop {
 		x := new(big.Rat).SetInt(new(big.Int).SetUint64(p.limit))
 		end := b.instant(x.Add(x, warm), stop-1)
 		if p.end == endless || end < p.end { // a warm-up of 9.5 operations shifts x by half a gap

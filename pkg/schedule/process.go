@@ -35,63 +35,82 @@ func (u *uniform) Next() (time.Duration, bool) {
 	return u.last, true
 }
 
-// poisson has operation n due at Λ⁻¹ of the sum of n+1 unit exponentials. The sum counts
+// drawn has operation n due at Λ⁻¹(xₙ), with numbers x₀ ≤ x₁ ≤ … from elsewhere. They count
 // operations, not time: after 10¹² operations the rounding is 10⁻⁴ of a gap.
-type poisson struct {
-	plan *plan
-	seg  *segment
-	i    int // index of seg in plan.segs
-	x    float64
-	left uint64 // number of measured operations left
-	last time.Duration
-	rand *rand.Rand
+type drawn struct {
+	plan    *plan
+	numbers numbers
+	seg     *segment
+	i       int // index of seg in plan.segs
+	x       float64
+	left    uint64 // number of measured operations left
+	last    time.Duration
+}
+
+// numbers are those of one iteration: next is called with 0, and then with its last result.
+type numbers interface {
+	next(x float64) float64
 }
 
 // stream is the second word of the generator's seed: the golden ratio, an
 // arbitrary constant that keeps small seeds apart from a zero state.
 const stream = 0x9e3779b97f4a7c15
 
-func newPoisson(p *plan) *poisson {
-	return &poisson{plan: p, seg: &p.segs[0], left: p.limit, rand: rand.New(rand.NewPCG(p.seed, stream))}
+func newDrawn(p *plan) *drawn {
+	d := &drawn{plan: p, seg: &p.segs[0], left: p.limit}
+	switch r := rand.New(rand.NewPCG(p.seed, stream)); {
+	case p.like != nil:
+		d.numbers = p.like.numbers(p.stop)
+	case p.gamma != 0 && p.gamma != 1:
+		d.numbers = newGamma(p.gamma, r)
+	default:
+		d.numbers = exponential{r}
+	}
+	return d
 }
 
-func (p *poisson) End() time.Duration { return p.plan.end }
+func (d *drawn) End() time.Duration { return d.plan.end }
 
-func (p *poisson) Next() (time.Duration, bool) {
-	p.x += p.rand.ExpFloat64()
-	for p.x >= p.seg.high {
-		if p.i+1 == len(p.plan.segs) {
+func (d *drawn) Next() (time.Duration, bool) {
+	d.x = d.numbers.next(d.x)
+	for d.x >= d.seg.high {
+		if d.i+1 == len(d.plan.segs) {
 			return 0, false // for good: x only grows
 		}
-		p.i++
-		p.seg = &p.plan.segs[p.i]
+		d.i++
+		d.seg = &d.plan.segs[d.i]
 	}
-	if p.i >= p.plan.warm {
-		if p.left == 0 {
+	if d.i >= d.plan.warm {
+		if d.left == 0 {
 			return 0, false
 		}
-		p.left--
+		d.left--
 	}
-	p.last = max(p.last, p.seg.at(p.x))
-	return p.last, true
+	d.last = max(d.last, d.seg.at(d.x))
+	return d.last, true
 }
+
+// exponential has unit exponentials as gaps, also before the first number: a Poisson process.
+type exponential struct{ rand *rand.Rand }
+
+func (e exponential) next(x float64) float64 { return x + e.rand.ExpFloat64() }
 
 // maxDraw limits drawEnd to about a second.
 const maxDraw = 100_000_000
 
 // drawEnd returns the end of a schedule with a limit: the instant of the arrival after the
-// last one. The time until then is Gamma(n+1), for which n/time is an unbiased estimate of
-// the rate. Ending with the last arrival would overstate the rate.
-func (p *poisson) drawEnd() time.Duration {
-	whole := p.plan.end
+// last one. For Poisson arrivals the time until then is Gamma(n+1), for which n/time is an unbiased
+// estimate of the rate. Ending with the last arrival would overstate the rate.
+func (d *drawn) drawEnd() time.Duration {
+	whole := d.plan.end
 	for range maxDraw {
-		if _, ok := p.Next(); ok {
+		if _, ok := d.Next(); ok {
 			continue
 		}
-		if p.x >= p.seg.high {
+		if d.x >= d.seg.high {
 			return whole // the stages end first
 		}
-		return max(p.seg.at(p.x), p.last+1)
+		return max(d.seg.at(d.x), d.last+1)
 	}
 	return whole
 }

@@ -3,11 +3,12 @@
 //
 // A schedule is a profile times a process. The profile is the rate over time
 // λ(t), as a list of linear [Stage]s; Λ(t) = ∫λ is the number of operations
-// expected until t. The process is numbers x₀ ≤ x₁ ≤ …: n for uniform arrivals, a
-// sum of unit exponentials for Poisson arrivals. Operation n is due at Λ⁻¹(xₙ). By
-// the time-change theorem these instants are a Poisson process of rate λ(t), exactly
-// and without thinning (Çinlar 1975; the method of inversion beside that of Lewis &
-// Shedler 1979).
+// expected until t. The process is numbers x₀ ≤ x₁ ≤ …, one a unit on average: n for
+// uniform arrivals, a sum of unit exponentials for Poisson arrivals, of gamma variates for
+// arrivals in bursts, the instants of a log in units of their mean gap. Operation n is due
+// at Λ⁻¹(xₙ). By the time-change theorem unit exponentials give a Poisson process of rate
+// λ(t), exactly and without thinning (Çinlar 1975; the method of inversion beside that of
+// Lewis & Shedler 1979).
 //
 // The n-th uniform instant is computed from n, with integers if the rate is constant.
 // No error accumulates, so 3/s still meets every whole second after ten days.
@@ -17,7 +18,7 @@ package schedule
 import "time"
 
 // Schedule returns the due instants of one run, counted from its start. It has one consumer.
-// Next of this package's schedules allocates nothing and takes 5 to 15 ns.
+// Next of this package's schedules allocates nothing and takes 5 to 15 ns, with gamma arrivals up to 50 ns.
 type Schedule interface {
 	// Next returns the next due instant, never before the last one, or takt.Asap in a closed
 	// loop. Once it has returned false, it always does.
@@ -41,8 +42,8 @@ func (p *plan) iterate() Schedule {
 	switch {
 	case p.closed:
 		return &closed{plan: p}
-	case p.poisson:
-		return newPoisson(p)
+	case p.drawn:
+		return newDrawn(p)
 	}
 	return &uniform{plan: p, seg: &p.segs[0]}
 }

@@ -23,7 +23,15 @@ type Spec struct {
 	Limit uint64
 	// Poisson draws random arrivals instead of spacing them evenly.
 	Poisson bool
-	// Seed determines all random values of a Poisson schedule.
+	// Gamma draws random arrivals with gaps of a gamma distribution, and is their coefficient of
+	// variation (standard deviation ÷ mean): below 1 more regular than Poisson, above 1 in
+	// bursts, 1 the same instants as Poisson; MinCV to MaxCV, 0: no gamma arrivals. The process
+	// is stationary: the time to the first arrival is that of somebody who comes at any instant,
+	// so the expected number of operations is that of the rate.
+	Gamma float64
+	// Like spaces operations like recorded arrivals; nil: it does not. See Pattern.
+	Like *Pattern
+	// Seed determines all random values of a schedule with Poisson or gamma arrivals.
 	Seed uint64
 	// Shard and Shards make the Source keep every Shards-th operation, starting with number
 	// Shard (from 0). Shards 0 or 1: all operations. All other fields, and End, describe the
@@ -50,6 +58,13 @@ const (
 	MaxStages = 10_000
 )
 
+// Limits of Spec.Gamma. Below MinCV the gaps differ by less than 1 %, and above MaxCV the bursts have
+// 10 000 operations or more at one instant.
+const (
+	MinCV = 0.01
+	MaxCV = 100
+)
+
 // Constant is a schedule of rate operations per second for d; endless if d is 0, a closed
 // loop if rate is +Inf. At 500/s and 12 s exactly 6000 operations are due: the first at 0,
 // none at 12 s.
@@ -71,8 +86,8 @@ func (s Spec) Closed() bool {
 // Source returns the operations of s, or of its shard, numbered by their place in the whole.
 // It is a takt.Counter unless s is a closed loop. The error is that of Validate.
 //
-// A Poisson schedule with a Limit is drawn once in advance to compute its End: 10 ns an
-// operation. Above 10⁸ operations End is unknown.
+// A schedule with a Limit and arrivals that are not uniform is drawn once in advance to compute its
+// End: 10 to 50 ns an operation. Above 10⁸ operations End is unknown.
 func (s Spec) Source() (takt.Source, error) {
 	p, err := newPlan(s)
 	if err != nil {
@@ -95,11 +110,30 @@ func (s Spec) Describe() takt.Schedule {
 			d.Stages = append(d.Stages, takt.Stage{DurationS: g.Duration.Seconds(), From: g.From, To: g.To})
 		}
 	}
-	d.Arrivals = "uniform"
-	if s.Poisson {
-		d.Arrivals, d.Seed = "poisson", s.Seed
+	d.Arrivals = s.Arrivals()
+	if s.drawn() {
+		d.Seed = s.Seed
+	}
+	if s.Like != nil {
+		d.GapCV = s.Like.CV()
 	}
 	return d
+}
+
+// drawn reports whether the arrivals are not uniform.
+func (s Spec) drawn() bool { return s.Poisson || s.Gamma != 0 || s.Like != nil }
+
+// Arrivals is the report's name for the arrivals: uniform, poisson, gamma:CV or like:NAME.
+func (s Spec) Arrivals() string {
+	switch {
+	case s.Like != nil:
+		return "like:" + s.Like.name
+	case s.Gamma != 0:
+		return "gamma:" + strconv.FormatFloat(s.Gamma, 'g', -1, 64)
+	case s.Poisson:
+		return "poisson"
+	}
+	return "uniform"
 }
 
 // profile is the report's name for the shape of the stages.

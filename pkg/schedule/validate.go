@@ -38,6 +38,10 @@ func (s Spec) validateWhole() error {
 	fault(len(s.Stages) > MaxStages, fmt.Sprintf("%d stages are too many; at most %d", len(s.Stages), MaxStages))
 	fault(s.Warmup < 0, fmt.Sprintf("warm-up %v is negative; give 0 for none", s.Warmup))
 	fault(s.Shard >= max(s.Shards, 1), fmt.Sprintf("shard %d of %d does not exist; they are numbered from 1", s.Shard+1, max(s.Shards, 1)))
+	fault(s.Gamma != 0 && !(s.Gamma >= MinCV && s.Gamma <= MaxCV), fmt.Sprintf("a coefficient of variation of %v is not possible for gamma arrivals; give one from %v to %v", s.Gamma, MinCV, MaxCV))
+	fault(s.Like != nil && s.Like.Len() < 2, "the recorded arrivals are fewer than two, so they have no spacing; give a longer log")
+	fault(s.Like != nil && s.Like.Len() > 1 && s.Like.span() == 0, "the recorded arrivals are all at one instant, so they have no spacing; give another log")
+	fault(s.Poisson && (s.Gamma != 0 || s.Like != nil) || s.Gamma != 0 && s.Like != nil, "more than one kind of arrivals is given; keep one of poisson, gamma and recorded ones")
 	fault(s.tooLong(), "warm-up and stages together exceed 292 years; shorten them")
 	return errors.Join(errs...)
 }
@@ -59,8 +63,8 @@ func (s Spec) validateClosed() error {
 	if s.Stages[0].Duration < 0 {
 		errs = append(errs, fmt.Errorf("duration %v is negative", s.Stages[0].Duration))
 	}
-	if s.Poisson {
-		errs = append(errs, errors.New("a closed loop has no arrivals that could be poisson; give a rate other than max"))
+	if s.drawn() {
+		errs = append(errs, fmt.Errorf("a closed loop has no arrivals that could be %s; give a rate other than max", s.Arrivals()))
 	}
 	if s.Warmup > 0 && s.Limit > 0 {
 		errs = append(errs, errors.New("a closed loop cannot count operations from the end of a warm-up on, its operations have no instants; give a duration instead of a number, or no warm-up"))

@@ -92,7 +92,8 @@ type Tool struct {
 // Schedule describes when operations were due.
 type Schedule struct {
 	Profile   string  `json:"profile"`              // constant, ramp, steps, replay or closed
-	Arrivals  string  `json:"arrivals"`             // uniform, poisson or recorded
+	Arrivals  string  `json:"arrivals"`             // uniform, poisson, gamma:CV, like:LOG or recorded
+	GapCV     float64 `json:"gap_cv,omitempty"`     // coefficient of variation (standard deviation ÷ mean) of the gaps of the log in like:LOG
 	RatePerS  float64 `json:"rate_per_s,omitempty"` // rate of a constant profile
 	Stages    []Stage `json:"stages,omitempty"`
 	Seed      uint64  `json:"seed,omitempty"`

@@ -74,16 +74,29 @@ func offered(words []string, files bool) cobra.ShellCompDirective {
 	if files {
 		directive = cobra.ShellCompDirectiveDefault
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, "=") || strings.HasSuffix(w, "://") }) {
+	if slices.ContainsFunc(words, begins) {
 		directive |= cobra.ShellCompDirectiveNoSpace
 	}
 	return directive
 }
 
-// namesFiles reports whether the value of a flag may be a file.
+// begins reports whether an offered word is only the beginning of a value.
+func begins(word string) bool {
+	return strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") || strings.HasSuffix(word, "://")
+}
+
+// namesFiles reports whether the value of a flag may be a file, or end with one.
 func namesFiles(f *pflag.Flag) bool {
 	v, ok := f.Value.(value.Flag)
-	return ok && slices.ContainsFunc(v.Names("x=./x"), func(n value.Name) bool { // the = is for flags of FORMAT=PATH
-		return n.Kind == value.Reads || n.Kind == value.Writes
+	texts := []string{"x=./x"} // the = is for flags of FORMAT=PATH
+	if c, offers := f.Value.(value.Chooser); offers {
+		for _, word := range c.Choices() {
+			if begins(word) {
+				texts = append(texts, word+"./x")
+			}
+		}
+	}
+	return ok && slices.ContainsFunc(texts, func(text string) bool {
+		return slices.ContainsFunc(v.Names(text), func(n value.Name) bool { return n.Kind == value.Reads || n.Kind == value.Writes })
 	})
 }

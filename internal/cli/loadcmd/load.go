@@ -27,6 +27,7 @@ import (
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/trace/spacing"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -87,6 +88,7 @@ func Add(root *cobra.Command, env core.Env) {
 
 func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(core.InterruptibleStdin(env)), progress: progressAuto, repeat: 1}
+	l.engine.ReadLog = spacing.Read
 	if l.driver.Defaults != nil {
 		l.driver.Defaults(&l.engine)
 	}
@@ -319,6 +321,9 @@ func (l *load) tellStored(r *takt.Report) {
 
 // source makes the source of operations, with the data of each if they come from a list.
 func (l *load) source(ctx context.Context) (takt.Source, error) {
+	if err := l.engine.ReadArrivals(ctx); err != nil {
+		return nil, err
+	}
 	source, err := l.engine.Source()
 	if l.env.Side != nil && err == nil {
 		source, err = l.env.Side.Source(source, l.engine.Warmup)
@@ -396,7 +401,9 @@ func (l *load) broken(ctx context.Context, err error) error {
 	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
 		return core.ExitWith(core.ExitUsage, err)
 	}
-	if errors.As(err, new(*program.Misuse)) {
+	var fault *value.Fault
+	unread := errors.As(err, &fault) && slices.Contains(fault.Flags, "arrivals") // a log that is none, as those of takt replay
+	if unread || errors.As(err, new(*program.Misuse)) {
 		return core.ExitWith(core.ExitUsage, l.clean(err))
 	}
 	return l.clean(err)

@@ -31,7 +31,7 @@ func newTraceStats(env core.Env) *cobra.Command {
 	s.reading.Inspect = true
 	return s.command(&cobra.Command{
 		Use:   "stats LOG…",
-		Short: "summarize a log: format, faults, rate per second, methods, status, sizes, latencies",
+		Short: "summarize a log: format, faults, rate per second, bursts, methods, status, sizes, latencies",
 		Example: `  takt trace stats /var/log/nginx/access.log
   takt trace stats access.log --path '^/api/' -o json`,
 	}, func(fs *pflag.FlagSet) {
@@ -59,7 +59,8 @@ type surveyed struct {
 
 func (s *traceStats) write(src trace.Stream) error {
 	shown := &figures.Examples{Src: src}
-	found, err := figures.Survey(order.Timed(shown, order.Timing{}))
+	stamps := &figures.Stamps{Src: shown}
+	found, err := figures.Survey(order.Timed(stamps, order.Timing{}), stamps)
 	if err != nil || found.Requests == 0 {
 		return err
 	}

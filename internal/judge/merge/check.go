@@ -156,6 +156,7 @@ func known(r *takt.Report) map[string]string {
 		m["variable "+name] = stored.JSON(v) // also what is added: each shard has what was asked for
 	}
 	delete(m, "variable "+engine)
+	delete(m, gapCV) // only the shards read the log
 	m["tool"] = stored.JSON(r.Tool.Name + " " + r.Tool.Version)
 	return m
 }
@@ -186,6 +187,7 @@ func (s shard) common() map[string]string {
 		"number of shards": stored.JSON(s.n), "warmup_s": stored.JSON(s.WarmupS),
 		"schedule.profile": stored.JSON(plan.Profile), "schedule.arrivals": stored.JSON(plan.Arrivals), "schedule.rate_per_s": stored.JSON(plan.RatePerS),
 		"schedule.stages": stored.JSON(plan.Stages), "schedule.seed": stored.JSON(plan.Seed),
+		gapCV: stored.JSON(plan.GapCV),
 	}
 	for name, v := range s.Variables {
 		m["variable "+name] = stored.JSON(v)
@@ -199,6 +201,9 @@ func (s shard) common() map[string]string {
 
 // engine is the variable with the generator's engine.
 const engine = "engine"
+
+// gapCV is the field by which shards with different logs of --arrivals like:LOG differ.
+const gapCV = "schedule.gap_cv"
 
 // labelFaults names labels on which the shards do not agree. A label that only some shards have is
 // not a fault: it applies to all.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -28,7 +30,7 @@ func TestSurvey(t *testing.T) {
 	}
 	slices.SortFunc(records, func(a, b trace.Record) int { return a.At.Compare(b.At) })
 	records[0].Method, records[1].Bytes, records[2].Latency = []byte("POST"), trace.Unknown, trace.Unknown
-	s, err := Survey(&tracetest.List{Records: records})
+	s, err := Survey(&tracetest.List{Records: records}, nil)
 	if err != nil || s.Requests != 14 || !s.First.Equal(tracetest.Start) || !s.Last.Equal(tracetest.Start.Add(9004*time.Millisecond)) {
 		t.Errorf("%+v %v", s, err)
 	}
@@ -45,6 +47,7 @@ func TestSurvey(t *testing.T) {
 	const want = `requests    14
 time        2024-03-04 05:06:07.000 +0000 to 2024-03-04 05:06:16.004 +0000, 9.004s
 rate        mean 1.4438/s, by the second p50 0, p90 5, p99 5, max 5 at 2024-03-04 05:06:08
+burstiness  CV of the gaps 2.46; dispersion of the counts 4.31 in 100ms (Poisson: 1)
 methods     GET 13 (92.9 %), POST 1 (7.14 %)
 status      200 4 (28.6 %), 201 3 (21.4 %), 202 3 (21.4 %), 203 2 (14.3 %), 204 2 (14.3 %)
 bytes       total 2200, p50 200, p90 400, p99 400, max 400
@@ -54,7 +57,7 @@ latency     mean 2.62ms, p50 2ms, p90 5ms, p95 5ms, p99 5ms, max 5ms
 		t.Errorf("got\n%swant\n%s", &b, want)
 	}
 
-	s, err = Survey(untimed(t))
+	s, err = Survey(untimed(t), nil)
 	b.Reset()
 	if err := errors.Join(err, s.WriteText(&b)); err != nil || b.String() != "requests    6\nmethods     GET 4 (66.7 %), DELETE 1 (16.7 %), POST 1 (16.7 %)\nstatus      none 6 (100 %)\n" {
 		t.Errorf("%s %v", &b, err)
@@ -135,7 +138,7 @@ func TestLatencyOfZero(t *testing.T) {
 		r.Latency = latency
 		records = append(records, r)
 	}
-	s, err := Survey(&tracetest.List{Records: records})
+	s, err := Survey(&tracetest.List{Records: records}, nil)
 	var b bytes.Buffer
 	if err := errors.Join(err, s.WriteText(&b)); err != nil || s.Latency.P50 != 0 || s.Latency.Max < 1000 || !strings.Contains(b.String(), "p50 0µs") {
 		t.Errorf("%+v %v\n%s", s.Latency, err, &b)
@@ -153,5 +156,129 @@ func TestSecondsWithoutLatency(t *testing.T) {
 	rows, err := ReadSeconds(&b, time.UTC)
 	if err != nil || len(rows) != 1 || rows[0].Mean != 0 || rows[0].P99 != 0 || rows[0].Requests != 1 {
 		t.Errorf("%+v %v", rows, err)
+	}
+}
+
+// burst is the Burstiness of records at these instants after tracetest.Start, whose stamps are cut to a resolution.
+func burst(t *testing.T, resolution time.Duration, at ...time.Duration) Burstiness {
+	t.Helper()
+	var records []trace.Record
+	for _, d := range at {
+		r := tracetest.At(d, "/")
+		r.At = r.At.Truncate(resolution)
+		r.Second = resolution == time.Second
+		records = append(records, r)
+	}
+	stamps := &Stamps{Src: &tracetest.List{Records: records}}
+	s, err := Survey(order.Timed(stamps, order.Timing{}), stamps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Bursts
+}
+
+func TestBurstiness(t *testing.T) {
+	const ms, sec = time.Millisecond, time.Second
+	const fraction = 123457 // so the stamps are not multiples of the gap
+	even := func(n int, gap time.Duration) (at []time.Duration) {
+		for i := range n {
+			at = append(at, fraction+time.Duration(i)*gap)
+		}
+		return at
+	}
+	pairs := func(n int, gap time.Duration) (at []time.Duration) { // gaps 0 and 2·gap in turn: CV 1
+		for i := range n {
+			at = append(at, fraction+time.Duration(i/2)*2*gap)
+		}
+		return at
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	var poisson []time.Duration
+	for x := 0.0; len(poisson) < 20_000; x += r.ExpFloat64() {
+		poisson = append(poisson, time.Duration(x*1e8)) // 10/s
+	}
+	for _, c := range []struct {
+		name       string
+		resolution time.Duration
+		at         []time.Duration
+		cv         float64
+		unknown    string
+		dispersion map[float64]float64 // by window
+		near       float64
+	}{
+		{"even", 1, even(1301, 100*ms), 0, "", map[float64]float64{0.1: 0, 1: 0, 10: 0}, 1e-6},
+		{"pairs in one second each", 1, pairs(2602, 500*ms), 1, "", map[float64]float64{0.1: 1.8, 1: 0, 10: 0, 60: 0}, 0.01}, // 2 in one window of ten
+		{"Poisson", 1, poisson, 1, "", map[float64]float64{0.1: 1, 1: 1, 10: 1, 60: 1}, 0.3},
+		{"Poisson, in seconds", sec, poisson, 0, "the stamps are multiples of 1s, and the mean gap is 100ms", map[float64]float64{1: 1, 10: 1, 60: 1}, 0.3},
+		{"rare, in seconds", sec, even(50, 5*sec), 0, "", map[float64]float64{1: 0.8, 10: 0}, 0.03}, // the places in the seconds are all 0
+		{"too few", 1, even(10, 100*ms), 0, "", nil, 0},
+		{"just enough", 1, even(11, 100*ms), 0, "", nil, 0},
+		{"even, to the stamp", 100 * ms, even(100, 100*ms), 0, "the stamps are multiples of 100ms, and the mean gap is 100ms", map[float64]float64{0.1: 0}, 1e-6},
+		{"one stamp", 1, pairs(100, 0), 0, "all requests have one stamp", nil, 0},
+		{"nothing", ms, nil, 0, "", nil, 0},
+	} {
+		b := burst(t, c.resolution, c.at...)
+		if math.Abs(b.GapCV-c.cv) > max(1e-6, c.near/10) || b.GapUnknown != c.unknown || len(b.Dispersion) != len(c.dispersion) {
+			t.Errorf("%s: %+v", c.name, b)
+			continue
+		}
+		for _, d := range b.Dispersion {
+			if want, ok := c.dispersion[d.WindowS]; !ok || math.Abs(d.Index-want) > c.near {
+				t.Errorf("%s: %+v, want %v", c.name, d, want)
+			}
+		}
+	}
+	b := burst(t, ms, poisson...)
+	if text := b.text(); !strings.HasPrefix(text, "CV of the gaps ") || !strings.HasSuffix(text, " in 1m (Poisson: 1)") {
+		t.Error(text)
+	}
+}
+
+// A silence of years costs no time, and its windows count as empty.
+func TestBurstinessOfASilence(t *testing.T) {
+	var at []time.Duration
+	for i := range 150 {
+		at = append(at, 1+time.Duration(i)*time.Second)
+	}
+	b := burst(t, 1, append(at, 100*365*24*time.Hour)...)
+	for _, d := range b.Dispersion {
+		if whole := 100 * 365 * 24 * 3600 / d.WindowS; d.Windows != uint64(whole)-1 || d.Index < 0.9 {
+			t.Errorf("%+v, want %v windows", d, whole-1)
+		}
+	}
+	if len(b.Dispersion) != len(windows) || b.GapCV < 4 {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestResolution(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		at    []time.Duration // negative: a stamp in whole seconds
+		want  time.Duration
+		blurs time.Duration // the largest gap that it blurs
+	}{
+		{nil, 0, -1},
+		{[]time.Duration{-1, -1}, time.Second, 4*time.Second - 1},
+		{[]time.Duration{0, 1000 * ms}, time.Second, 4*time.Second - 1},
+		{[]time.Duration{0, 100 * ms, 1700 * ms}, 100 * ms, 400*ms - 1},
+		{[]time.Duration{10 * ms, 123 * ms}, ms, 4*ms - 1},
+		{[]time.Duration{123 * ms, 45 * time.Microsecond}, time.Microsecond, 4*time.Microsecond - 1},
+		{[]time.Duration{1}, 1, 3},
+		{slices.Concat(slices.Repeat([]time.Duration{123 * ms}, 19), []time.Duration{-1}), ms, 4*ms - 1}, // a fraction of zeros was left out
+		{slices.Concat(slices.Repeat([]time.Duration{123 * ms}, 18), []time.Duration{-1}), time.Second, 4*time.Second - 1},
+	} {
+		var records []trace.Record
+		for _, at := range c.at {
+			r := tracetest.At(max(0, at), "/")
+			r.Second = at < 0
+			records = append(records, r)
+		}
+		s := &Stamps{Src: &tracetest.List{Records: records}}
+		for rec := (trace.Record{}); s.Next(&rec) == nil; {
+		}
+		if got := s.Resolution(); got != c.want || !Blurs(got, c.blurs) || Blurs(got, c.blurs+1) {
+			t.Errorf("%v: %v, want %v", c.at, got, c.want)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type Statistics struct {
 	MeanPerS  float64           `json:"mean_per_s,omitempty"` // (requests − 1) ÷ (Last − First); 0 if Last is First
 	Gap       *trace.Gap        `json:"-"`                    // the longest time without a request; nil: fewer than two different times
 	GapS      float64           `json:"longest_gap_s,omitempty"`
+	Bursts    Burstiness        `json:"burstiness,omitzero"`
 	Bytes     Distribution      `json:"bytes"`   // sizes of the answers whose size is known
 	Latency   takt.Latency      `json:"latency"` // count 0: the log has no latencies
 	Methods   map[string]uint64 `json:"methods"`
@@ -78,13 +79,15 @@ func (t *tally) distribution() Distribution {
 	return Distribution{Count: t.zeros + t.h.Count(), Sum: t.sum, P50: t.quantile(0.5), P90: t.quantile(0.9), P99: t.quantile(0.99), Max: t.max}
 }
 
-// Survey reads a stream to its end. The stream must be in order, as after order.Timed.
-func Survey(src trace.Stream) (Statistics, error) {
+// Survey reads a stream to its end. The stream must be in order, as after order.Timed. stamps is asked at
+// the end for the resolution of the stamps; nil: they are exact.
+func Survey(src trace.Stream, stamps *Stamps) (Statistics, error) {
 	s := Statistics{Methods: map[string]uint64{}, Statuses: map[int]uint64{}}
 	rates, sizes, latency := tally{h: hist.New()}, tally{h: hist.New()}, hist.New()
 	var counted time.Time // the last second that rates has
 	var n uint64          // requests of the second after it
 	var before trace.Place
+	var bursts burstiness
 	err := bySecond(src, func(r *trace.Record) error {
 		s.note(r)
 		if r.Bytes != trace.Unknown {
@@ -97,6 +100,7 @@ func Survey(src trace.Stream) (Statistics, error) {
 			return nil
 		}
 		s.noteGap(before, r)
+		bursts.add(r.At)
 		before = trace.PlaceOf(r)
 		n++
 		return nil
@@ -116,6 +120,10 @@ func Survey(src trace.Stream) (Statistics, error) {
 	if span := s.Last.Sub(s.First).Seconds(); span > 0 {
 		s.MeanPerS = float64(rates.sum-1) / span
 	}
+	if stamps == nil {
+		stamps = &Stamps{}
+	}
+	s.Bursts = bursts.found(stamps.Resolution())
 	s.Bytes, s.Latency = sizes.distribution(), withZeros(latency.Summary())
 	return s, err
 }
@@ -172,6 +180,9 @@ func (s *Statistics) WriteText(w io.Writer) error {
 	}
 	if s.Gap != nil && s.Gap.Length >= time.Minute {
 		line("longest gap", "%v", s.Gap)
+	}
+	if text := s.Bursts.text(); text != "" {
+		line("burstiness", "%s", text)
 	}
 	line("methods", "%s", mix(s.Methods, s.Requests, func(m string) string { return m }))
 	line("status", "%s", mix(s.Statuses, s.Requests, statusName))
