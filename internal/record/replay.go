@@ -94,8 +94,8 @@ type Replay struct {
 
 // NewReplay makes a Replay for a run with this configuration.
 func NewReplay(cfg Config) (*Replay, error) {
-	if len(cfg.Phases) > MaxPhases {
-		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), MaxPhases)
+	if n := len(cfg.Phases) + len(cfg.Timed); n > MaxPhases {
+		return nil, fmt.Errorf("it has %d phases, more than %d", n, MaxPhases)
 	}
 	cfg.Shards, cfg.Samples, cfg.Scrub, cfg.Journal = 1, 0, nil, false
 	return &Replay{cfg: cfg, rec: New(cfg)}, nil

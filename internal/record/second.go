@@ -67,7 +67,7 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	lag.Record(time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)))
 	s := Second{At: at, Scheduled: scheduled, InFlightMax: iv.InFlightMax, Window: math.MaxInt64}
 	into := &s.Counted
-	into.Histograms = make([]string, placePhases+len(c.Phases)) // without onTime
+	into.Histograms = make([]string, placePhases+len(c.Phases)+len(c.Timed)) // without onTime
 	if iv.Warmup && c.Warmup > 0 {
 		into.Warm = n
 		into.Histograms[placeWarm], into.Histograms[placeWarmService], into.Histograms[placeWarmLag] = iv.HDR, iv.ServiceHDR, lag.Encode()
@@ -83,6 +83,12 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	}
 	if c.Window >= 0 {
 		s.Window = c.Window
+	}
+	if iv.Good != nil {
+		into.Good = *iv.Good
+	}
+	for i, t := range c.Timed {
+		into.Histograms[placePhases+len(c.Phases)+i] = iv.Latency[t.Name].HDR
 	}
 	for class, count := range iv.Errors {
 		one := takt.ErrorClass{Class: class, Count: count}

@@ -16,7 +16,7 @@ const (
 	maxSample  = 300 // bytes kept of a class's first error
 	maxBody    = 256 // bytes kept of the body of a class's first error
 	classOther = "other"
-	MaxPhases  = 16 // of a run; those beyond takt.MaxPhases are in no Result, see Recorder.Latency
+	MaxPhases  = 16 // of a run, with those of Timed
 )
 
 // set is the counts between two swaps. Operations due in the warm-up have their own counts
@@ -33,7 +33,7 @@ type set struct {
 	service, delay, lag       *hist.Histogram
 	warmAll, warmSvc, warmLag *hist.Histogram
 	onTime                    *hist.Histogram   // response time without the generator's own part
-	phases                    []*hist.Histogram // nil until the first value: most runs use few phases
+	phases                    []*hist.Histogram // and those of Timed; nil until the first value: most runs use few phases
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
 	classes                   map[string]*takt.ErrorClass
@@ -46,7 +46,9 @@ type sums struct {
 	Received uint64      `json:"received,omitempty"`
 	Achieved uint64      `json:"achieved"` // operations sent within the window that ended
 	verdict.Evidence
-	LastDone time.Duration `json:"last_done"`
+	LastDone  time.Duration `json:"last_done"`
+	Good      uint64        `json:"good,omitempty"` // as in takt.Goodput
+	Undecided uint64        `json:"undecided,omitempty"`
 	Bytes    takt.Bytes    `json:"bytes"`
 }
 
@@ -57,6 +59,7 @@ func (s *sums) merge(o *sums) {
 	s.Achieved += o.Achieved
 	s.Evidence.Merge(&o.Evidence)
 	s.LastDone = max(s.LastDone, o.LastDone)
+	s.Good, s.Undecided = s.Good+o.Good, s.Undecided+o.Undecided
 	s.Bytes.Sent += o.Bytes.Sent
 	s.Bytes.Received += o.Bytes.Received
 }
@@ -67,7 +70,7 @@ func newSet(cfg *Config) *set {
 		blocks: proof.New(cfg.Window - cfg.Warmup),
 		ok:     hist.New(), other: hist.New(),
 		service: hist.New(), delay: hist.New(), lag: hist.New(), onTime: hist.New(),
-		phases:     make([]*hist.Histogram, len(cfg.Phases)),
+		phases:     make([]*hist.Histogram, len(cfg.Phases)+len(cfg.Timed)),
 		statusElse: map[int]uint64{},
 		classes:    map[string]*takt.ErrorClass{},
 	}
@@ -175,9 +178,24 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 			s.sent(e, n, res, s.other)
 		} else {
 			s.sent(e, n, res, s.ok)
+			s.goal(due, n, res)
 		}
 		s.result(res, n)
 	}
+}
+
+// goal counts operations that ended well by whether they met the conditions of the run.
+func (s *set) goal(due time.Duration, n uint64, res *takt.Result) {
+	switch {
+	case res == nil || res.Goal == takt.NoGoal:
+		return
+	case res.Goal == takt.GoalMet:
+		s.Good += n
+		return
+	case res.Goal == takt.GoalUnknown:
+		s.Undecided += n
+	}
+	s.blocks.Missed(due, n)
 }
 
 func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
@@ -268,7 +286,7 @@ func (s *set) result(res *takt.Result, n uint64) {
 		return
 	}
 	s.traffic(res, n)
-	for i := range min(len(s.phases), takt.MaxPhases) {
+	for i := range min(len(s.cfg.Phases), takt.MaxPhases) {
 		if d := res.Phases[i]; d > 0 {
 			s.phase(i).RecordN(d, n)
 		}
@@ -369,6 +387,7 @@ func (s *set) mergeLive(o *set, rest func()) {
 	s.Counts = s.Counts.Plus(o.Counts).Plus(o.Warm)
 	s.Counts.OK += o.Received
 	s.Bytes = s.Bytes.Plus(o.Bytes)
+	s.Good += o.Good
 	for _, c := range o.classes {
 		s.addClass(&takt.ErrorClass{Class: c.Class, Count: c.Count})
 	}
@@ -382,6 +401,26 @@ func (s *set) mergeLive(o *set, rest func()) {
 			rest()
 		}
 	}
+	for i, t := range s.cfg.Timed {
+		if h := o.phases[len(s.cfg.Phases)+i]; t.Course && h != nil && h.Count() > 0 {
+			s.phase(len(s.cfg.Phases) + i).Merge(h)
+			rest()
+		}
+	}
+}
+
+// timed are the histograms of the interval that s is, by name.
+func (s *set) timed() map[string]*hist.Histogram {
+	var all map[string]*hist.Histogram
+	for i, t := range s.cfg.Timed {
+		if h := s.phases[len(s.cfg.Phases)+i]; h != nil && t.Course {
+			if all == nil {
+				all = map[string]*hist.Histogram{}
+			}
+			all[t.Name] = h
+		}
+	}
+	return all
 }
 
 // clamped is the number of values outside the range of a histogram. Those of onTime are in others, too.

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +62,7 @@ type Timing struct {
 // meter measures the parts of one answer.
 type meter struct {
 	Timing
+	result *takt.Result
 	reader parts.Reader
 	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
 	ended  int                     // parts in this read
@@ -74,9 +74,9 @@ type meter struct {
 }
 
 // begin prepares m for an answer.
-func (m *meter) begin(due, sent time.Duration) {
+func (m *meter) begin(due, sent time.Duration, r *takt.Result) {
 	m.reader.Reset(parts.Chunks, 0)
-	*m = meter{Timing: Timing{Due: due, Sent: sent}, reader: m.reader, hears: m.hears}
+	*m = meter{Timing: Timing{Due: due, Sent: sent}, result: r, reader: m.reader, hears: m.hears}
 }
 
 // head says how the answer comes in parts. The events of what is compressed cannot be seen.
@@ -128,7 +128,7 @@ func (m *meter) read(in *engine.Coming, alone bool) {
 		m.measure(in, alone)
 	}
 	if m.over && m.MaxGap > 0 {
-		m.record(in, engine.PhaseMaxGap, m.MaxGap)
+		m.longest(m.MaxGap, in.Record)
 	}
 	m.ended, m.over = 0, false
 }
@@ -147,6 +147,7 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 		}
 		m.record(in, first, in.At-m.Sent)
 		m.record(in, engine.PhaseFirstPartDue, in.At-m.Due)
+		m.result.Timed[engine.RowFirstPart] = max(1, in.At-m.Due)
 	}
 	if !near && !exact || m.parts > 0 && !m.known {
 		m.unknown(in, from, gaps)
@@ -160,9 +161,15 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 // stop ends an answer whose rest does not come: the time since its last part is a gap, too, which had not ended.
 func (m *meter) stop(at time.Duration, record func(phase int, due, d time.Duration)) {
 	if m.parts > 0 {
-		record(engine.PhaseMaxGap, m.Due, max(1, m.MaxGap, at-m.last))
+		m.longest(max(1, m.MaxGap, at-m.last), record)
 	}
 	m.parts, m.MaxGap = 0, 0
+}
+
+// longest notes the longest gap of an answer.
+func (m *meter) longest(d time.Duration, record func(phase int, due, d time.Duration)) {
+	record(engine.PhaseMaxGap, m.Due, d)
+	m.result.Timed[engine.RowMaxGap] = d
 }
 
 // unknown notes n gaps of which only the longest possible length is known.
@@ -228,8 +235,8 @@ func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
 }
 
 // Starts implements engine.Parted.
-func (c *StreamCodec) Starts(_ int, due, sent time.Duration) {
-	c.begin(due, sent)
+func (c *StreamCodec) Starts(_ int, due, sent time.Duration, r *takt.Result) {
+	c.begin(due, sent, r)
 	c.kind, c.coding = "", ""
 }
 
@@ -279,11 +286,11 @@ func newStreamMux(m *http2.Mux) *streamMux {
 }
 
 // Starts implements engine.Parted.
-func (s *streamMux) Starts(tag int, due, sent time.Duration) {
+func (s *streamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 	for tag >= len(s.meters) {
 		s.meters = append(s.meters, meter{})
 	}
-	s.meters[tag].begin(due, sent)
+	s.meters[tag].begin(due, sent, r)
 }
 
 // Stops implements engine.Parted.
@@ -336,10 +343,10 @@ func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ [
 	return n, list, alive
 }
 
-// Latencies is driver.Load.Latencies.
-func (o *Options) Latencies() []string {
-	if o.Stream {
-		return slices.Concat(engine.NetPhases, engine.PartPhases)
+// Timed is driver.Load.Timed.
+func (o *Options) Timed() []takt.Timed {
+	if !o.Stream {
+		return nil
 	}
-	return engine.NetPhases
+	return engine.PartTimes("first_part_due", "first_part", "first_part_unknown")
 }

@@ -74,7 +74,7 @@ func TestPartsOfReads(t *testing.T) {
 					}
 					got[phase] = append(got[phase], d.Round(ms)/ms)
 				}
-				codec.Starts(0, ms, 2*ms)
+				codec.Starts(0, ms, 2*ms, &r)
 				for i, read := range c.reads {
 					codec.Came(engine.Coming{From: read.from * ms, At: read.at * ms, Record: record})
 					_, p := codec.Parse([]byte(read.bytes), c.eof && i == len(c.reads)-1, &r)
@@ -115,12 +115,16 @@ func TestStreamThatStops(t *testing.T) {
 	} {
 		got := map[int]time.Duration{}
 		record := func(phase int, _, d time.Duration) { got[phase] = d / time.Millisecond }
-		codec.Starts(0, time.Millisecond, 2*time.Millisecond)
+		var r takt.Result
+		codec.Starts(0, time.Millisecond, 2*time.Millisecond, &r)
 		codec.Came(engine.Coming{From: 9 * time.Millisecond, At: 10 * time.Millisecond, Record: record})
-		codec.Parse([]byte(name), false, new(takt.Result))
+		codec.Parse([]byte(name), false, &r)
 		codec.Stops(0, 90*time.Millisecond, record)
 		if !maps.Equal(got, want) {
 			t.Errorf("%q: %v; want %v", name, got, want)
+		}
+		if row := [2]time.Duration{want[engine.PhaseFirstPartDue], want[engine.PhaseMaxGap]}; row != [2]time.Duration{r.Timed[engine.RowFirstPart] / time.Millisecond, r.Timed[engine.RowMaxGap] / time.Millisecond} {
+			t.Errorf("%q: the row has %v; want %v", name, r.Timed, row)
 		}
 		codec.Reset()
 	}
