@@ -18,7 +18,7 @@ type history struct {
 	held   int             // seconds in open
 	span   int             // 0 means 1
 
-	encoder hist.Encoder // shared with Swap
+	encoder hist.Encoder   // shared with Swap
 	sums    *timeline.Sums // nil until something is merged
 }
 

@@ -49,7 +49,7 @@ type sums struct {
 	LastDone  time.Duration `json:"last_done"`
 	Good      uint64        `json:"good,omitempty"` // as in takt.Goodput
 	Undecided uint64        `json:"undecided,omitempty"`
-	Bytes    takt.Bytes    `json:"bytes"`
+	Bytes     takt.Bytes    `json:"bytes"`
 }
 
 // merge adds o.

@@ -219,9 +219,9 @@ type Interval struct {
 	ResponseMax    float64           `json:"response_max_us"`
 	ScheduleLagP99 float64           `json:"schedule_lag_p99_us"`
 	Good           *uint64           `json:"good,omitempty"` // as in Goodput, by end, without the warm-up; nil: operations have no conditions
-	Lag            *int64            `json:"lag,omitempty"` // messages that a consumer had not read at the end of the interval; nil: nobody consumes
-	HDR            string            `json:"hdr"`           // response time, as in Latency
-	ServiceHDR     string            `json:"service_hdr"`   // service time
+	Lag            *int64            `json:"lag,omitempty"`  // messages that a consumer had not read at the end of the interval; nil: nobody consumes
+	HDR            string            `json:"hdr"`            // response time, as in Latency
+	ServiceHDR     string            `json:"service_hdr"`    // service time
 
 	Latency map[string]Course `json:"latency,omitempty"` // of Timed with Course that were measured, by name, without the warm-up
 }

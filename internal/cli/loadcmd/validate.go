@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
@@ -184,6 +185,11 @@ func (l *load) slo() string {
 		return ""
 	}
 	return l.driver.Goal()
+}
+
+// announced is what intervals and rows will have besides what all runs have.
+func (l *load) announced() timeline.Announced {
+	return timeline.Announced{Timed: l.timed(), Goal: l.slo()}
 }
 
 // checkGoal refuses conditions on the goodput of a load whose operations have no conditions.

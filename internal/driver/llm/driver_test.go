@@ -331,7 +331,7 @@ func TestFiguresOfReads(t *testing.T) {
 	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
 		t.Errorf("class %q, %+v", r.Class, x)
 	}
-	if want := [takt.MaxTimed]time.Duration{90 * ms, 100 * ms, 140 * ms, 80 * ms}; r.Timed != want || r.Goal != takt.GoalMissed {
+	if want := [takt.MaxTimed]time.Duration{90 * ms, 100 * ms, 80 * ms, 140 * ms}; r.Timed != want || r.Goal != takt.GoalMissed {
 		t.Errorf("the row has %v, goal %v; want %v", r.Timed, r.Goal, want)
 	}
 	if g := report.Goodput; g.Missed["ttfo<140ms"] != 1 || g.Missed["ttft<91ms"]+g.Missed["tpot<90ms"]+g.Missed["maxgap<101ms"]+g.Missed["e2e<251ms"] != 0 {

@@ -181,19 +181,19 @@ func (o *Options) Variables() map[string]any {
 
 // Timed is driver.Load.Timed: engine.PartTimes by the names of the field, and those of this package.
 func Timed() []takt.Timed {
-	return engine.PartTimes("ttft", "ttft_sent", "ttft_unknown", takt.Timed{Name: "ttfo", Row: true, Course: true}, takt.Timed{Name: "tpot", Row: true, Course: true})
+	return engine.PartTimes("ttft", "ttft_sent", "ttft_unknown", takt.Timed{Name: "tpot", Row: true, Course: true}, takt.Timed{Name: "ttfo", Row: true, Course: true})
 }
 
 // The places of this package in takt.Result.Timed.
 const (
-	rowTTFO = engine.RowOwn + iota
-	rowTPOT
+	rowTPOT = engine.RowOwn + iota
+	rowTTFO
 )
 
 // The phases of this package.
 const (
-	phaseTTFO = engine.PhaseGapUnknown + 1 + iota
-	phaseTPOT
+	phaseTPOT = engine.PhaseGapUnknown + 1 + iota
+	phaseTTFO
 )
 
 // Open makes the driver.
@@ -207,7 +207,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		p.requests = append(p.requests, r)
 	}
 	return &takt.Driver{
-		Loop:   o.conn.LoopTo(o.url, func(int) takt.Codec { return newCodec(p) }),
+		Loop:  o.conn.LoopTo(o.url, func(int) takt.Codec { return newCodec(p) }),
 		Timed: Timed(), Goal: o.Goal(), Finish: p.finish,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -250,6 +251,28 @@ func (s *series) columns(r *takt.Report, name string) (list []column) {
 	for i, st := range statistics {
 		if s.hasService() {
 			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
+		}
+	}
+	a := timeline.AnnouncedOf(r)
+	if a.Goal != "" {
+		list = append(list, column{"good", func(one *second) string {
+			if one.Good == nil {
+				return "–"
+			}
+			return page.Count(*one.Good)
+		}})
+	}
+	for _, name := range a.Courses() {
+		for _, st := range []struct {
+			name string
+			of   func(takt.Course) float64
+		}{{"p50", func(c takt.Course) float64 { return c.P50 }}, {"p99", func(c takt.Course) float64 { return c.P99 }}} {
+			list = append(list, column{page.Words(name) + " " + st.name, func(one *second) string {
+				if l, measured := one.Latency[name]; measured {
+					return figure.Micros(st.of(l))
+				}
+				return "–"
+			}})
 		}
 	}
 	return append(list, column{"lag p99", func(one *second) string { return one.measured(one.ScheduleLagP99) }})

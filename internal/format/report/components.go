@@ -49,19 +49,19 @@ func meaning(name string) string {
 	case "first_part_due":
 		return "since due"
 	case "ttft":
-		return "first token, since due"
+		return "since due"
 	case "ttfo":
-		return "without reasoning, since due"
+		return "content, since due"
 	case "tpot":
 		return "time per output token"
 	case "first_part_unknown", "ttft_unknown":
-		return "read too late: at most"
+		return "at most: read late"
 	case "maxgap":
-		return "longest of each operation"
+		return "of each operation"
 	case "gap":
 		return "between two parts"
 	case "gap_unknown":
-		return "read too late: at most"
+		return "at most: read late"
 	default:
 		return ""
 	}

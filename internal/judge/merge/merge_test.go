@@ -16,8 +16,8 @@ import (
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/record"
-	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/internal/timeline"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )

@@ -41,7 +41,7 @@ const (
 // NAME.STATISTIC, or just STATISTIC for the response time.
 func Metrics() []Metric {
 	return append([]Metric{
-		{Name: "errors", Unit: Percent}, // (failed + unfinished) ÷ (ok + failed + unfinished)
+		{Name: "errors", Unit: Percent},                    // (failed + unfinished) ÷ (ok + failed + unfinished)
 		{Name: MetricGoodput, Unit: Percent, Higher: true}, // operations that met all conditions of --slo ÷ scheduled
 		{Name: "rate", Unit: PerSecond, Higher: true},
 		{Name: "intended", Unit: PerSecond, Higher: true},
