@@ -69,6 +69,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	if k.sc.Mode == modeUsers {
 		k.users(w, rep)
 	}
+	if k.sc.Parts > 0 {
+		k.streams(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)

@@ -66,11 +66,13 @@ type meter struct {
 	reader parts.Reader
 	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
 	ended  int                     // parts in this read
-	tail   bool                    // the last part in this read is counted
+	tail   bool                    // a part that is counted ended with the last bytes of this read
 	parts  int                     // of the answer
 	last   time.Duration           // when the last part came
 	known  bool                    // last is exact
 	over   bool                    // the answer ended in this read
+	broke  bool                    // and not as it should
+	behind bool                    // and its end came behind its last part
 }
 
 // begin prepares m for an answer.
@@ -95,6 +97,7 @@ func (m *meter) head(contentType, coding string) {
 // body reads a piece of the answer; ends: a chunk ends with it.
 func (m *meter) body(b []byte, ends bool) error {
 	m.reader.Feed(b)
+	m.tail = m.tail && len(b) == 0
 	m.count()
 	if ends {
 		m.reader.Cut()
@@ -105,16 +108,19 @@ func (m *meter) body(b []byte, ends bool) error {
 
 // end ends the answer.
 func (m *meter) end(well bool) {
-	if m.over = true; well {
+	m.over, m.broke, m.behind = true, !well, true
+	if had := m.ended; well {
 		m.reader.End()
 		m.count()
+		m.behind = m.ended == had
 	}
 }
 
 // count counts the parts that ended.
 func (m *meter) count() {
 	for p, ok := m.reader.Next(); ok; p, ok = m.reader.Next() {
-		if m.tail = m.hears == nil || m.hears(p); m.tail {
+		counts := m.hears == nil || m.hears(p)
+		if m.tail = counts && m.reader.Empty(); counts {
 			m.ended++
 		}
 	}
@@ -122,21 +128,25 @@ func (m *meter) count() {
 
 // read ends a read: its parts came as in says. The bytes of a read have one instant, that of the last of them. So only
 // of a part that ends a read the instant is known (alone: the read has nothing but this answer), or if all that was read
-// came within apartMost. The gaps of other parts are the client's, which read too late to know them.
+// came within apartMost. The gaps of other parts are the client's, which read too late to know them. What ends an answer
+// may come long after its last part, and no reader of parts sees it.
 func (m *meter) read(in *engine.Coming, alone bool) {
 	if m.ended > 0 {
 		m.measure(in, alone)
 	}
-	if m.over && m.MaxGap > 0 {
+	switch {
+	case m.over && m.broke:
+		m.stop(in.At, in.Record)
+	case m.over && m.MaxGap > 0:
 		m.longest(m.MaxGap, in.Record)
 	}
-	m.ended, m.over = 0, false
+	m.ended, m.over, m.behind, m.tail = 0, false, false, false
 }
 
 func (m *meter) measure(in *engine.Coming, alone bool) {
 	gaps, from := m.ended, max(in.From, m.Sent)
 	near := in.At-from <= apartMost
-	ends := alone && m.tail && !m.reader.Open() // the read ends with a part that is counted
+	ends := alone && m.tail && !m.behind
 	exact := ends && m.ended == 1
 	if m.parts == 0 {
 		gaps--
