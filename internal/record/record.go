@@ -192,12 +192,13 @@ func alike(events []Event) int {
 	return len(events)
 }
 
-// Latency records a latency at the instant now: one that belongs to no single operation, or is of Config.Timed.
+// Latency records a latency at the instant now: one that belongs to no single operation, or is of Config.Timed. Then now
+// is the instant at which its operation was due.
 func (r *Recorder) Latency(shard, phase int, now, d time.Duration) {
 	s := &r.shards[shard%len(r.shards)]
 	s.mu.Lock()
 	if now >= r.cfg.Warmup {
-		s.set.phase(phase).Record(d)
+		s.set.latency(phase, now, d)
 	}
 	s.mu.Unlock()
 }
@@ -290,7 +291,7 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		iv.Errors[class] = c.Count
 	}
 	rest()
-	all := timeline.Sums{Response: s.ok, Service: s.service, Timed: s.timed()} // mergeLive put all responses into ok
+	all := timeline.Sums{Response: s.ok, Service: s.service, Timed: s.courses()} // mergeLive put all responses into ok
 	all.Summarize(&iv, e)
 	rest()
 	return iv

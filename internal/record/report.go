@@ -160,6 +160,9 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	for i, h := range t.phases {
 		if h != nil && h.Count() > 0 {
 			m[r.cfg.phase(i)] = h.Summary()
+			if k := i - len(r.cfg.Phases); k >= 0 {
+				m[r.cfg.phase(i)] = proof.With(h.Summary(), h, t.timed[k])
+			}
 		}
 	}
 	return m

@@ -42,6 +42,7 @@ type Counted struct {
 	Timeline   [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	Histograms []string          `json:"histograms"`       // encoded set.histograms
 	Blocks     *takt.Blocks      `json:"blocks,omitempty"` // as in set
+	Timed      []*takt.Blocks    `json:"timed,omitempty"`  // as in set
 	Clamped    uint64            `json:"clamped,omitempty"`
 	Status     map[string]uint64 `json:"status,omitempty"`
 	Classes    []takt.ErrorClass `json:"classes,omitempty"`
@@ -136,6 +137,13 @@ func (s *set) counted(e *hist.Encoder) Counted {
 			text = e.Encode(h)
 		}
 		c.Histograms = append(c.Histograms, text)
+	}
+	for _, blocks := range s.timed {
+		var text *takt.Blocks
+		if blocks != nil {
+			text = blocks.Text()
+		}
+		c.Timed = append(c.Timed, text)
 	}
 	for _, class := range s.classes {
 		c.Classes = append(c.Classes, *class)

@@ -34,6 +34,7 @@ type set struct {
 	warmAll, warmSvc, warmLag *hist.Histogram
 	onTime                    *hist.Histogram   // response time without the generator's own part
 	phases                    []*hist.Histogram // and those of Timed; nil until the first value: most runs use few phases
+	timed                     []*proof.Counts   // of those of Timed with Row, by due; nil until the first value
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
 	classes                   map[string]*takt.ErrorClass
@@ -71,6 +72,7 @@ func newSet(cfg *Config) *set {
 		ok:     hist.New(), other: hist.New(),
 		service: hist.New(), delay: hist.New(), lag: hist.New(), onTime: hist.New(),
 		phases:     make([]*hist.Histogram, len(cfg.Phases)+len(cfg.Timed)),
+		timed:      make([]*proof.Counts, len(cfg.Timed)),
 		statusElse: map[int]uint64{},
 		classes:    map[string]*takt.ErrorClass{},
 	}
@@ -121,6 +123,11 @@ func (s *set) reset() {
 	s.slices = [sliceCount]slice{}
 	s.course.reset()
 	s.blocks.Reset()
+	for _, c := range s.timed {
+		if c != nil {
+			c.Reset()
+		}
+	}
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -130,6 +137,21 @@ func (s *set) phase(i int) *hist.Histogram {
 		s.phases[i] = hist.New()
 	}
 	return s.phases[i]
+}
+
+// latency counts a value of a phase that belongs to an operation due at an instant, or happened then.
+func (s *set) latency(i int, due, d time.Duration) {
+	s.phase(i).Record(d)
+	if k := i - len(s.cfg.Phases); k >= 0 && s.cfg.Timed[k].Row {
+		s.timedBlocks(k).Add(due-s.cfg.Warmup, d, 1)
+	}
+}
+
+func (s *set) timedBlocks(k int) *proof.Counts {
+	if s.timed[k] == nil {
+		s.timed[k] = proof.New(s.cfg.Window - s.cfg.Warmup)
+	}
+	return s.timed[k]
 }
 
 // sample counts n operations that are equal but for their number.
@@ -357,6 +379,12 @@ func (s *set) merge(o *set, rest func()) {
 	}
 	s.course.merge(&o.course)
 	_ = s.blocks.Merge(o.blocks) // of one run: cannot fail
+	for k, c := range o.timed {
+		if c != nil && c.Count() > 0 {
+			_ = s.timedBlocks(k).Merge(c)
+			rest()
+		}
+	}
 	s.lost += o.lost
 	mine, theirs := s.histograms(), o.histograms()
 	for i, h := range theirs {
@@ -409,8 +437,8 @@ func (s *set) mergeLive(o *set, rest func()) {
 	}
 }
 
-// timed are the histograms of the interval that s is, by name.
-func (s *set) timed() map[string]*hist.Histogram {
+// courses are the histograms of the interval that s is, by name.
+func (s *set) courses() map[string]*hist.Histogram {
 	var all map[string]*hist.Histogram
 	for i, t := range s.cfg.Timed {
 		if h := s.phases[len(s.cfg.Phases)+i]; h != nil && t.Course {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/judge/proof"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -201,14 +202,18 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 	}
 	k.gaps(rep, gaps, longer, whole)
 	for name, want := range map[string]*hist.Histogram{"first_part_due": first, "maxgap": longest} {
-		if l := rep.Latency[name]; l.Count != want.Count() || want.Count() > 0 && l != want.Summary() {
+		l := rep.Latency[name]
+		if c, err := proof.Read(l.Blocks); l.Count > 0 && (err != nil || c.Count() != l.Count) {
+			k.fault("parts", "%s: the blocks are not of all values: %v", name, err)
+		}
+		if l.CI, l.Blocks = nil, nil; l.Count != want.Count() || want.Count() > 0 && l != want.Summary() {
 			k.fault("parts", "%s: the report has n %d, p50 %v, max %v; the rows n %d, p50 %v, max %v", name, l.Count, l.P50, l.Max, want.Count(), hist.Micros(want.Quantile(0.5)), hist.Micros(want.Max()))
 		}
 	}
 	if n := rep.Latency["first_part"].Count + rep.Latency["first_part_unknown"].Count; n != first.Count() {
 		k.fault("parts", "%d operations have a first part, %d have one from sent, known or not", first.Count(), n)
 	}
-	late := k.sc.Stalls > 0 || k.sc.LateWakes > 0 || len(k.sc.Halts) > 0
+	late := k.stood() || k.sc.LateWakes > 0
 	if !late && unknown > 0 {
 		k.fault("parts", "%d parts were read too late, and nothing held takt up", unknown)
 	}

@@ -174,7 +174,7 @@ func TestMergeIsTheWhole(t *testing.T) {
 			}
 		}
 		sameRun(t, got, want)
-		if g := got.Goodput; g == nil || g.Good == 0 && c.rate > 6 || g.Undecided == 0 || got.Latency["ttft"].Count == 0 {
+		if g := got.Goodput; g == nil || g.Good == 0 && c.rate > 6 || g.Undecided == 0 || got.Latency["ttft"].Blocks == nil {
 			t.Errorf("%d shards: %+v, %d first tokens", c.n, g, got.Latency["ttft"].Count)
 		}
 		if last := got.Intervals[len(got.Intervals)-2]; last.Good == nil || len(last.Latency) != 1 || last.Latency["ttft"].P50 == 0 {
