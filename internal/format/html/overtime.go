@@ -263,17 +263,12 @@ func (s *series) columns(r *takt.Report, name string) (list []column) {
 		}})
 	}
 	for _, name := range a.Courses() {
-		for _, st := range []struct {
-			name string
-			of   func(takt.Course) float64
-		}{{"p50", func(c takt.Course) float64 { return c.P50 }}, {"p99", func(c takt.Course) float64 { return c.P99 }}} {
-			list = append(list, column{page.Words(name) + " " + st.name, func(one *second) string {
-				if l, measured := one.Latency[name]; measured {
-					return figure.Micros(st.of(l))
-				}
-				return "–"
-			}})
-		}
+		list = append(list, column{page.Words(name) + " p99", func(one *second) string {
+			if l, measured := one.Latency[name]; measured {
+				return figure.Micros(l.P99)
+			}
+			return "–"
+		}})
 	}
 	return append(list, column{"lag p99", func(one *second) string { return one.measured(one.ScheduleLagP99) }})
 }

@@ -100,6 +100,9 @@ func overTime(r *run) part.Part {
 	return one
 }
 
+// mostTimed is the largest number of points in a chart of parts of answers: a run has up to five of them.
+const mostTimed = 300
+
 // timed are the latencies of parts of answers, by when they happened.
 func (r *run) timed() (blocks []part.Block) {
 	for _, name := range timeline.AnnouncedOf(r.Report).Courses() {
@@ -108,7 +111,7 @@ func (r *run) timed() (blocks []part.Block) {
 				l, measured := iv.Latency[name]
 				return of(l), measured
 			})
-			c.Print = figure.Micros
+			c.Points, c.Print = part.Fewer(c.Points, mostTimed), figure.Micros
 			return c
 		}
 		b := r.strip(page.Capital(page.Words(name)), curve("p50", "service", func(c takt.Course) float64 { return c.P50 }))

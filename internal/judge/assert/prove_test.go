@@ -120,6 +120,7 @@ func TestGoodput(t *testing.T) {
 			}
 		}
 		r.Latency[takt.LatencyResponse] = proof.With(h.Summary(), h, c)
+		r.Latency["ttft"] = r.Latency[takt.LatencyResponse]
 		r.Goodput = &takt.Goodput{SLO: "ttft<1s", Good: good}
 		r.Goodput.Of(r.Counts.Scheduled, r.DurationS)
 		return r
@@ -135,6 +136,7 @@ func TestGoodput(t *testing.T) {
 		{run(2000, none), "goodput>98%", takt.Pass, "goodput was 99 %; proven: above 98."},
 		{run(2000, none), "goodput>=98.9%@95%", takt.Unproven, "goodput was 99 %; not proven: "},
 		{run(2000, tenth), "goodput>95%", takt.Fail, "goodput was 89 %; proven: below 9"},
+		{run(2000, tenth), "ttft.p99<250ms@95%", takt.Pass, "ttft.p99 was 5ms; proven: below 5.01ms, 95 % confidence"},
 		{run(2000, tenth), "goodput>=89/s", takt.Pass, "goodput was 89/s"},
 		{run(2000, tenth), "goodput>90/s", takt.Fail, "goodput was 89/s"},
 		{measured(300, fast, nil), "goodput>1%", takt.Fail, "operations had no conditions, so there is no goodput; add --slo to the load"},
