@@ -106,9 +106,12 @@ func (f Figures) plus(o Figures) Figures {
 	f.Response, f.Service = f.Response.Plus(o.Response), f.Service.Plus(o.Service)
 	f.Good = timeline.PlusGood(f.Good, o.Good)
 	if len(o.Timed) > 0 {
-		sums := maps.Clone(o.Timed)
-		for name, h := range f.Timed {
-			sums[name] = h.Plus(o.Timed[name])
+		sums := map[string]timeline.Histogram{}
+		maps.Copy(sums, f.Timed)
+		for name, h := range o.Timed {
+			if _, known := sums[name]; known || len(sums) < timeline.MaxTimed { // a fleet's member may name others each second
+				sums[name] = sums[name].Plus(h)
+			}
 		}
 		f.Timed = sums
 	}

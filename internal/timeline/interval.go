@@ -75,7 +75,10 @@ func NewSums() *Sums {
 func (s *Sums) Reset() {
 	s.Response.Reset()
 	s.Service.Reset()
-	for _, h := range s.Timed {
+	for name, h := range s.Timed {
+		if h.Count() == 0 { // a member of a fleet may send other names each second
+			delete(s.Timed, name)
+		}
 		h.Reset()
 	}
 }
@@ -95,6 +98,9 @@ func (s *Sums) Add(iv *takt.Interval) error {
 		err = s.decoder.Merge(s.Service, iv.ServiceHDR)
 	}
 	for _, name := range Names(iv) {
+		if s.Timed[name] == nil && len(s.Timed) >= MaxTimed {
+			continue
+		}
 		if err == nil {
 			err = s.decoder.Merge(s.Of(name), iv.Latency[name].HDR)
 		}

@@ -63,6 +63,9 @@ func (s *slot) merge(d *hist.Decoder, iv *takt.Interval) error {
 		if s.timed == nil {
 			s.timed = map[string]*hist.Sparse{}
 		}
+		if s.timed[name] == nil && len(s.timed) >= timeline.MaxTimed {
+			continue
+		}
 		if s.timed[name] == nil {
 			s.timed[name] = new(hist.Sparse)
 		}
