@@ -84,6 +84,7 @@ func (s *State) Add(snap Snapshot) {
 		s.total.OK += iv.OK
 		s.total.Failed += iv.Failed
 		s.total.Dropped += iv.Dropped
+		s.total.Good = timeline.PlusGood(s.total.Good, iv.Good)
 	}
 }
 
