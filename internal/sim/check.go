@@ -239,7 +239,7 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
-	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes+k.sc.Stalls > 0 || k.frozeHandshake(w, r)):
+	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes > 0 || k.stood() || k.frozeHandshake(w, r)):
 		// The time was over before a late thread had its connection, or could use it, or before a
 		// frozen target shook hands.
 	case k.sc.shared() && k.failedShared(w, r, q), k.sc.H2 && k.failedUser(w, r, q):
@@ -252,7 +252,11 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 		if k.sc.shared() {
 			k.stuck(r, q)
 		}
-		if took := r.Done - r.Sent; !k.stood() && took > k.sc.Timeout+slack/10 {
+		late := slack / 10
+		if k.sc.Parts > 0 && k.sc.LateWakes > 0 {
+			late *= 2 // a loop that looks at its sockets each millisecond wakes more often, each time late
+		}
+		if took := r.Done - r.Sent; !k.stood() && took > k.sc.Timeout+late {
 			k.fault("timeout", "operation %d timed out too late, after %v instead of %v", r.Seq, took, k.sc.Timeout)
 		}
 		if r.Done-r.Sent < k.sc.Timeout {

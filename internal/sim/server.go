@@ -313,7 +313,7 @@ func (v *server) answer(r *request) {
 		w.report.injected["503"]++
 	}
 	if sc.Parts > 0 && r.status == 200 {
-		v.stream(r)
+		v.stream(r, s.c, v.chunked(r))
 		return
 	}
 	location := ""

@@ -281,22 +281,23 @@ func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.
 	return n, p
 }
 
-// streamMux measures the parts of answers over HTTP/2.
-type streamMux struct {
+// StreamMux measures the parts of answers over HTTP/2.
+type StreamMux struct {
 	*http2.Mux
 	meters []meter // by tag
 	read   []int   // tags of the answers in this read
 	coming engine.Coming
 }
 
-func newStreamMux(m *http2.Mux) *streamMux {
-	s := &streamMux{Mux: m}
+// NewStreamMux is m with the parts of its answers measured.
+func NewStreamMux(m *http2.Mux) *StreamMux {
+	s := &StreamMux{Mux: m}
 	m.Watch(s)
 	return s
 }
 
 // Starts implements engine.Parted.
-func (s *streamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
+func (s *StreamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 	for tag >= len(s.meters) {
 		s.meters = append(s.meters, meter{})
 	}
@@ -304,20 +305,20 @@ func (s *streamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 }
 
 // Stops implements engine.Parted.
-func (s *streamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
+func (s *StreamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
 	s.meters[tag].stop(at, record)
 }
 
 // Came implements engine.Parted.
-func (s *streamMux) Came(in engine.Coming) { s.coming = in }
+func (s *StreamMux) Came(in engine.Coming) { s.coming = in }
 
 // Head implements http2.Watcher.
-func (s *streamMux) Head(tag int, contentType, coding string) {
+func (s *StreamMux) Head(tag int, contentType, coding string) {
 	s.meters[tag].head(contentType, coding)
 }
 
 // Body implements http2.Watcher.
-func (s *streamMux) Body(tag int, b []byte, ends bool) error {
+func (s *StreamMux) Body(tag int, b []byte, ends bool) error {
 	m := &s.meters[tag]
 	had := m.ended
 	err := m.body(b, ends)
@@ -326,7 +327,7 @@ func (s *streamMux) Body(tag int, b []byte, ends bool) error {
 }
 
 // End implements http2.Watcher.
-func (s *streamMux) End(tag int, well bool) {
+func (s *StreamMux) End(tag int, well bool) {
 	m := &s.meters[tag]
 	had := m.ended
 	if m.end(well); had == 0 && m.ended == 0 {
@@ -337,14 +338,14 @@ func (s *streamMux) End(tag int, well bool) {
 }
 
 // note notes that an answer has its first part in this read.
-func (s *streamMux) note(tag, had int) {
+func (s *StreamMux) note(tag, had int) {
 	if had == 0 && s.meters[tag].ended > 0 {
 		s.read = append(s.read, tag)
 	}
 }
 
 // Parse implements takt.Mux.
-func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+func (s *StreamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
 	s.read = s.read[:0]
 	n, list, alive = s.Mux.Parse(in, eof, list)
 	for _, tag := range s.read {
