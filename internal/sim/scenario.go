@@ -329,7 +329,7 @@ func (sc *Scenario) inject(r *rand.Rand) {
 		func() { sc.NoFiles = often },
 		func() { sc.LostSYN, sc.ConnectTimeout = often, between(r, 100*time.Millisecond, 3*time.Second) },
 		func() { sc.Refused = often },
-		func() { sc.FullPoller = often },
+		func() { sc.FullPoller = max(often, 0.3) }, // at each connection: few runs have many
 		func() { sc.Interrupts = often },
 		func() { sc.LateWakes = often },
 		func() { sc.Stalls, sc.StallMost = often/500, between(r, time.Millisecond, 40*time.Millisecond) },
