@@ -45,6 +45,7 @@ func Check(r *takt.Report) error {
 		c.latencies()
 		c.attribution()
 		c.intervals()
+		c.goodput()
 		c.serverSeconds()
 		c.outages()
 		c.ledger()

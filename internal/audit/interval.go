@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -83,6 +84,57 @@ func (c *checker) interval(field string, iv takt.Interval) {
 	c.same(field+".response_p50_us", iv.ResponseP50, hist.Micros(h.Quantile(0.5)))
 	c.same(field+".response_p99_us", iv.ResponseP99, hist.Micros(h.Quantile(0.99)))
 	c.same(field+".response_max_us", iv.ResponseMax, hist.Micros(h.Max()))
+	c.timed(field, iv)
+}
+
+// timed compares the further latencies of an interval with their histograms, and limits them.
+func (c *checker) timed(field string, iv takt.Interval) {
+	if iv.Good != nil {
+		c.count(field+".good", *iv.Good)
+		if *iv.Good > iv.OK {
+			c.fault("%s.good is %d, more than the %d successful operations", field, *iv.Good, iv.OK)
+		}
+	}
+	if len(iv.Latency) > timeline.MaxTimed {
+		c.fault("%s.latency has %d latencies, more than %d", field, len(iv.Latency), timeline.MaxTimed)
+	}
+	for _, name := range timeline.Names(&iv) {
+		l, field := iv.Latency[name], field+".latency."+name
+		h, err := c.reader.readInterval(l.HDR)
+		if err != nil {
+			c.fault("%s.hdr: %v", field, err)
+			return
+		}
+		if n := c.r.Latency[name].Count; h.Count() > n && c.r.Latency != nil { // nil: the run goes on
+			c.fault("%s.hdr holds %d values, but latency.%s.count is %d", field, h.Count(), name, n)
+		}
+		c.same(field+".p50_us", l.P50, hist.Micros(h.Quantile(0.5)))
+		c.same(field+".p99_us", l.P99, hist.Micros(h.Quantile(0.99)))
+		c.same(field+".max_us", l.Max, hist.Micros(h.Max()))
+	}
+}
+
+// goodput compares the operations that met their conditions with all.
+func (c *checker) goodput() {
+	g := c.r.Goodput
+	if g == nil {
+		return
+	}
+	c.count("goodput.good", g.Good)
+	c.count("goodput.undecided", g.Undecided)
+	if n := c.r.Counts.OK; g.Good > n || g.Undecided > n-g.Good {
+		c.fault("goodput has %d good and %d undecided operations, but counts.ok is %d", g.Good, g.Undecided, n)
+	}
+	for _, condition := range slices.Sorted(maps.Keys(g.Missed)) {
+		if n := g.Missed[condition]; n > c.r.Counts.OK {
+			c.fault("goodput.missed has %d operations of a condition, but counts.ok is %d", n, c.r.Counts.OK)
+		}
+	}
+	want := *g
+	want.Of(c.r.Counts.Scheduled, c.r.DurationS)
+	if math.Abs(g.Percent-want.Percent) > 1e-6 || math.Abs(g.PerS-want.PerS) > 1e-6*want.PerS {
+		c.fault("goodput is %v %%, %v/s, but %d good operations are %v %%, %v/s", g.Percent, g.PerS, g.Good, want.Percent, want.PerS)
+	}
 }
 
 // intervalSums: an operation is in the interval in which it ended, also in the warm-up.

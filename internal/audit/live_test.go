@@ -1,7 +1,9 @@
 package audit_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -65,6 +67,54 @@ func TestFailuresSoFar(t *testing.T) {
 		lie := audit.Interval(takt.Interval{T: 1}, list, 0, true)
 		if (lie == nil) != (want == "") || lie != nil && lie.List() != want {
 			t.Errorf("%v, want %q", lie, want)
+		}
+	}
+}
+
+// Seconds of streams are true by themselves, too, and so is their report. A lie about parts of answers is named.
+func TestStreams(t *testing.T) {
+	read := func() *takt.Report {
+		text, err := os.ReadFile("../format/testdata/streams/report.json")
+		r := new(takt.Report)
+		if err == nil {
+			err = json.Unmarshal(text, r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	before := 0.0
+	for _, iv := range read().Intervals {
+		if lie := audit.Interval(iv, nil, before, true); lie != nil {
+			t.Errorf("the interval that ends at %v: %v", iv.T, lie)
+		}
+		before = iv.T
+	}
+	course := func(r *takt.Report, change func(c *takt.Course)) {
+		c := r.Intervals[2].Latency["ttft"]
+		change(&c)
+		r.Intervals[2].Latency["ttft"] = c
+	}
+	for want, change := range map[string]func(r *takt.Report){
+		"intervals.2.latency.ttft.p99_us is 1, but":             func(r *takt.Report) { course(r, func(c *takt.Course) { c.P99 = 1 }) },
+		"intervals.2.latency.ttft.hdr: cannot":                  func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = "x" }) },
+		"intervals.2.latency.ttft.hdr holds 1000 values":        func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = r.Intervals[2].Latency["gap"].HDR }) },
+		"intervals.1.good is 51, more than":                     func(r *takt.Report) { *r.Intervals[1].Good = 51 },
+		"goodput has 251 good and 1 undecided operations":       func(r *takt.Report) { r.Goodput.Good = 251 },
+		"goodput.undecided is 18446744073709551615, above 2^53": func(r *takt.Report) { r.Goodput.Undecided = 1<<64 - 1 },
+		"goodput.missed has 251 operations of a condition":      func(r *takt.Report) { r.Goodput.Missed["ttft<150ms"] = 251 },
+		"goodput is 90 %": func(r *takt.Report) { r.Goodput.Percent = 90 },
+		"intervals.1.latency has 17 latencies, more than 16": func(r *takt.Report) {
+			for i := range 14 {
+				r.Intervals[1].Latency[fmt.Sprint(i)] = takt.Course{}
+			}
+		},
+	} {
+		r := read()
+		change(r)
+		if err := audit.Check(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
 		}
 	}
 }

@@ -42,6 +42,10 @@ type Load struct {
 	Predecessor Predecessor
 	// Latencies names, after Validate, what the load may measure besides the latencies of every run; nil: not known.
 	Latencies func() []string
+	// Timed are, after Validate, further latencies, as in takt.Driver; nil: there are none.
+	Timed func() []takt.Timed
+	// Goal are, after Validate, the conditions of each operation, as in takt.Driver; nil: there are none.
+	Goal func() string
 	// Defaults sets other defaults of the engine.
 	Defaults func(o *engine.Options)
 	// Identify is called with the id of each run, before Open.
@@ -136,7 +140,7 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: o.Latencies, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
+				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
 			},
 		},
 		{
@@ -151,7 +155,7 @@ func Table() []Row {
 				o := replay.New()
 				o.Stdin = stdin
 				return Load{
-					Options: o, Latencies: func() []string { return engine.NetPhases }, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
+					Options: o, Latencies: netPhases, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
 					Source: o.Source, Look: o.Look, Ends: o.Ends,
 					Predecessor: Predecessor{Step: o.SetStep, Rows: o.ShowsRows},
 				}
@@ -223,7 +227,10 @@ func Table() []Row {
 			Example: `  takt llm --rate 5/s --duration 1m --model llama --prompts prompts.txt http://127.0.0.1:8000/v1/chat/completions
   takt llm -c 8 -n 100 --slo 'ttft<300ms,maxgap<1s,tpot<50ms' http://127.0.0.1:8000/v1/chat/completions
   takt llm --rate 2/s --model llama3 --prompt-tokens 500 --max-tokens 200 http://127.0.0.1:11434/api/chat`,
-			New: func(io.Reader) Load { return Load{Options: llm.New(), Latencies: llm.Latencies} },
+			New: func(io.Reader) Load {
+				o := llm.New()
+				return Load{Options: o, Latencies: netPhases, Timed: llm.Timed, Goal: o.Goal}
+			},
 		},
 		{
 			Group: "jms", GroupShort: "a JMS broker by AMQP 1.0: send, receive, or both in one",
@@ -253,6 +260,8 @@ func Table() []Row {
 		},
 	}
 }
+
+func netPhases() []string { return engine.NetPhases }
 
 func jmsLoad(o *jms.Options) Load {
 	return Load{

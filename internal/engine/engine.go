@@ -164,6 +164,8 @@ func newRun(p Plan) *run {
 	r.config = record.Config{
 		Shards:  shards,
 		Phases:  p.Driver.Phases,
+		Timed:   p.Driver.Timed,
+		Goal:    p.Driver.Goal,
 		Warmup:  p.Warmup,
 		Window:  r.end,
 		OneWay:  p.Driver.OneWay,

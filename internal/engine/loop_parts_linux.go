@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // partsBeat is how often a loop with answers in parts looks at its sockets: then it knows of parts that come in one
 // read that they came within this time, unless the loop itself was late. With many streams it looks more often anyway.
@@ -22,7 +26,8 @@ func (p *place) starts() {
 	if due < 0 {
 		due = p.sent
 	}
-	p.conn.parted.Starts(p.tag, due, p.sent)
+	p.res.Timed = [takt.MaxTimed]time.Duration{} // the operation may begin again
+	p.conn.parted.Starts(p.tag, due, p.sent, &p.res)
 }
 
 // stops tells whoever measures parts that the operation of p ends at that instant without the rest of its answer.

@@ -22,7 +22,7 @@ func (c *told) Reset()                               {}
 func (c *told) Parse(in []byte, _ bool, _ *takt.Result) (int, takt.Progress) {
 	return len(in), takt.More
 }
-func (c *told) Starts(_ int, due, sent time.Duration) {
+func (c *told) Starts(_ int, due, sent time.Duration, _ *takt.Result) {
 	c.starts = append(c.starts, [2]time.Duration{due, sent})
 }
 func (c *told) Came(in Coming) { c.came = append(c.came, [2]time.Duration{in.From, in.At}) }

@@ -13,8 +13,8 @@ const (
 	// rowMemory limits the rows that wait. With three shards there is room for 0.5 s at
 	// 100k/s, which is 28 times the rows of one drainEvery. A disk may freeze that long
 	// before rows are skipped.
-	rowMemory = 18 << 20
-	rowBytes  = 144 // size of a takt.Sample; a test compares
+	rowMemory = 24 << 20
+	rowBytes  = 184 // size of a takt.Sample; a test compares
 )
 
 // rows hands over the rows of a run while it goes, in its own goroutine: a slow writer costs

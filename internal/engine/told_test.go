@@ -15,7 +15,14 @@ func told(end float64, n int, warmup bool) takt.Interval {
 	response, service := hist.New(), hist.New()
 	response.RecordN(2*time.Millisecond, uint64(n)+1)
 	service.RecordN(time.Millisecond, uint64(n)+1)
+	good, ttft := uint64(n)/2, hist.New()
+	ttft.RecordN(500*time.Microsecond, uint64(n))
+	latency := map[string]takt.Course{"ttft": {HDR: ttft.Encode()}}
+	if warmup {
+		good, latency = 0, nil
+	}
 	return takt.Interval{
+		Good: &good, Latency: latency,
 		T: end, Warmup: warmup, Scheduled: uint64(n) + 1, OK: uint64(n), Failed: 1, InFlightMax: n,
 		HDR: response.Encode(), ServiceHDR: service.Encode(), ScheduleLagP99: 50,
 		Errors: map[string]uint64{"timeout": 1},
@@ -27,7 +34,7 @@ func told(end float64, n int, warmup bool) takt.Interval {
 func TestTold(t *testing.T) {
 	for anew := range 5 {
 		n := &notes{t: t, all: anew}
-		run, err := engine.Tell(n, engine.Beginning{Config: record.Config{Warmup: time.Second, Window: 6 * time.Second}})
+		run, err := engine.Tell(n, engine.Beginning{Config: record.Config{Warmup: time.Second, Window: 6 * time.Second, Goal: "ttft<1s", Timed: []takt.Timed{{Name: "gap"}, {Name: "ttft", Row: true, Course: true}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,6 +53,9 @@ func TestTold(t *testing.T) {
 		}
 		if l := rep.Latency[takt.LatencyResponse]; l.Count != 1004 || l.P50 < 1990 || l.P50 > 2010 {
 			t.Errorf("response time %+v", l)
+		}
+		if l, g := rep.Latency["ttft"], rep.Goodput; l.Count != 1000 || l.P50 < 499 || l.P50 > 501 || g == nil || g.Good != 500 || rep.Intervals[1].Latency["ttft"].P99 < 499 {
+			t.Errorf("first tokens %+v, goodput %+v, intervals %+v", l, g, rep.Intervals)
 		}
 		if l := rep.Latency[takt.LatencyService]; l.Count != 1004 || l.P50 > 1010 {
 			t.Errorf("service time %+v", l)

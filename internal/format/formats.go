@@ -135,6 +135,7 @@ func Head(r *takt.Report) takt.Report {
 		Variables:     r.Variables,
 		StartedAt:     r.StartedAt,
 		WarmupS:       r.WarmupS,
+		Extra:         timeline.AnnouncedOf(r).Announce(nil),
 	}
 }
 

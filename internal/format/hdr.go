@@ -2,8 +2,10 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/format/page"
@@ -34,11 +36,15 @@ type hlogWriter struct {
 	log  *hist.LogWriter
 	from time.Duration   // start of the next interval
 	h    *hist.Histogram // of the line that is being written
+	more []string        // names of further latencies of the intervals
 }
+
+// nothing is an empty histogram.
+var nothing = sync.OnceValue(func() string { return hist.New().Encode() })
 
 func openHLog(w io.Writer, head takt.Report) (Writer, error) {
 	log, err := hist.NewLogWriter(w, head.StartedAt)
-	return &hlogWriter{log: log, h: hist.New()}, err
+	return &hlogWriter{log: log, h: hist.New(), more: timeline.AnnouncedIn(&head).Courses()}, err
 }
 
 func (l *hlogWriter) Interval(iv takt.Interval, lent timeline.Lent) error {
@@ -47,13 +53,18 @@ func (l *hlogWriter) Interval(iv takt.Interval, lent timeline.Lent) error {
 	if err != nil {
 		return fmt.Errorf("interval that ends at %v: %w", to, err)
 	}
-	for _, line := range []struct {
+	type line struct {
 		tag, hdr string
 		times    timeline.Histogram
-	}{
+	}
+	lines := []line{
 		{takt.LatencyResponse, iv.HDR, h.Response},
 		{takt.LatencyService, iv.ServiceHDR, h.Service},
-	} {
+	}
+	for _, name := range l.more {
+		lines = append(lines, line{plainName(name), cmp.Or(iv.Latency[name].HDR, nothing()), h.Timed[name]})
+	}
+	for _, line := range lines {
 		l.h.Reset()
 		line.times.RecordIn(l.h)
 		if err := l.log.WriteEncoded(line.tag, l.from, to, l.h, line.hdr); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -251,4 +252,39 @@ func BenchmarkSamples(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/rows, "ns/row")
+}
+
+// A load that measures parts of answers has a column for each latency that an operation has once, and one for its conditions.
+func TestRowsOfStreams(t *testing.T) {
+	a := timeline.Announced{Timed: []takt.Timed{{Name: "ttft_sent"}, {Name: "first_part_due", Row: true, Course: true}, {Name: "gap", Course: true}, {Name: "maxgap", Row: true, Course: true}}, Goal: "ttft<1s"}
+	f, _, err := format.Parse("samples=-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w, err := f.Open(&b, takt.Report{Extra: a.Announce(steps.Named([]string{"ask"}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []takt.Sample{
+		{Done: ms, Timed: [takt.MaxTimed]time.Duration{20 * ms, 300 * ms}, Goal: takt.GoalMet, Step: 1},
+		{Done: ms, Timed: [takt.MaxTimed]time.Duration{20 * ms}, Goal: takt.GoalUnknown, Step: 1},
+		{Done: ms, Goal: takt.GoalMissed, Step: 1},
+		{Done: ms, Sent: takt.NotSent, Class: takt.ClassUnfinished, Step: 1},
+	}
+	if err := w.(format.RowWriter).Samples(netPhases(), list); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatal(rows, err)
+	}
+	for i, want := range [][]string{
+		{"step", "first-part-due", "maxgap", "good"},
+		{"ask", "0.020000000", "0.300000000", "yes"}, {"ask", "0.020000000", "", "unknown"}, {"ask", "", "", "no"}, {"ask", "", "", "no"},
+	} {
+		if got := rows[i][len(rows[i])-4:]; !slices.Equal(got, want) {
+			t.Errorf("row %d ends with %v; want %v", i, got, want)
+		}
+	}
 }

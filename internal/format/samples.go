@@ -96,6 +96,30 @@ func appendWord(dst []byte, word string) []byte {
 	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
 }
 
+// timedColumns have the latencies of parts of answers, and whether each operation met the conditions of the run.
+func timedColumns(a timeline.Announced) (all []rowColumn) {
+	for i, name := range a.Rows() {
+		all = append(all, rowColumn{strings.ReplaceAll(name, "_", "-"), func(b []byte, o *operation) []byte {
+			if o.Timed[i] == 0 {
+				return b
+			}
+			return appendSeconds(b, o.Timed[i])
+		}})
+	}
+	if a.Goal != "" {
+		all = append(all, rowColumn{"good", func(b []byte, o *operation) []byte {
+			switch o.Goal {
+			case takt.GoalMet:
+				return append(b, "yes"...)
+			case takt.GoalUnknown:
+				return append(b, "unknown"...)
+			}
+			return append(b, "no"...)
+		}})
+	}
+	return all
+}
+
 type samplesWriter struct {
 	w       io.Writer
 	columns []rowColumn
@@ -113,6 +137,7 @@ func openSamples(w io.Writer, head takt.Report) (Writer, error) {
 	if names := steps.Names(&head); names != nil {
 		s.columns = append(s.columns, stepColumn(names))
 	}
+	s.columns = append(s.columns, timedColumns(timeline.AnnouncedIn(&head))...)
 	var names []string
 	for _, c := range s.columns {
 		names = append(names, c.name)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -25,6 +26,7 @@ var samples = sync.OnceValue(func() []sample {
 		{"receive", receive()},
 		{"never", never()},
 		{"drops", drops()},
+		{"streams", streams()},
 		{"empty", &takt.Report{SchemaVersion: 1, Kind: "http", Verdict: takt.Valid, StartedAt: base().StartedAt}},
 	}
 })
@@ -274,6 +276,52 @@ func never() *takt.Report {
 }
 
 // drops is a run whose target stalls while --overflow drop is in force.
+// streams are answers of a language model: the first token after 100 ms, then a token every 20 ms, with a stall of 300 ms
+// in each stream of the fourth second.
+func streams() *takt.Report {
+	r := base()
+	load(r, 50, 0, punctual, quick)
+	r.Kind, r.Command = "llm", []string{"takt", "llm", "--rate", "50/s", "--slo", "ttft<150ms,maxgap<200ms", "http://127.0.0.1:8080/v1/chat/completions"}
+	totals := map[string]*hist.Histogram{}
+	for i := range r.Intervals {
+		iv := &r.Intervals[i]
+		good := uint64(50)
+		if iv.Warmup {
+			good = 0
+			iv.Good = &good
+			continue
+		}
+		sums := timeline.NewSums()
+		for k := range 50 {
+			longest := 21 * time.Millisecond
+			if i == 4 {
+				longest, good = 300*time.Millisecond, 0
+			}
+			sums.Of("ttft").Record(time.Duration(100+k%7) * time.Millisecond)
+			sums.Of("gap").RecordN(20*time.Millisecond, 19)
+			sums.Of("gap").Record(longest)
+			sums.Of("maxgap").Record(longest)
+		}
+		var only takt.Interval
+		sums.Summarize(&only, new(hist.Encoder))
+		iv.Latency, iv.Good = only.Latency, &good
+		for name, h := range sums.Timed {
+			if totals[name] == nil {
+				totals[name] = hist.New()
+			}
+			totals[name].Merge(h)
+		}
+	}
+	for name, h := range totals {
+		r.Latency[name] = h.Summary()
+	}
+	r.Goodput = &takt.Goodput{SLO: "ttft<150ms,maxgap<200ms", Good: 200, Undecided: 1, Missed: map[string]uint64{"ttft<150ms": 0, "maxgap<200ms": 49}}
+	r.Goodput.Of(r.Counts.Scheduled, r.DurationS)
+	r.Extra = map[string]any{"llm": map[string]any{"output_tokens": 5250.0, "output_tokens_per_s": 1050.0, "input_tokens": 2500.0, "tokens_from": "usage", "length": 250.0}}
+	r.Status = map[string]uint64{"200": 250}
+	return r
+}
+
 func drops() *takt.Report {
 	r := base()
 	load(r, 800, 0, punctual, func(s, i int) time.Duration {

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"strings"
+
 	"github.com/taktload/takt/internal/figure"
 )
 
@@ -35,6 +37,14 @@ func (s *State) curves() []curve {
 			list = append(list, curve{label: l.label, value: latency(l.of(c), c), of: l.of, text: figure.Micros, style: always(cyan)})
 		}
 	}
+	for i, name := range s.head.shown() {
+		of := func(c *column) float64 { return c.timed[i] }
+		value := "-"
+		if of(c) > 0 {
+			value = figure.Micros(of(c))
+		}
+		list = append(list, curve{label: briefly(name) + " p99", value: value, of: of, text: figure.Micros, style: always(cyan)})
+	}
 	if s.head.Receives {
 		return list
 	}
@@ -45,6 +55,20 @@ func (s *State) curves() []curve {
 		lag.scale = "≤" + figure.Duration(c.lateness().Bound)
 	}
 	return append(list, lag)
+}
+
+// briefly is the name of a latency without its last words, so that p99 fits beside it.
+func briefly(name string) string {
+	words := strings.Fields(strings.Map(func(r rune) rune {
+		if r == '_' || r < ' ' {
+			return ' '
+		}
+		return r
+	}, name))
+	for len(words) > 1 && len(strings.Join(words, " "))+len(" p99") >= labelWidth {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, " ")
 }
 
 // doneStyle marks a second that ended much less than was due, and one in which 1 % failed.

@@ -25,6 +25,7 @@ type Head struct {
 	Receives   bool          `json:"receives,omitempty"` // nothing is sent
 	Waits      bool          `json:"waits,omitempty"`    // operations wait for the answers to others, as those of users
 	Assertions []string      `json:"assertions,omitempty"`
+	Timed      []string      `json:"timed,omitempty"` // latencies of parts of answers that the view shows, by name
 }
 
 // scheduled reports whether operations are due at instants.
@@ -32,6 +33,9 @@ func (h *Head) scheduled() bool { return !h.Closed && !h.Receives }
 
 // answered reports whether operations have a response time.
 func (h *Head) answered() bool { return !h.OneWay && !h.Receives }
+
+// shown are those of Timed for which there is room.
+func (h *Head) shown() []string { return h.Timed[:min(len(h.Timed), maxTimed)] }
 
 // Snapshot is what the engine publishes once a second.
 type Snapshot struct {

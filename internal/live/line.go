@@ -51,6 +51,13 @@ func (s *State) fields() []field {
 	if s.head.answered() {
 		list = append(list, field{"p50", 7, latency(c.responseP50, c), plain}, field{"p99", 7, latency(c.responseP99, c), plain})
 	}
+	if shown := s.head.shown(); len(shown) > 0 {
+		text := "-"
+		if c.timed[0] > 0 {
+			text = figure.Micros(c.timed[0])
+		}
+		list = append(list, field{briefly(shown[0]), 7, text, plain})
+	}
 	list = append(list, field{"failed", 6, si(float64(c.failed)), bad(c.failed)})
 	if !s.head.Receives {
 		list = append(list, field{"in flight", 9, si(float64(c.inFlight)), plain}, field{"lag", 7, s.lag(c), s.lagStyle(c)})

@@ -469,3 +469,35 @@ func TestSmallView(t *testing.T) {
 		t.Errorf("60x15 is\n%s", text)
 	}
 }
+
+// A run whose answers come in parts has a curve for each latency of parts, and the first of them in its line.
+func TestParts(t *testing.T) {
+	h := head()
+	h.Timed, h.Assertions = []string{"first_part_due", "maxgap", "gap", "tpot", "ttfo"}, []string{"goodput>40%", "goodput>60%", "gap.p99<1s"}
+	s := New(h)
+	snap := second(6)
+	good := (snap.Interval.OK + snap.Interval.Failed) / 2
+	snap.Interval.Good = &good
+	snap.Interval.Latency = map[string]takt.Course{"first_part_due": {P99: 123e3}, "gap": {P99: 20e3}, "ttfo": {P99: 1}}
+	s.Add(snap)
+	view := strings.Join(s.View(moment(6), 100, 40, Mono), "\n")
+	for _, want := range []string{"first p99 123ms", "maxgap p99 -", " gap p99 20ms", "tpot p99 -", "true goodput>40% goodput is 50 %", "FALSE goodput>60%", "at the end gap.p99<1s"} {
+		if !strings.Contains(strings.Join(strings.Fields(view), " "), want) {
+			t.Errorf("the view lacks %q:\n%s", want, view)
+		}
+	}
+	if strings.Contains(view, "ttfo") {
+		t.Error("the view has more latencies than there is room for")
+	}
+	if header, line := s.Header(120, Mono), s.Line(120, Mono); !strings.Contains(header, "first") || !strings.Contains(line, "123ms") {
+		t.Errorf("%s\n%s", header, line)
+	}
+	h.Timed = []string{strings.Repeat("x\x1b[2J", 100)}
+	s = New(h)
+	s.Add(snap)
+	for _, line := range append(s.View(moment(6), 100, 40, Mono), s.Line(120, Mono), s.Header(120, Mono)) {
+		if strings.Contains(line, "\x1b") {
+			t.Errorf("%q", line)
+		}
+	}
+}

@@ -145,6 +145,10 @@ func (s *State) soFar() *takt.Report {
 		Rate:      takt.Rate{Achieved: perSecond(t.OK+t.Failed, s.measured)},
 		Latency:   map[string]takt.Latency{takt.LatencyResponse: s.response.Figures(), takt.LatencyService: s.service.Figures()},
 	}
+	if t.Good != nil {
+		r.Goodput = &takt.Goodput{Good: *t.Good}
+		r.Goodput.Of(t.OK+t.Failed+t.Dropped, s.measured)
+	}
 	if t.Lag != nil {
 		r.Extra = map[string]any{"lag": *t.Lag}
 	}

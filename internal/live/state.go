@@ -13,6 +13,9 @@ import (
 // maxColumns is the number of seconds that a state keeps: more than a screen shows.
 const maxColumns = 512
 
+// maxTimed is the largest number of latencies of parts of answers that the view shows.
+const maxTimed = 4
+
 // column is one second of a run.
 type column struct {
 	t                      float64 // end, in seconds since the start
@@ -25,7 +28,8 @@ type column struct {
 	responseP99            float64
 	serviceP50, serviceP99 float64
 	lag                    float64
-	heat                   [buckets]uint32 // response times
+	timed                  [maxTimed]float64 // p99 of those of Head.Timed; 0: it did not happen
+	heat                   [buckets]uint32   // response times
 	mark                   mark
 }
 
@@ -62,6 +66,9 @@ func (s *State) Add(snap Snapshot) {
 		due: iv.Scheduled, ok: iv.OK, failed: iv.Failed, drops: iv.Dropped, inFlight: iv.InFlightMax,
 		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
 	}
+	for i, name := range s.head.shown() {
+		c.timed[i] = iv.Latency[name].P99
+	}
 	s.last = iv.T
 	s.judgedSoFar, s.total.Lag = nil, iv.Lag
 	if snap.Errors != nil {
@@ -77,6 +84,7 @@ func (s *State) Add(snap Snapshot) {
 		s.total.OK += iv.OK
 		s.total.Failed += iv.Failed
 		s.total.Dropped += iv.Dropped
+		s.total.Good = timeline.PlusGood(s.total.Good, iv.Good)
 	}
 }
 

@@ -4,6 +4,8 @@
 package metrics
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/timeline"
@@ -50,4 +52,24 @@ type Figures struct {
 	Bytes      *takt.Bytes        // on the wire, without the warm-up; nil: not known
 	Response   timeline.Histogram // response time; empty if nobody answers
 	Service    timeline.Histogram
+	Good       *uint64                       // they met all conditions of the load, without the warm-up; nil: there are none
+	Timed      map[string]timeline.Histogram // latencies of parts of answers, by name, without the warm-up
+}
+
+// Named is a latency by the name that receivers get.
+type Named struct {
+	Name string
+	timeline.Histogram
+}
+
+// Latencies are the latencies that were measured.
+func (f *Figures) Latencies() []Named {
+	return slices.DeleteFunc(append([]Named{{"response", f.Response}, {"service", f.Service}}, f.timed()...), func(n Named) bool { return n.Count() == 0 })
+}
+
+func (f *Figures) timed() (list []Named) {
+	for _, name := range slices.Sorted(maps.Keys(f.Timed)) {
+		list = append(list, Named{plainName(name), f.Timed[name]})
+	}
+	return list
 }

@@ -52,11 +52,13 @@ func Families(b *Batch) []Family {
 		{"takt_run", "the run and the system under test", Info, "", []Point{{Labels: b.Run.Info(), Value: 1}}},
 		{"takt_operations_scheduled", "operations that were due", Counter, "", one(float64(b.Total.Scheduled))},
 		{"takt_operations", "operations by their end", Counter, "", outcomes(b)},
+		{"takt_good_operations", "operations that met all conditions of --slo, without the warm-up", Counter, "", count(b.Total.Good)},
 		{"takt_failures", "failed operations by class, without the warm-up", Counter, "", failures(b.Total.Errors)},
 		{"takt_sent_bytes", "bytes sent on the wire", Counter, "bytes", bytes(b, func(n *takt.Bytes) int64 { return n.Sent })},
 		{"takt_received_bytes", "bytes received from the wire", Counter, "bytes", bytes(b, func(n *takt.Bytes) int64 { return n.Received })},
 		{"takt_response_seconds", "response time, from the instant at which an operation was due", HistogramType, "seconds", distribution(b.Total.Response)},
 		{"takt_service_seconds", "service time, from the instant at which an operation was sent", HistogramType, "seconds", distribution(b.Total.Service)},
+		{"takt_latency_seconds", "latencies of parts of answers by name, without the warm-up", HistogramType, "seconds", distributions(b.Total.timed())},
 		{"takt_cpu_seconds", "CPU time of the generator", Counter, "seconds", cpu(b)},
 		{"takt_start_time_seconds", "start of the run, in seconds since 1970", Gauge, "seconds", one(instant(b.Started))},
 	}
@@ -75,6 +77,7 @@ func recent(b *Batch) []Family {
 	return []Family{
 		{"takt_response_recent_seconds", "response time in the newest second", Gauge, "seconds", stats(b.Last.Response)},
 		{"takt_service_recent_seconds", "service time in the newest second", Gauge, "seconds", stats(b.Last.Service)},
+		{"takt_latency_recent_seconds", "latencies of parts of answers in the newest second, by name", Gauge, "seconds", recents(b.Last.timed())},
 		{"takt_schedule_lag_recent_seconds", "lateness of the generator in the newest second", Gauge, "seconds", []Point{{Labels: []Label{{"stat", "p99"}}, Value: b.ScheduleLagP99.Seconds()}}},
 		{"takt_in_flight", "most operations in flight in the newest second", Gauge, "", one(float64(b.InFlight))},
 		{"takt_unread_messages", "messages that the consumer has not read", Gauge, "", unread(b)},
@@ -130,6 +133,30 @@ func stats(h timeline.Histogram) (list []Point) {
 		list = append(list, Point{Labels: []Label{{"stat", s.Name}}, Value: h.Quantile(s.Quantile).Seconds()})
 	}
 	return list
+}
+
+// distributions and recents are those of latencies, by name.
+func distributions(list []Named) (all []Point) {
+	for _, n := range list {
+		all = append(all, Point{Labels: []Label{{"latency", n.Name}}, Histogram: n.Histogram})
+	}
+	return all
+}
+
+func recents(list []Named) (all []Point) {
+	for _, n := range list {
+		for _, p := range stats(n.Histogram) {
+			all = append(all, Point{Labels: append([]Label{{"latency", n.Name}}, p.Labels...), Value: p.Value})
+		}
+	}
+	return all
+}
+
+func count(n *uint64) []Point {
+	if n == nil {
+		return nil
+	}
+	return one(float64(*n))
 }
 
 func unread(b *Batch) []Point {

@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"maps"
 	"time"
 
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -64,7 +66,7 @@ func (g *gatherer) batch(s *second) *Batch {
 	iv := &s.Interval
 	last := Figures{Scheduled: iv.Scheduled, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped, Errors: iv.Errors, Bytes: &iv.Bytes}
 	h, _ := s.lent.Of(iv) // the engine has just encoded them
-	last.Response, last.Service = h.Response, h.Service
+	last.Response, last.Service, last.Timed, last.Good = h.Response, h.Service, h.Timed, iv.Good
 	g.total = g.total.plus(last)
 	b := &Batch{
 		Run: &g.run, Started: g.begun, From: g.instant(g.at), To: g.end(iv.T), Warmup: iv.Warmup,
@@ -102,6 +104,17 @@ func (f Figures) plus(o Figures) Figures {
 		f.Errors = takt.PlusErrors(takt.PlusErrors(nil, f.Errors), o.Errors)
 	}
 	f.Response, f.Service = f.Response.Plus(o.Response), f.Service.Plus(o.Service)
+	f.Good = timeline.PlusGood(f.Good, o.Good)
+	if len(o.Timed) > 0 {
+		sums := map[string]timeline.Histogram{}
+		maps.Copy(sums, f.Timed)
+		for name, h := range o.Timed {
+			if _, known := sums[name]; known || len(sums) < timeline.MaxTimed { // a fleet's member may name others each second
+				sums[name] = sums[name].Plus(h)
+			}
+		}
+		f.Timed = sums
+	}
 	return f
 }
 

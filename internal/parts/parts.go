@@ -125,9 +125,10 @@ func (r *Reader) Reset(kind Kind, keep int) {
 	*r = Reader{kind: kind, keep: min(keep, Most), name: r.name[:0], data: r.data[:0]}
 }
 
-// Open reports whether a part has begun and not ended. After a comment it does, too, until the line ends.
-func (r *Reader) Open() bool {
-	return r.begun || r.lines > 0 || r.words > 0 || r.field != unnamed
+// Empty reports whether nothing follows in the bytes that were fed, but a line feed of the line that ended.
+func (r *Reader) Empty() bool {
+	rest := r.in[r.at:]
+	return len(rest) == 0 || len(rest) == 1 && r.cr && rest[0] == '\n'
 }
 
 // Err is why the stream cannot be cut any more: ErrTooLong, or nil.

@@ -309,6 +309,14 @@ func (r *Recorder) Own(res *takt.Result) time.Duration {
 	return client + dial
 }
 
+// phase is the name of a phase.
+func (c *Config) phase(i int) string {
+	if n := len(c.Phases); i >= n {
+		return c.Timed[i-n].Name
+	}
+	return c.Phases[i]
+}
+
 // findPhases finds the indexes of the phases.
 func (c *Config) findPhases() {
 	c.network, c.client, c.dial = nil, slices.Index(c.Phases, clientPhase), slices.Index(c.Phases, dialPhase)

@@ -18,8 +18,8 @@ type history struct {
 	held   int             // seconds in open
 	span   int             // 0 means 1
 
-	encoder           hist.Encoder    // shared with Swap
-	response, service *hist.Histogram // nil until something is merged
+	encoder hist.Encoder   // shared with Swap
+	sums    *timeline.Sums // nil until something is merged
 }
 
 func (h *history) add(iv takt.Interval) {
@@ -77,16 +77,13 @@ func (h *history) all() ([]takt.Interval, int) {
 
 // mergeIntervals merges two neighbours into one interval.
 func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
-	if h.response == nil {
-		h.response, h.service = hist.New(), hist.New()
+	if h.sums == nil {
+		h.sums = timeline.NewSums()
 	}
-	h.response.Reset()
-	h.service.Reset()
-	for _, iv := range []takt.Interval{a, b} {
-		_ = h.response.MergeEncoded(iv.HDR) // takt's own encoding: cannot fail
-		_ = h.service.MergeEncoded(iv.ServiceHDR)
-	}
+	h.sums.Reset()
+	_ = h.sums.Add(&a) // takt's own encoding: cannot fail
+	_ = h.sums.Add(&b)
 	iv := timeline.Then(a, b)
-	timeline.Summarize(&iv, h.response, h.service, &h.encoder)
+	h.sums.Summarize(&iv, &h.encoder)
 	return iv
 }

@@ -43,7 +43,9 @@ type Event struct {
 // Config describes a run to its Recorder.
 type Config struct {
 	Shards int                 `json:"-"`
-	Phases []string            // names of Result.Phases, and of further latencies
+	Phases []string            // names of Result.Phases
+	Timed  []takt.Timed        `json:",omitempty"` // their phases follow Phases
+	Goal   string              `json:",omitempty"` // as in takt.Driver
 	Warmup time.Duration       // operations due before its end are not measured
 	Window time.Duration       // planned end of the schedule; negative: not known
 	OneWay bool                // as in takt.Driver
@@ -190,12 +192,13 @@ func alike(events []Event) int {
 	return len(events)
 }
 
-// Latency records a latency at the instant now: one that belongs to no single operation, or is in no Result.
+// Latency records a latency at the instant now: one that belongs to no single operation, or is of Config.Timed. Then now
+// is the instant at which its operation was due.
 func (r *Recorder) Latency(shard, phase int, now, d time.Duration) {
 	s := &r.shards[shard%len(r.shards)]
 	s.mu.Lock()
 	if now >= r.cfg.Warmup {
-		s.set.phase(phase).Record(d)
+		s.set.latency(phase, now, d)
 	}
 	s.mu.Unlock()
 }
@@ -242,6 +245,10 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	iv.Warmup = t.At <= r.cfg.Warmup
 	iv.Scheduled = t.Scheduled - r.scheduled
 	iv.InFlightMax, iv.Lag = t.InFlightMax, t.Lag
+	if r.cfg.Goal != "" {
+		good := r.interval.Good
+		iv.Good = &good
+	}
 	r.scheduled = t.Scheduled
 	r.interval.reset()
 	r.history.add(iv)
@@ -284,7 +291,8 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		iv.Errors[class] = c.Count
 	}
 	rest()
-	timeline.Summarize(&iv, s.ok, s.service, e) // mergeLive put all responses into ok
+	all := timeline.Sums{Response: s.ok, Service: s.service, Timed: s.courses()} // mergeLive put all responses into ok
+	all.Summarize(&iv, e)
 	rest()
 	return iv
 }

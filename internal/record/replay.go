@@ -36,12 +36,11 @@ func (s *set) restore(c Counted, at time.Duration) error {
 	if err := s.restoreHistograms(c.Histograms); err != nil {
 		return err
 	}
-	if c.Blocks != nil { // else the journal is of an older takt, and the report has no intervals
-		blocks, err := proof.Read(c.Blocks)
-		if err == nil {
-			err = s.blocks.Merge(blocks)
-		}
-		if err != nil {
+	if err := restoreBlocks(c.Blocks, func() *proof.Counts { return s.blocks }); err != nil {
+		return err
+	}
+	for k, text := range c.Timed[:min(len(c.Timed), len(s.timed))] {
+		if err := restoreBlocks(text, func() *proof.Counts { return s.timedBlocks(k) }); err != nil {
 			return err
 		}
 	}
@@ -56,6 +55,18 @@ func (s *set) restore(c Counted, at time.Duration) error {
 		s.addClass(&class)
 	}
 	return nil
+}
+
+// restoreBlocks adds the blocks of a journal; nil: it is of an older takt, and the report has no intervals of the latency.
+func restoreBlocks(text *takt.Blocks, into func() *proof.Counts) error {
+	if text == nil {
+		return nil
+	}
+	blocks, err := proof.Read(text)
+	if err != nil {
+		return err
+	}
+	return into().Merge(blocks)
 }
 
 func (s *set) restoreHistograms(texts []string) error {
@@ -94,8 +105,8 @@ type Replay struct {
 
 // NewReplay makes a Replay for a run with this configuration.
 func NewReplay(cfg Config) (*Replay, error) {
-	if len(cfg.Phases) > MaxPhases {
-		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), MaxPhases)
+	if n := len(cfg.Phases) + len(cfg.Timed); n > MaxPhases {
+		return nil, fmt.Errorf("it has %d phases, more than %d", n, MaxPhases)
 	}
 	cfg.Shards, cfg.Samples, cfg.Scrub, cfg.Journal = 1, 0, nil, false
 	return &Replay{cfg: cfg, rec: New(cfg)}, nil

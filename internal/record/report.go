@@ -53,6 +53,10 @@ func (r *Recorder) Report(e End) *takt.Report {
 	rep.WarmupCounts.Scheduled = e.WarmupScheduled
 	r.rates(rep, e, window)
 	fail(rep, e.Settlement.Failed)
+	if r.cfg.Goal != "" {
+		rep.Goodput = &takt.Goodput{SLO: r.cfg.Goal, Good: min(r.total.Good, rep.Counts.OK), Undecided: r.total.Undecided}
+		rep.Goodput.Of(rep.Counts.Scheduled, rep.DurationS)
+	}
 	switch {
 	case e.ReceiveOnly:
 		r.receiveOnly(rep, e)
@@ -155,7 +159,10 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	}
 	for i, h := range t.phases {
 		if h != nil && h.Count() > 0 {
-			m[r.cfg.Phases[i]] = h.Summary()
+			m[r.cfg.phase(i)] = h.Summary()
+			if k := i - len(r.cfg.Phases); k >= 0 {
+				m[r.cfg.phase(i)] = proof.With(h.Summary(), h, t.timed[k])
+			}
 		}
 	}
 	return m

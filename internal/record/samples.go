@@ -38,6 +38,9 @@ func fill(row *takt.Sample, e *Event, res *takt.Result) {
 	if (e.Outcome == Ended || e.Outcome == UnfinishedSent) && e.backlogged() {
 		row.Behind = e.backlog()
 	}
+	if res != nil {
+		row.Timed = res.Timed
+	}
 	switch e.Outcome {
 	case Dropped:
 		row.Sent, row.Done, row.Class = takt.NotSent, e.Due, takt.ClassDropped
@@ -47,7 +50,7 @@ func fill(row *takt.Sample, e *Event, res *takt.Result) {
 		row.Class = takt.ClassUnfinished
 	case Ended:
 		if res != nil {
-			row.Phases, row.Status, row.Class = res.Phases, res.Status, res.Class
+			row.Phases, row.Status, row.Class, row.Goal = res.Phases, res.Status, res.Class, res.Goal
 			row.BytesSent, row.BytesReceived = res.BytesSent, res.BytesReceived
 		}
 	}

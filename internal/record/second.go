@@ -42,6 +42,7 @@ type Counted struct {
 	Timeline   [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	Histograms []string          `json:"histograms"`       // encoded set.histograms
 	Blocks     *takt.Blocks      `json:"blocks,omitempty"` // as in set
+	Timed      []*takt.Blocks    `json:"timed,omitempty"`  // as in set
 	Clamped    uint64            `json:"clamped,omitempty"`
 	Status     map[string]uint64 `json:"status,omitempty"`
 	Classes    []takt.ErrorClass `json:"classes,omitempty"`
@@ -67,7 +68,7 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	lag.Record(time.Duration(iv.ScheduleLagP99 * float64(time.Microsecond)))
 	s := Second{At: at, Scheduled: scheduled, InFlightMax: iv.InFlightMax, Window: math.MaxInt64}
 	into := &s.Counted
-	into.Histograms = make([]string, placePhases+len(c.Phases)) // without onTime
+	into.Histograms = make([]string, placePhases+len(c.Phases)+len(c.Timed)) // without onTime
 	if iv.Warmup && c.Warmup > 0 {
 		into.Warm = n
 		into.Histograms[placeWarm], into.Histograms[placeWarmService], into.Histograms[placeWarmLag] = iv.HDR, iv.ServiceHDR, lag.Encode()
@@ -83,6 +84,12 @@ func (c *Config) SecondOf(iv takt.Interval, failures []takt.ErrorClass, receives
 	}
 	if c.Window >= 0 {
 		s.Window = c.Window
+	}
+	if iv.Good != nil {
+		into.Good = *iv.Good
+	}
+	for i, t := range c.Timed {
+		into.Histograms[placePhases+len(c.Phases)+i] = iv.Latency[t.Name].HDR
 	}
 	for class, count := range iv.Errors {
 		one := takt.ErrorClass{Class: class, Count: count}
@@ -130,6 +137,13 @@ func (s *set) counted(e *hist.Encoder) Counted {
 			text = e.Encode(h)
 		}
 		c.Histograms = append(c.Histograms, text)
+	}
+	for _, blocks := range s.timed {
+		var text *takt.Blocks
+		if blocks != nil {
+			text = blocks.Text()
+		}
+		c.Timed = append(c.Timed, text)
 	}
 	for _, class := range s.classes {
 		c.Classes = append(c.Classes, *class)

@@ -50,6 +50,10 @@ func run(t *testing.T, cfg Config, seconds, perSecond int, before ...int) *journ
 			e.Done = e.Sent + time.Duration(rnd.ExpFloat64()*float64(ms))
 			res := takt.Result{Status: []int{200, 200, 503, 999}[rnd.IntN(4)], BytesSent: 10, BytesReceived: 100}
 			res.Phases[0] = time.Duration(rnd.IntN(1e6))
+			res.Goal = takt.Goal(rnd.IntN(4))
+			for phase := range len(cfg.Timed) {
+				r.Latency(i, len(cfg.Phases)+phase, due, time.Duration(rnd.IntN(1e8)))
+			}
 			if res.Status != 200 {
 				res.Class, res.Err = "status", errors.New("it said no")
 			}
@@ -101,6 +105,7 @@ func (j *journalled) replayed(t *testing.T, n int) *takt.Report {
 func TestReplayIsTheRun(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"plain":       {Shards: 3, Phases: []string{"first_byte", "tls"}, Window: 20 * time.Second},
+		"parts":       {Shards: 2, Phases: []string{"tls"}, Timed: []takt.Timed{{Name: "ttft", Row: true, Course: true}, {Name: "gap"}}, Goal: "ttft<1s", Warmup: 1500 * ms, Window: 20 * time.Second},
 		"warm-up":     {Shards: 2, Warmup: 1500 * ms, Window: 20 * time.Second},
 		"end unknown": {Shards: 2, Window: -1},
 		"one way":     {Shards: 1, Window: 20 * time.Second, OneWay: true},

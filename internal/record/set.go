@@ -16,7 +16,7 @@ const (
 	maxSample  = 300 // bytes kept of a class's first error
 	maxBody    = 256 // bytes kept of the body of a class's first error
 	classOther = "other"
-	MaxPhases  = 16 // of a run; those beyond takt.MaxPhases are in no Result, see Recorder.Latency
+	MaxPhases  = 16 // of a run, with those of Timed
 )
 
 // set is the counts between two swaps. Operations due in the warm-up have their own counts
@@ -33,7 +33,8 @@ type set struct {
 	service, delay, lag       *hist.Histogram
 	warmAll, warmSvc, warmLag *hist.Histogram
 	onTime                    *hist.Histogram   // response time without the generator's own part
-	phases                    []*hist.Histogram // nil until the first value: most runs use few phases
+	phases                    []*hist.Histogram // and those of Timed; nil until the first value: most runs use few phases
+	timed                     []*proof.Counts   // of those of Timed with Row, by due; nil until the first value
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
 	classes                   map[string]*takt.ErrorClass
@@ -46,8 +47,10 @@ type sums struct {
 	Received uint64      `json:"received,omitempty"`
 	Achieved uint64      `json:"achieved"` // operations sent within the window that ended
 	verdict.Evidence
-	LastDone time.Duration `json:"last_done"`
-	Bytes    takt.Bytes    `json:"bytes"`
+	LastDone  time.Duration `json:"last_done"`
+	Good      uint64        `json:"good,omitempty"` // as in takt.Goodput
+	Undecided uint64        `json:"undecided,omitempty"`
+	Bytes     takt.Bytes    `json:"bytes"`
 }
 
 // merge adds o.
@@ -57,6 +60,7 @@ func (s *sums) merge(o *sums) {
 	s.Achieved += o.Achieved
 	s.Evidence.Merge(&o.Evidence)
 	s.LastDone = max(s.LastDone, o.LastDone)
+	s.Good, s.Undecided = s.Good+o.Good, s.Undecided+o.Undecided
 	s.Bytes.Sent += o.Bytes.Sent
 	s.Bytes.Received += o.Bytes.Received
 }
@@ -67,7 +71,8 @@ func newSet(cfg *Config) *set {
 		blocks: proof.New(cfg.Window - cfg.Warmup),
 		ok:     hist.New(), other: hist.New(),
 		service: hist.New(), delay: hist.New(), lag: hist.New(), onTime: hist.New(),
-		phases:     make([]*hist.Histogram, len(cfg.Phases)),
+		phases:     make([]*hist.Histogram, len(cfg.Phases)+len(cfg.Timed)),
+		timed:      make([]*proof.Counts, len(cfg.Timed)),
 		statusElse: map[int]uint64{},
 		classes:    map[string]*takt.ErrorClass{},
 	}
@@ -118,6 +123,11 @@ func (s *set) reset() {
 	s.slices = [sliceCount]slice{}
 	s.course.reset()
 	s.blocks.Reset()
+	for _, c := range s.timed {
+		if c != nil {
+			c.Reset()
+		}
+	}
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -127,6 +137,21 @@ func (s *set) phase(i int) *hist.Histogram {
 		s.phases[i] = hist.New()
 	}
 	return s.phases[i]
+}
+
+// latency counts a value of a phase that belongs to an operation due at an instant, or happened then.
+func (s *set) latency(i int, due, d time.Duration) {
+	s.phase(i).Record(d)
+	if k := i - len(s.cfg.Phases); k >= 0 && s.cfg.Timed[k].Row {
+		s.timedBlocks(k).Add(due-s.cfg.Warmup, d, 1)
+	}
+}
+
+func (s *set) timedBlocks(k int) *proof.Counts {
+	if s.timed[k] == nil {
+		s.timed[k] = proof.New(s.cfg.Window - s.cfg.Warmup)
+	}
+	return s.timed[k]
 }
 
 // sample counts n operations that are equal but for their number.
@@ -175,9 +200,24 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 			s.sent(e, n, res, s.other)
 		} else {
 			s.sent(e, n, res, s.ok)
+			s.goal(due, n, res)
 		}
 		s.result(res, n)
 	}
+}
+
+// goal counts operations that ended well by whether they met the conditions of the run.
+func (s *set) goal(due time.Duration, n uint64, res *takt.Result) {
+	switch {
+	case res == nil || res.Goal == takt.NoGoal:
+		return
+	case res.Goal == takt.GoalMet:
+		s.Good += n
+		return
+	case res.Goal == takt.GoalUnknown:
+		s.Undecided += n
+	}
+	s.blocks.Missed(due, n)
 }
 
 func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
@@ -268,7 +308,7 @@ func (s *set) result(res *takt.Result, n uint64) {
 		return
 	}
 	s.traffic(res, n)
-	for i := range min(len(s.phases), takt.MaxPhases) {
+	for i := range min(len(s.cfg.Phases), takt.MaxPhases) {
 		if d := res.Phases[i]; d > 0 {
 			s.phase(i).RecordN(d, n)
 		}
@@ -339,6 +379,12 @@ func (s *set) merge(o *set, rest func()) {
 	}
 	s.course.merge(&o.course)
 	_ = s.blocks.Merge(o.blocks) // of one run: cannot fail
+	for k, c := range o.timed {
+		if c != nil && c.Count() > 0 {
+			_ = s.timedBlocks(k).Merge(c)
+			rest()
+		}
+	}
 	s.lost += o.lost
 	mine, theirs := s.histograms(), o.histograms()
 	for i, h := range theirs {
@@ -369,6 +415,7 @@ func (s *set) mergeLive(o *set, rest func()) {
 	s.Counts = s.Counts.Plus(o.Counts).Plus(o.Warm)
 	s.Counts.OK += o.Received
 	s.Bytes = s.Bytes.Plus(o.Bytes)
+	s.Good += o.Good
 	for _, c := range o.classes {
 		s.addClass(&takt.ErrorClass{Class: c.Class, Count: c.Count})
 	}
@@ -382,6 +429,26 @@ func (s *set) mergeLive(o *set, rest func()) {
 			rest()
 		}
 	}
+	for i, t := range s.cfg.Timed {
+		if h := o.phases[len(s.cfg.Phases)+i]; t.Course && h != nil && h.Count() > 0 {
+			s.phase(len(s.cfg.Phases) + i).Merge(h)
+			rest()
+		}
+	}
+}
+
+// courses are the histograms of the interval that s is, by name.
+func (s *set) courses() map[string]*hist.Histogram {
+	var all map[string]*hist.Histogram
+	for i, t := range s.cfg.Timed {
+		if h := s.phases[len(s.cfg.Phases)+i]; h != nil && t.Course {
+			if all == nil {
+				all = map[string]*hist.Histogram{}
+			}
+			all[t.Name] = h
+		}
+	}
+	return all
 }
 
 // clamped is the number of values outside the range of a histogram. Those of onTime are in others, too.

@@ -69,6 +69,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	if k.sc.Mode == modeUsers {
 		k.users(w, rep)
 	}
+	if k.sc.Parts > 0 {
+		k.streams(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)
@@ -236,7 +239,7 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
-	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes+k.sc.Stalls > 0 || k.frozeHandshake(w, r)):
+	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes > 0 || k.stood() || k.frozeHandshake(w, r)):
 		// The time was over before a late thread had its connection, or could use it, or before a
 		// frozen target shook hands.
 	case k.sc.shared() && k.failedShared(w, r, q), k.sc.H2 && k.failedUser(w, r, q):
@@ -249,19 +252,26 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 		if k.sc.shared() {
 			k.stuck(r, q)
 		}
-		if took := r.Done - r.Sent; k.sc.Stalls == 0 && took > k.sc.Timeout+slack/10 {
+		late := slack / 10
+		if k.sc.Parts > 0 && k.sc.LateWakes > 0 {
+			late *= 2 // a loop that looks at its sockets each millisecond wakes more often, each time late
+		}
+		if took := r.Done - r.Sent; !k.stood() && took > k.sc.Timeout+late {
 			k.fault("timeout", "operation %d timed out too late, after %v instead of %v", r.Seq, took, k.sc.Timeout)
 		}
 		if r.Done-r.Sent < k.sc.Timeout {
 			k.fault("timeout", "operation %d timed out too early, after %v instead of %v", r.Seq, r.Done-r.Sent, k.sc.Timeout)
 		}
-		if q.answered >= 0 && q.answered-w.origin < r.Sent+k.sc.Timeout-50*time.Microsecond && k.stamped() && k.sc.Stalls == 0 {
+		if q.answered >= 0 && q.answered-w.origin < r.Sent+k.sc.Timeout-50*time.Microsecond && k.stamped() && !k.stood() {
 			k.fault("timeout", "operation %d timed out, but its answer came after %v", r.Seq, q.answered-w.origin-r.Sent)
 		}
 	case q.c.faults == 0 && q.fault == "":
 		k.fault("failure", "operation %d failed (%s) on a connection without a fault", r.Seq, r.Class)
 	}
 }
+
+// stood reports whether threads of the client may stand still.
+func (k *checker) stood() bool { return k.sc.Stalls > 0 || len(k.sc.Halts) > 0 }
 
 // frozeHandshake reports whether the target was frozen while operation r waited for a handshake.
 func (k *checker) frozeHandshake(w *world, r *takt.Sample) bool {
@@ -272,7 +282,7 @@ func (k *checker) frozeHandshake(w *world, r *takt.Sample) bool {
 
 // end checks that the run ended soon after the last instant that it had to wait for.
 func (k *checker) end(w *world, rep *takt.Report) {
-	if k.sc.Stalls > 0 || k.sc.Warmup > 0 { // operations of the warm-up have no row
+	if k.stood() || k.sc.Warmup > 0 { // operations of the warm-up have no row
 		return
 	}
 	k.forgotten()
@@ -361,7 +371,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 		return strings.Join(list, "; ")
 	}
 	harmless := k.injected["503"] + k.injected["redirect"] + k.injected["partial write"]
-	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
+	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.Halts) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
 		// Answers that wait unread keep connections busy: while a loop may sleep, while another
 		// loop sleeps, or until a client's thread wakes.
 		lazy := k.sc.Mode == modeAsync || k.sc.Mode == modeUsers || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
@@ -412,7 +422,11 @@ func (k *checker) held(w *world, rep *takt.Report, bound time.Duration) {
 	for _, r := range k.rows {
 		due := w.origin + r.Due
 		for _, s := range k.stalls {
-			if s.from <= due && due < s.to-2*bound {
+			to := s.to
+			if r.Class == takt.ClassUnfinished {
+				to = min(to, w.origin+r.Done) // the cut may come within the stall
+			}
+			if s.from <= due && due < to-2*bound {
 				n++
 				break
 			}

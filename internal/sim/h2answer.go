@@ -256,6 +256,11 @@ func (h *h2side) reply(st *stream) {
 		r.status = 503
 		w.report.injected["503"]++
 	}
+	if sc.Parts > 0 && r.status == 200 {
+		st.begun = true
+		h.v.stream(r, h.c, h.framed(st))
+		return
+	}
 	at := w.now + w.oneWay()
 	switch {
 	case fault("silence", sc.Silence):

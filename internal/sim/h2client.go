@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
@@ -26,8 +27,14 @@ type watchedMux struct {
 }
 
 func (w *world) newMux(int) takt.Mux {
-	m := &watchedMux{w: w, Mux: http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)}
+	inner := http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)
+	m := &watchedMux{w: w, Mux: inner}
 	w.muxes = append(w.muxes, m)
+	if w.sc.Parts > 0 {
+		parted := http.NewStreamMux(inner)
+		m.Mux = parted
+		return partedMux{m, parted}
+	}
 	return m
 }
 
@@ -170,7 +177,7 @@ func (w *world) idles() {
 // idled looks for operations that waited although a connection had room, or none was made.
 func (k *checker) idled(w *world) {
 	sc := k.sc
-	if sc.Loops > 1 || sc.Stalls+sc.LateWakes > 0 {
+	if sc.Loops > 1 || k.stood() || sc.LateWakes > 0 {
 		return
 	}
 	for _, r := range k.rows {

@@ -85,7 +85,7 @@ func (k *checker) smear(c *record.Config) time.Duration {
 	if k.sc.LateWakes > 0 {
 		pause += latestFault
 	}
-	histograms := len(c.Phases) + 9
+	histograms := len(c.Phases) + len(c.Timed) + 9
 	return slack + time.Duration((c.Shards-1)*(histograms+1))*pause
 }
 

@@ -50,6 +50,12 @@ type Scenario struct {
 
 	Lasts int // each n-th request is the last one on its connection; 0: none is
 
+	// Answers that are streams of events.
+	Parts    int           // of an answer, at most; 0: answers are no streams
+	Gap      time.Duration // mean time between two parts
+	Together float64       // a part that comes with the one before
+	Hangs    float64       // a stream whose rest does not come
+
 	Messages int // that arrive in the receiving mode
 
 	// Users.
@@ -135,6 +141,11 @@ func generate(seed uint64) *Scenario {
 	if r := rand.New(rand.NewPCG(seed, 0x75736572)); r.IntN(8) == 0 {
 		sc := new(Scenario)
 		sc.perform(r)
+		return sc
+	}
+	if r := rand.New(rand.NewPCG(seed, 0x70617274)); r.IntN(12) == 0 {
+		sc := new(Scenario)
+		sc.stream(r)
 		return sc
 	}
 	r := rand.New(rand.NewPCG(seed, 0x73696d))
@@ -321,7 +332,7 @@ func (sc *Scenario) inject(r *rand.Rand) {
 		func() { sc.NoFiles = often },
 		func() { sc.LostSYN, sc.ConnectTimeout = often, between(r, 100*time.Millisecond, 3*time.Second) },
 		func() { sc.Refused = often },
-		func() { sc.FullPoller = often },
+		func() { sc.FullPoller = max(often, 0.3) }, // at each connection: few runs have many
 		func() { sc.Interrupts = often },
 		func() { sc.LateWakes = often },
 		func() { sc.Stalls, sc.StallMost = often/500, between(r, time.Millisecond, 40*time.Millisecond) },

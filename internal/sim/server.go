@@ -59,6 +59,8 @@ type request struct {
 	whole    bool          // the last attempt arrived whole
 	read     time.Duration // arrival of the last bytes that takt read together with the end of the answer
 
+	parts []time.Duration // when the parts of its stream reached the client
+
 	// Of the asynchronous mode:
 	token uint64
 	told  time.Duration // when the report of its end to the engine returned; 0: not reported; never: in the call
@@ -309,6 +311,10 @@ func (v *server) answer(r *request) {
 	if w.rng.Float64() < sc.Refuses {
 		r.status = 503
 		w.report.injected["503"]++
+	}
+	if sc.Parts > 0 && r.status == 200 {
+		v.stream(r, s.c, v.chunked(r))
+		return
 	}
 	location := ""
 	if to := v.redirect(r); to != "" {

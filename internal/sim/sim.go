@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
@@ -142,6 +143,10 @@ func (w *world) load() (*takt.Report, error) {
 				return http1.NewCodec(requests{w}, http1.Options{Fail: failed})
 			},
 		}},
+	}
+	if w.sc.Parts > 0 {
+		p.Driver.Timed = (&http.Options{Stream: true}).Timed()
+		p.Driver.Loop.Codec = func(int) takt.Codec { return w.streamed() }
 	}
 	if w.sc.overTLS() {
 		p.Driver.Loop.TLS = clientTLS

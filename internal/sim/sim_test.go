@@ -159,6 +159,33 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// The oracle of streams detects a first part that came too early or is missing, and a longest gap that is longer or
+// shorter than it was.
+func TestOracleOfStreams(t *testing.T) {
+	for _, c := range []struct {
+		row int
+		by  time.Duration
+	}{{0, -time.Millisecond}, {0, 5 * time.Millisecond}, {0, -time.Hour}, {1, time.Millisecond}, {1, -5 * time.Millisecond}} {
+		sc := &Scenario{
+			Mode: modeLoop, Rate: 200, Duration: 100 * time.Millisecond, Loops: 1, InFlight: 100, Room: unbounded, Drain: time.Second, Timeout: time.Second,
+			ConnectTimeout: time.Second, Service: time.Millisecond, Parts: 10, Gap: 20 * time.Millisecond,
+		}
+		sc.spoil = func(k *checker) {
+			for i := range k.rows {
+				if d := &k.rows[i].Timed[c.row]; *d > 0 {
+					*d = max(0, *d+c.by)
+				}
+			}
+		}
+		if o := run(3, sc); !slices.ContainsFunc(o.Faults, func(f Fault) bool { return f.Kind == "parts" && !strings.Contains(f.Text, "the rows n") }) {
+			t.Errorf("%+v: the oracle says %v", c, o.Faults)
+		}
+		if sc.spoil = nil; len(run(3, sc).Faults) > 0 {
+			t.Errorf("without the falsification the oracle says %v", run(3, sc).Faults)
+		}
+	}
+}
+
 // Shrink removes from a failing scenario what it does not need to fail.
 func TestShrink(t *testing.T) {
 	sc := &Scenario{Mode: modeLoop, Rate: 1000, Duration: 20 * time.Millisecond, Loops: 3, InFlight: 100, Room: unbounded, Drain: time.Second,

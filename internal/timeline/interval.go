@@ -1,6 +1,10 @@
 package timeline
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -40,15 +44,94 @@ func both(a, b takt.Interval) takt.Interval {
 		Dropped:        a.Dropped + b.Dropped,
 		Errors:         takt.PlusErrors(takt.PlusErrors(nil, a.Errors), b.Errors), // others may still hold a
 		Bytes:          a.Bytes.Plus(b.Bytes),
+		Good:           PlusGood(a.Good, b.Good),
 		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
 	}
 }
 
+// PlusGood is the sum of operations that met their conditions; nil: unknown.
+func PlusGood(a, b *uint64) *uint64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := *a + *b
+	return &sum
+}
+
+// Sums are the sums of the histograms of intervals.
+type Sums struct {
+	Response, Service *hist.Histogram
+	Timed             map[string]*hist.Histogram // takt.Interval.Latency
+
+	decoder hist.Decoder
+}
+
+// NewSums returns empty sums.
+func NewSums() *Sums {
+	return &Sums{Response: hist.New(), Service: hist.New(), Timed: map[string]*hist.Histogram{}}
+}
+
+// Reset empties s.
+func (s *Sums) Reset() {
+	s.Response.Reset()
+	s.Service.Reset()
+	for name, h := range s.Timed {
+		if h.Count() == 0 { // a member of a fleet may send other names each second
+			delete(s.Timed, name)
+		}
+		h.Reset()
+	}
+}
+
+// Of is the histogram of one of Timed.
+func (s *Sums) Of(name string) *hist.Histogram {
+	if s.Timed[name] == nil {
+		s.Timed[name] = hist.New()
+	}
+	return s.Timed[name]
+}
+
+// Add adds the histograms of an interval.
+func (s *Sums) Add(iv *takt.Interval) error {
+	err := s.decoder.Merge(s.Response, iv.HDR)
+	if err == nil {
+		err = s.decoder.Merge(s.Service, iv.ServiceHDR)
+	}
+	for _, name := range Names(iv) {
+		if s.Timed[name] == nil && len(s.Timed) >= MaxTimed {
+			continue
+		}
+		if err == nil {
+			err = s.decoder.Merge(s.Of(name), iv.Latency[name].HDR)
+		}
+	}
+	return err
+}
+
+// MaxTimed limits the latencies of an interval that somebody else may have written.
+const MaxTimed = 16
+
+// Names are those of the latencies of an interval, at most MaxTimed.
+func Names(iv *takt.Interval) []string {
+	names := slices.Sorted(maps.Keys(iv.Latency))
+	return names[:min(len(names), MaxTimed)]
+}
+
 // Summarize sets what comes from the histograms of an interval.
-func Summarize(iv *takt.Interval, response, service *hist.Histogram, e *hist.Encoder) {
-	iv.ResponseP50 = hist.Micros(response.Quantile(0.5))
-	iv.ResponseP99 = hist.Micros(response.Quantile(0.99))
-	iv.ResponseMax = hist.Micros(response.Max())
-	iv.HDR = e.Encode(response)
-	iv.ServiceHDR = e.Encode(service)
+func (s *Sums) Summarize(iv *takt.Interval, e *hist.Encoder) {
+	iv.ResponseP50 = hist.Micros(s.Response.Quantile(0.5))
+	iv.ResponseP99 = hist.Micros(s.Response.Quantile(0.99))
+	iv.ResponseMax = hist.Micros(s.Response.Max())
+	iv.HDR = e.Encode(s.Response)
+	iv.ServiceHDR = e.Encode(s.Service)
+	iv.Latency = nil
+	for name, h := range s.Timed {
+		if h.Count() == 0 {
+			continue
+		}
+		if iv.Latency == nil {
+			iv.Latency = map[string]takt.Course{}
+		}
+		iv.Latency[name] = takt.Course{P50: hist.Micros(h.Quantile(0.5)), P99: hist.Micros(h.Quantile(0.99)), Max: hist.Micros(h.Max()), HDR: e.Encode(h)}
+	}
 }

@@ -14,10 +14,31 @@ type Result struct {
 	BytesSent     int64                    // bytes of the request on the wire; 0: none, or the driver does not know them
 	BytesReceived int64                    // bytes of the answer, as BytesSent
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen
+	Timed         [MaxTimed]time.Duration  // in the order of those of Driver.Timed with Row; 0: did not happen. They are only for rows
+	Goal          Goal                     // whether an operation that ended well met the Goal of the driver
 	Class         string                   // "": ok; otherwise a constant such as "timeout" or "5xx"
 	Err           error                    // cause of the failure; the first error of a class is its sample
 	Arrived       time.Time                // when the answer's last byte came to this host; zero: when the driver ended the operation
 	Body          []byte                   // body of a failed operation, at most a few hundred bytes; the recorder copies it
+}
+
+// Goal says whether an operation met the conditions of its run.
+type Goal uint8
+
+// The values of Goal. GoalUnknown: the generator does not know, because it read the answer too late.
+const (
+	NoGoal Goal = iota // the run has no conditions
+	GoalMet
+	GoalMissed
+	GoalUnknown
+)
+
+// Timed is a latency that a driver records when it happens, by Sink.Record or engine.Coming, and not when the operation
+// ends: a stream may last for minutes.
+type Timed struct {
+	Name   string
+	Row    bool // each operation has one at most: in Result.Timed, and in outputs with a row for each operation
+	Course bool // intervals have it
 }
 
 // Reset makes r ready for the next operation and keeps the capacity of Body.
@@ -27,6 +48,8 @@ func (r *Result) Reset() { *r = Result{Body: r.Body[:0]} }
 // several ways to perform an operation, the engine prefers Loop, then Async, then Worker.
 type Driver struct {
 	Phases  []string                        // names of Result.Phases, at most MaxPhases
+	Timed   []Timed                         // more latencies; their phases follow Phases
+	Goal    string                          // conditions of each operation, for people: ttft<300ms; "": there are none
 	OneWay  bool                            // there are no answers: an operation ends when it is written, without response and service time
 	Probe   func(ctx context.Context) error // reaches the target without an operation; an error ends the run before its start
 	Setup   func(ctx context.Context) error // work at the target before the run, after Probe; an error ends the run before its start

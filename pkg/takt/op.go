@@ -24,6 +24,9 @@ const Asap time.Duration = -1
 // MaxPhases is the largest number of a driver's own latencies per operation.
 const MaxPhases = 6
 
+// MaxTimed is the largest number of latencies of Driver.Timed with Row.
+const MaxTimed = 4
+
 // Op is one operation to perform: an HTTP request, a Kafka record, a JMS message.
 type Op struct {
 	Seq   uint64        // position in the whole schedule, from 0, unchanged by splitting

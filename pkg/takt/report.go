@@ -33,6 +33,7 @@ type Report struct {
 	Counts           Counts             `json:"counts"`
 	WarmupCounts     Counts             `json:"warmup_counts"`
 	Rate             Rate               `json:"rate_per_s"`
+	Goodput          *Goodput           `json:"goodput,omitempty"` // nil: operations have no conditions
 	Bytes            Bytes              `json:"bytes"`
 	Latency          map[string]Latency `json:"latency"` // by name, see the Latency constants
 	Status           map[string]uint64  `json:"status"`  // by the driver's result code
@@ -145,6 +146,28 @@ type Rate struct {
 	Achieved float64  `json:"achieved"`
 }
 
+// Goodput counts the operations that met all conditions of --slo. The others of all scheduled operations did not meet
+// them, or failed, or were never sent, or takt does not know.
+type Goodput struct {
+	SLO       string            `json:"slo"`                 // the conditions
+	Good      uint64            `json:"good"`                // they met all
+	Undecided uint64            `json:"undecided,omitempty"` // they ended well, and takt read too late to know
+	Percent   float64           `json:"percent"`             // Good, as a share of all scheduled operations
+	PerS      float64           `json:"per_s"`               // Good, per second of the measured time
+	Missed    map[string]uint64 `json:"missed,omitempty"`    // operations that ended well and did not meet the condition, by condition
+}
+
+// Of sets the share and the rate, for so many scheduled operations in so many seconds.
+func (g *Goodput) Of(scheduled uint64, seconds float64) {
+	g.Percent, g.PerS = 0, 0
+	if scheduled > 0 {
+		g.Percent = 100 * float64(g.Good) / float64(scheduled)
+	}
+	if seconds > 0 {
+		g.PerS = float64(g.Good) / seconds
+	}
+}
+
 // Bytes counts bytes on the wire.
 type Bytes struct {
 	Sent     int64 `json:"sent"`
@@ -196,9 +219,20 @@ type Interval struct {
 	ResponseP99    float64           `json:"response_p99_us"`
 	ResponseMax    float64           `json:"response_max_us"`
 	ScheduleLagP99 float64           `json:"schedule_lag_p99_us"`
-	Lag            *int64            `json:"lag,omitempty"` // messages that a consumer had not read at the end of the interval; nil: nobody consumes
-	HDR            string            `json:"hdr"`           // response time, as in Latency
-	ServiceHDR     string            `json:"service_hdr"`   // service time
+	Good           *uint64           `json:"good,omitempty"` // as in Goodput, by end, without the warm-up; nil: operations have no conditions
+	Lag            *int64            `json:"lag,omitempty"`  // messages that a consumer had not read at the end of the interval; nil: nobody consumes
+	HDR            string            `json:"hdr"`            // response time, as in Latency
+	ServiceHDR     string            `json:"service_hdr"`    // service time
+
+	Latency map[string]Course `json:"latency,omitempty"` // of Timed with Course that were measured, by name, without the warm-up
+}
+
+// Course is a latency in an interval. It counts when it happened, and not when the operation ended.
+type Course struct {
+	P50 float64 `json:"p50_us"`
+	P99 float64 `json:"p99_us"`
+	Max float64 `json:"max_us"`
+	HDR string  `json:"hdr"`
 }
 
 // Stall is a time in which the target answered nothing, as exactly as intervals tell.

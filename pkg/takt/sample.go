@@ -11,6 +11,8 @@ type Sample struct {
 	Sent          time.Duration            // NotSent: never sent
 	Done          time.Duration            // unfinished: the instant of the cut; dropped: Due; or NoAnswer
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen
+	Timed         [MaxTimed]time.Duration  // as in Result
+	Goal          Goal                     // as in Result
 	BytesSent     int64                    // on the wire
 	BytesReceived int64
 	Status        int    // the protocol's own result code; 0: none

@@ -15,8 +15,10 @@ import (
 // load of a shard.
 func OfTheWhole(f *pflag.Flag) bool {
 	switch value.GroupOf(f) {
-	case value.GroupOutput, value.GroupAssertions, value.GroupStorage:
+	case value.GroupOutput, value.GroupStorage:
 		return true
+	case value.GroupAssertions: // but what decides which operations are good
+		return !slices.Contains([]string{"slo", "fail-on", "expect-body"}, f.Name)
 	}
 	return slices.Contains([]string{"repeat", "label", "git", "shard", "start-at", "fault"}, f.Name)
 }

@@ -124,7 +124,7 @@ func (l *load) lasted(r *takt.Report) bool {
 
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
 // metrics. onOverload: the run ends when its target is overloaded.
-func parseConditions(texts []string, closed bool) (all []assert.Assertion, onOverload bool, faults []error) {
+func parseConditions(texts []string, closed bool, timed []takt.Timed) (all []assert.Assertion, onOverload bool, faults []error) {
 	for _, text := range texts {
 		parts := strings.Split(text, ",")
 		rest := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return strings.TrimSpace(s) == overloadCondition })
@@ -134,7 +134,7 @@ func parseConditions(texts []string, closed bool) (all []assert.Assertion, onOve
 		}
 		some, bad := assert.ParseAssertions(strings.Join(rest, ","))
 		for _, a := range some {
-			bad = core.AppendError(core.AppendError(bad, a.InInterval(closed)), a.Unleveled())
+			bad = core.AppendError(core.AppendError(bad, a.InInterval(closed, timed)), a.Unleveled())
 		}
 		for _, err := range bad {
 			faults = append(faults, value.Bad("abort-on", text, fmt.Errorf("bad --abort-on: %w", err)))

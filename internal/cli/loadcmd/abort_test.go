@@ -89,7 +89,7 @@ func TestGuard(t *testing.T) {
 		"the generator stood still": {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 9, 0)}, ""},
 		"and goes on":               {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 0, 0)}, "ok==0 was true in second 5 (ok was 0)"},
 	} {
-		conditions, _, faults := parseConditions(strings.Fields(c.conditions), false)
+		conditions, _, faults := parseConditions(strings.Fields(c.conditions), false, nil)
 		if faults != nil {
 			t.Fatal(faults)
 		}
@@ -115,11 +115,11 @@ func TestGuard(t *testing.T) {
 }
 
 func TestParseConditions(t *testing.T) {
-	list, overload, faults := parseConditions([]string{"errors>50%, overload", "overload"}, false)
+	list, overload, faults := parseConditions([]string{"errors>50%, overload", "overload"}, false, nil)
 	if len(list) != 1 || !overload || faults != nil {
 		t.Errorf("%v %v %v", list, overload, faults)
 	}
-	_, overload, faults = parseConditions([]string{"errors>50%", "p98>1s", "unfinished>1", "rate<5%"}, true)
+	_, overload, faults = parseConditions([]string{"errors>50%", "p98>1s", "unfinished>1", "rate<5%"}, true, nil)
 	want := []string{
 		`bad --abort-on: assertion "p98>1s": unknown metric`,
 		`bad --abort-on: condition "unfinished>1": `,

@@ -141,7 +141,7 @@ func (l *load) told(j *journal) live.Watcher {
 		Begin: func(known live.Head, start time.Time) {
 			b := engine.Beginning{
 				Report: takt.Report{Kind: l.row.Kind, StartedAt: start, Schedule: l.engine.Described(), Generator: takt.Generator{Engine: "fleet", HostClass: proc.HostClassName()}},
-				Config: record.Config{Warmup: known.Warmup, Window: known.End, OneWay: known.OneWay},
+				Config: record.Config{Warmup: known.Warmup, Window: known.End, OneWay: known.OneWay, Timed: l.timed(), Goal: l.slo()},
 				Closed: known.Closed, ReceiveOnly: known.Receives,
 			}
 			var err error

@@ -213,7 +213,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
 	shown := head
-	shown.Extra = steps.Named(l.steps())
+	shown.Extra = l.announced().Announce(steps.Named(l.steps()))
 	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, shown)
 	if err != nil {
 		return err

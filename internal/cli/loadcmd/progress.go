@@ -197,6 +197,7 @@ func (l *load) liveHead(run string, end time.Duration, d *takt.Driver) live.Head
 		Command: strings.Join(l.command(), " "), End: end, Warmup: l.engine.Warmup, Drain: l.engine.Drain.Duration(),
 		Requests: l.engine.Limit(), Room: l.engine.InFlight(), Closed: l.engine.Closed(), OneWay: d.OneWay,
 		Receives: d.Loop == nil && d.Async == nil && d.Worker == nil, Waits: overload.Waits(l.driver.Variables()),
+		Timed: l.announced().Courses(),
 	}
 	for _, a := range l.requirements.Assertions {
 		h.Assertions = append(h.Assertions, a.Text)

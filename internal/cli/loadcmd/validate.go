@@ -12,8 +12,10 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // faults returns the faults of validate, without secrets.
@@ -51,11 +53,11 @@ func (l *load) validate(args []string) []error {
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate(l.env)...)
 	faults = append(faults, l.checkFaults()...)
-	conditions, onOverload, bad := parseConditions(l.aborts, l.engine.Closed())
+	conditions, onOverload, bad := parseConditions(l.aborts, l.engine.Closed(), l.timed())
 	l.conditions, l.abortOverload, faults = conditions, onOverload, append(faults, bad...)
 	faults = core.AppendError(faults, l.checkOverload())
 	faults = core.AppendError(faults, l.checkUntil())
-	faults = append(faults, l.checkLatencies()...)
+	faults = append(append(faults, l.checkLatencies()...), l.checkGoal()...)
 	if len(faults) == 0 { // else the steps are not known
 		faults = l.checkSteps()
 	}
@@ -159,8 +161,47 @@ func (l *load) checkLatencies() (faults []error) {
 	if l.driver.Latencies == nil {
 		return nil
 	}
+	names := l.driver.Latencies()
+	for _, t := range l.timed() {
+		names = append(slices.Clone(names), t.Name)
+	}
 	for _, a := range l.requirements.Assertions {
-		faults = core.AppendError(faults, value.About(a.InRun(l.driver.Latencies()), "assert"))
+		faults = core.AppendError(faults, value.About(a.InRun(names), "assert"))
+	}
+	return faults
+}
+
+// timed are latencies of the load that are recorded when they happen.
+func (l *load) timed() []takt.Timed {
+	if l.driver.Timed == nil {
+		return nil
+	}
+	return l.driver.Timed()
+}
+
+// slo are the conditions of each operation; "": there are none.
+func (l *load) slo() string {
+	if l.driver.Goal == nil {
+		return ""
+	}
+	return l.driver.Goal()
+}
+
+// announced is what intervals and rows will have besides what all runs have.
+func (l *load) announced() timeline.Announced {
+	return timeline.Announced{Timed: l.timed(), Goal: l.slo()}
+}
+
+// checkGoal refuses conditions on the goodput of a load whose operations have no conditions.
+func (l *load) checkGoal() (faults []error) {
+	if l.slo() != "" {
+		return nil
+	}
+	for _, a := range l.requirements.Assertions {
+		faults = core.AppendError(faults, value.About(a.WithoutGoal("assertion"), "assert"))
+	}
+	for _, a := range l.conditions {
+		faults = core.AppendError(faults, value.About(a.WithoutGoal("condition"), "abort-on"))
 	}
 	return faults
 }

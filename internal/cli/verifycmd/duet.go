@@ -240,6 +240,7 @@ func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, run
 	if err := context.Cause(ctx); err != nil {
 		return r, runs, err
 	}
+	p.verifyCommand.options.Rows = sides[0].rows
 	r.Warmup, r.End, p.whole = sides[0].warmup, sides[0].end, sides[0].whole
 	for i, d := range sides {
 		run := verify.DuetRunOf(d.report)

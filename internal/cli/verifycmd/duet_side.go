@@ -10,10 +10,11 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// mostDuetOps is the most operations kept of one side in one round: 128 MiB.
+// mostDuetOps is the most operations kept of one side in one round: 256 MiB.
 const mostDuetOps = 4 << 20
 
 // duetSide turns a run into one side of a duet. The run sends only the operations in its blocks,
@@ -29,6 +30,7 @@ type duetSide struct {
 	whole       time.Duration // length of the whole schedule, without warm-up
 	ops         []verify.DuetOp
 	oneWay      bool // the operations have no answers
+	rows        []string
 	report      *takt.Report
 }
 
@@ -97,7 +99,7 @@ func (s *dealt) after() time.Duration { return time.Duration(s.block+1) * s.deal
 
 // Join makes the run of p this side of the duet.
 func (d *duetSide) Join(p *engine.Plan, _ core.Known) {
-	p.Meet = d.meet.start
+	p.Meet, d.rows = d.meet.start, append([]string{}, timeline.Announced{Timed: p.Driver.Timed}.Rows()...)
 	others := p.OnSamples
 	p.OnSamples = func(phases []string, list []takt.Sample) {
 		d.samples(list)

@@ -73,7 +73,7 @@ func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 	l.Mux = func(int) takt.Mux {
 		m := o.newMux(requests, opt)
 		if o.Stream {
-			return newStreamMux(m)
+			return NewStreamMux(m)
 		}
 		return m
 	}

@@ -36,11 +36,7 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	if o.HTTP2 {
 		o.multiplex(l, u)
 	}
-	d := &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}
-	if o.Stream {
-		d.Phases = engine.PartPhases
-	}
-	return d, nil
+	return &takt.Driver{Loop: l, Timed: o.Timed(), Finish: o.finish, Close: o.close}, nil
 }
 
 func (o *Options) close() error {

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -63,20 +62,23 @@ type Timing struct {
 // meter measures the parts of one answer.
 type meter struct {
 	Timing
+	result *takt.Result
 	reader parts.Reader
 	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
 	ended  int                     // parts in this read
-	tail   bool                    // the last part in this read is counted
+	tail   bool                    // a part that is counted ended with the last bytes of this read
 	parts  int                     // of the answer
 	last   time.Duration           // when the last part came
 	known  bool                    // last is exact
 	over   bool                    // the answer ended in this read
+	broke  bool                    // and not as it should
+	behind bool                    // and its end came behind its last part
 }
 
 // begin prepares m for an answer.
-func (m *meter) begin(due, sent time.Duration) {
+func (m *meter) begin(due, sent time.Duration, r *takt.Result) {
 	m.reader.Reset(parts.Chunks, 0)
-	*m = meter{Timing: Timing{Due: due, Sent: sent}, reader: m.reader, hears: m.hears}
+	*m = meter{Timing: Timing{Due: due, Sent: sent}, result: r, reader: m.reader, hears: m.hears}
 }
 
 // head says how the answer comes in parts. The events of what is compressed cannot be seen.
@@ -95,6 +97,7 @@ func (m *meter) head(contentType, coding string) {
 // body reads a piece of the answer; ends: a chunk ends with it.
 func (m *meter) body(b []byte, ends bool) error {
 	m.reader.Feed(b)
+	m.tail = m.tail && len(b) == 0
 	m.count()
 	if ends {
 		m.reader.Cut()
@@ -105,16 +108,19 @@ func (m *meter) body(b []byte, ends bool) error {
 
 // end ends the answer.
 func (m *meter) end(well bool) {
-	if m.over = true; well {
+	m.over, m.broke, m.behind = true, !well, true
+	if had := m.ended; well {
 		m.reader.End()
 		m.count()
+		m.behind = m.ended == had
 	}
 }
 
 // count counts the parts that ended.
 func (m *meter) count() {
 	for p, ok := m.reader.Next(); ok; p, ok = m.reader.Next() {
-		if m.tail = m.hears == nil || m.hears(p); m.tail {
+		counts := m.hears == nil || m.hears(p)
+		if m.tail = counts && m.reader.Empty(); counts {
 			m.ended++
 		}
 	}
@@ -122,21 +128,25 @@ func (m *meter) count() {
 
 // read ends a read: its parts came as in says. The bytes of a read have one instant, that of the last of them. So only
 // of a part that ends a read the instant is known (alone: the read has nothing but this answer), or if all that was read
-// came within apartMost. The gaps of other parts are the client's, which read too late to know them.
+// came within apartMost. The gaps of other parts are the client's, which read too late to know them. What ends an answer
+// may come long after its last part, and no reader of parts sees it.
 func (m *meter) read(in *engine.Coming, alone bool) {
 	if m.ended > 0 {
 		m.measure(in, alone)
 	}
-	if m.over && m.MaxGap > 0 {
-		m.record(in, engine.PhaseMaxGap, m.MaxGap)
+	switch {
+	case m.over && m.broke:
+		m.stop(in.At, in.Record)
+	case m.over && m.MaxGap > 0:
+		m.longest(m.MaxGap, in.Record)
 	}
-	m.ended, m.over = 0, false
+	m.ended, m.over, m.behind, m.tail = 0, false, false, false
 }
 
 func (m *meter) measure(in *engine.Coming, alone bool) {
 	gaps, from := m.ended, max(in.From, m.Sent)
 	near := in.At-from <= apartMost
-	ends := alone && m.tail && !m.reader.Open() // the read ends with a part that is counted
+	ends := alone && m.tail && !m.behind
 	exact := ends && m.ended == 1
 	if m.parts == 0 {
 		gaps--
@@ -147,6 +157,7 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 		}
 		m.record(in, first, in.At-m.Sent)
 		m.record(in, engine.PhaseFirstPartDue, in.At-m.Due)
+		m.result.Timed[engine.RowFirstPart] = max(1, in.At-m.Due)
 	}
 	if !near && !exact || m.parts > 0 && !m.known {
 		m.unknown(in, from, gaps)
@@ -160,9 +171,15 @@ func (m *meter) measure(in *engine.Coming, alone bool) {
 // stop ends an answer whose rest does not come: the time since its last part is a gap, too, which had not ended.
 func (m *meter) stop(at time.Duration, record func(phase int, due, d time.Duration)) {
 	if m.parts > 0 {
-		record(engine.PhaseMaxGap, m.Due, max(1, m.MaxGap, at-m.last))
+		m.longest(max(1, m.MaxGap, at-m.last), record)
 	}
 	m.parts, m.MaxGap = 0, 0
+}
+
+// longest notes the longest gap of an answer.
+func (m *meter) longest(d time.Duration, record func(phase int, due, d time.Duration)) {
+	record(engine.PhaseMaxGap, m.Due, d)
+	m.result.Timed[engine.RowMaxGap] = d
 }
 
 // unknown notes n gaps of which only the longest possible length is known.
@@ -228,8 +245,8 @@ func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
 }
 
 // Starts implements engine.Parted.
-func (c *StreamCodec) Starts(_ int, due, sent time.Duration) {
-	c.begin(due, sent)
+func (c *StreamCodec) Starts(_ int, due, sent time.Duration, r *takt.Result) {
+	c.begin(due, sent, r)
 	c.kind, c.coding = "", ""
 }
 
@@ -264,43 +281,44 @@ func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.
 	return n, p
 }
 
-// streamMux measures the parts of answers over HTTP/2.
-type streamMux struct {
+// StreamMux measures the parts of answers over HTTP/2.
+type StreamMux struct {
 	*http2.Mux
 	meters []meter // by tag
 	read   []int   // tags of the answers in this read
 	coming engine.Coming
 }
 
-func newStreamMux(m *http2.Mux) *streamMux {
-	s := &streamMux{Mux: m}
+// NewStreamMux is m with the parts of its answers measured.
+func NewStreamMux(m *http2.Mux) *StreamMux {
+	s := &StreamMux{Mux: m}
 	m.Watch(s)
 	return s
 }
 
 // Starts implements engine.Parted.
-func (s *streamMux) Starts(tag int, due, sent time.Duration) {
+func (s *StreamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 	for tag >= len(s.meters) {
 		s.meters = append(s.meters, meter{})
 	}
-	s.meters[tag].begin(due, sent)
+	s.meters[tag].begin(due, sent, r)
 }
 
 // Stops implements engine.Parted.
-func (s *streamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
+func (s *StreamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
 	s.meters[tag].stop(at, record)
 }
 
 // Came implements engine.Parted.
-func (s *streamMux) Came(in engine.Coming) { s.coming = in }
+func (s *StreamMux) Came(in engine.Coming) { s.coming = in }
 
 // Head implements http2.Watcher.
-func (s *streamMux) Head(tag int, contentType, coding string) {
+func (s *StreamMux) Head(tag int, contentType, coding string) {
 	s.meters[tag].head(contentType, coding)
 }
 
 // Body implements http2.Watcher.
-func (s *streamMux) Body(tag int, b []byte, ends bool) error {
+func (s *StreamMux) Body(tag int, b []byte, ends bool) error {
 	m := &s.meters[tag]
 	had := m.ended
 	err := m.body(b, ends)
@@ -309,7 +327,7 @@ func (s *streamMux) Body(tag int, b []byte, ends bool) error {
 }
 
 // End implements http2.Watcher.
-func (s *streamMux) End(tag int, well bool) {
+func (s *StreamMux) End(tag int, well bool) {
 	m := &s.meters[tag]
 	had := m.ended
 	if m.end(well); had == 0 && m.ended == 0 {
@@ -320,14 +338,14 @@ func (s *streamMux) End(tag int, well bool) {
 }
 
 // note notes that an answer has its first part in this read.
-func (s *streamMux) note(tag, had int) {
+func (s *StreamMux) note(tag, had int) {
 	if had == 0 && s.meters[tag].ended > 0 {
 		s.read = append(s.read, tag)
 	}
 }
 
 // Parse implements takt.Mux.
-func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+func (s *StreamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
 	s.read = s.read[:0]
 	n, list, alive = s.Mux.Parse(in, eof, list)
 	for _, tag := range s.read {
@@ -336,10 +354,10 @@ func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ [
 	return n, list, alive
 }
 
-// Latencies is driver.Load.Latencies.
-func (o *Options) Latencies() []string {
-	if o.Stream {
-		return slices.Concat(engine.NetPhases, engine.PartPhases)
+// Timed is driver.Load.Timed.
+func (o *Options) Timed() []takt.Timed {
+	if !o.Stream {
+		return nil
 	}
-	return engine.NetPhases
+	return engine.PartTimes("first_part_due", "first_part", "first_part_unknown")
 }

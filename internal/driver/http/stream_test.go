@@ -43,25 +43,29 @@ func TestPartsOfReads(t *testing.T) {
 		unknown []time.Duration
 		class   string
 	}{
-		{name: "one part a read", reads: []arrival{{2, 10, events}, {11, 100, a}, {101, 120, b}, {121, 150, a}, {151, 160, "0\r\n\r\n"}}, first: 98, maxgap: 30, known: []time.Duration{20, 30}},
+		{name: "one part a read", reads: []arrival{{2, 10, events}, {11, 100, a}, {101, 120, b}, {121, 150, a}, {159, 160, "0\r\n\r\n"}}, first: 98, maxgap: 30, known: []time.Duration{20, 30}},
 		{name: "the head with the first part", reads: []arrival{{2, 100, events + a}, {101, 101, "0\r\n\r\n"}}, first: 98},
-		{name: "one part that was read late is known by its stamp", reads: []arrival{{2, 100, events + a}, {100, 400, b}, {400, 420, a + "0\r\n\r\n"}}, first: 98, maxgap: 300, known: []time.Duration{300, 20}},
+		{name: "one part that was read late is known by its stamp", reads: []arrival{{2, 100, events + a}, {100, 400, b}, {419, 420, a + "0\r\n\r\n"}}, first: 98, maxgap: 300, known: []time.Duration{300, 20}},
 		{name: "parts that the server sent together", reads: []arrival{{2, 100, events + a}, {299, 300, b + a + b}, {319, 320, a + "0\r\n\r\n"}}, first: 98, maxgap: 199, known: []time.Duration{199, 0, 0, 20}},
 		{name: "parts that were read late", reads: []arrival{{2, 100, events + a}, {100, 300, b + a + b}, {319, 320, a + "0\r\n\r\n"}}, first: 98, maxgap: 20, known: []time.Duration{20}, unknown: []time.Duration{200, 200, 200}},
-		{name: "the first parts were read late", reads: []arrival{{2, 300, events + a + b}, {300, 320, a + "0\r\n\r\n"}}, first: -298, maxgap: 20, known: []time.Duration{20}, unknown: []time.Duration{298}},
-		{name: "a late read with a part and the beginning of another", reads: []arrival{{2, 100, events + a}, {100, 300, b + "9\r\ndata: "}, {301, 310, "a\n\n\r\n"}, {311, 320, b + "0\r\n\r\n"}}, first: 98, maxgap: 10, known: []time.Duration{10}, unknown: []time.Duration{200, 10}},
-		{name: "a prompt read with a part and the beginning of another", reads: []arrival{{2, 100, events + a}, {299, 300, b + "9\r\ndata: "}, {301, 310, "a\n\n\r\n0\r\n\r\n"}}, first: 98, maxgap: 200, known: []time.Duration{200, 10}},
-		{name: "comments are no parts", reads: []arrival{{2, 50, events + chunk(": ping\n\n")}, {51, 100, a}, {101, 110, chunk(":\n\n")}, {111, 130, b + "0\r\n\r\n"}}, first: 98, maxgap: 30, known: []time.Duration{30}},
-		{name: "an event in several chunks", reads: []arrival{{2, 50, events + chunk("data: ")}, {51, 60, chunk("a\n")}, {61, 100, chunk("\n") + "0\r\n\r\n"}}, first: 98},
+		{name: "the first parts were read late", reads: []arrival{{2, 300, events + a + b}, {319, 320, a + "0\r\n\r\n"}}, first: -298, maxgap: 20, known: []time.Duration{20}, unknown: []time.Duration{298}},
+		{name: "a late read with a part and the beginning of another", reads: []arrival{{2, 100, events + a}, {100, 300, b + "9\r\ndata: "}, {301, 310, "a\n\n\r\n"}, {319, 320, b + "0\r\n\r\n"}}, first: 98, maxgap: 10, known: []time.Duration{10}, unknown: []time.Duration{200, 10}},
+		{name: "a prompt read with a part and the beginning of another", reads: []arrival{{2, 100, events + a}, {299, 300, b + "9\r\ndata: "}, {309, 310, "a\n\n\r\n0\r\n\r\n"}}, first: 98, maxgap: 199, known: []time.Duration{199, 10}},
+		{name: "a late read with a part and the end of the answer", reads: []arrival{{2, 100, events + a}, {100, 300, b + "0\r\n\r\n"}}, first: 98, unknown: []time.Duration{200}},
+		{name: "a late read with a part and a comment", reads: []arrival{{2, 100, events + a}, {100, 300, b + chunk(": ping\n\n")}, {301, 310, "0\r\n\r\n"}}, first: 98, unknown: []time.Duration{200}},
+		{name: "a prompt read with a part and the end of the answer", reads: []arrival{{2, 100, events + a}, {299, 300, b + "0\r\n\r\n"}}, first: 98, maxgap: 200, known: []time.Duration{200}},
+		{name: "a stream that breaks off after a long rest", reads: []arrival{{2, 10, events + a}, {11, 40, b}, {41, 90, ""}}, eof: true, first: 8, maxgap: 50, known: []time.Duration{30}, class: "truncated"},
+		{name: "comments are no parts", reads: []arrival{{2, 50, events + chunk(": ping\n\n")}, {51, 100, a}, {101, 110, chunk(":\n\n")}, {129, 130, b + "0\r\n\r\n"}}, first: 98, maxgap: 30, known: []time.Duration{30}},
+		{name: "an event in several chunks", reads: []arrival{{2, 50, events + chunk("data: ")}, {51, 60, chunk("a\n")}, {99, 100, chunk("\n") + "0\r\n\r\n"}}, first: 98},
 		{name: "lines, and the last one without an end", reads: []arrival{{2, 10, lines + "{}\n"}, {11, 30, "\n{}"}, {31, 40, ""}}, eof: true, first: 8, maxgap: 30, known: []time.Duration{30}},
-		{name: "chunks", reads: []arrival{{2, 10, chunked + chunk("ab")}, {11, 30, "3\r\nab"}, {31, 40, "c\r\n0\r\n\r\n"}}, first: 8, maxgap: 30, known: []time.Duration{30}},
-		{name: "what is compressed comes in chunks", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: gzip\r\n", 1) + a}, {11, 30, b + "0\r\n\r\n"}}, first: 8, maxgap: 20, known: []time.Duration{20}},
-		{name: "identity is no compression", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: identity\r\n", 1) + chunk(":\n")}, {11, 30, b + "0\r\n\r\n"}}, first: 28},
-		{name: "no parts", reads: []arrival{{2, 10, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"}}},
+		{name: "chunks", reads: []arrival{{2, 10, chunked + chunk("ab")}, {11, 30, "3\r\nab"}, {39, 40, "c\r\n0\r\n\r\n"}}, first: 8, maxgap: 30, known: []time.Duration{30}},
+		{name: "what is compressed comes in chunks", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: gzip\r\n", 1) + a}, {29, 30, b + "0\r\n\r\n"}}, first: 8, maxgap: 20, known: []time.Duration{20}},
+		{name: "identity is no compression", reads: []arrival{{2, 10, strings.Replace(events, "\r\n", "\r\nContent-Encoding: identity\r\n", 1) + chunk(":\n")}, {29, 30, b + "0\r\n\r\n"}}, first: 28},
+		{name: "no parts", reads: []arrival{{9, 10, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"}}},
 		{name: "a body with a length is one part", reads: []arrival{{2, 10, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"}, {11, 20, "cd"}}, first: 18},
-		{name: "a failed answer has no parts", reads: []arrival{{2, 10, strings.Replace(events, "200 OK", "500 No", 1) + a + "0\r\n\r\n"}}, class: "5xx"},
+		{name: "a failed answer has no parts", reads: []arrival{{9, 10, strings.Replace(events, "200 OK", "500 No", 1) + a + "0\r\n\r\n"}}, class: "5xx"},
 		{name: "a stream that is cut", reads: []arrival{{2, 10, events + a}, {11, 40, b}, {41, 50, ""}}, eof: true, first: 8, maxgap: 30, known: []time.Duration{30}, class: "truncated"},
-		{name: "an event that is too long", reads: []arrival{{2, 10, events + a}, {11, 40, chunk("data:" + strings.Repeat("x", 1<<20+1))}}, first: 8, class: "too_large"},
+		{name: "an event that is too long", reads: []arrival{{2, 10, events + a}, {11, 40, chunk("data:" + strings.Repeat("x", 1<<20+1))}}, first: 8, maxgap: 30, class: "too_large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			codec := streamCodec(t)
@@ -74,7 +78,7 @@ func TestPartsOfReads(t *testing.T) {
 					}
 					got[phase] = append(got[phase], d.Round(ms)/ms)
 				}
-				codec.Starts(0, ms, 2*ms)
+				codec.Starts(0, ms, 2*ms, &r)
 				for i, read := range c.reads {
 					codec.Came(engine.Coming{From: read.from * ms, At: read.at * ms, Record: record})
 					_, p := codec.Parse([]byte(read.bytes), c.eof && i == len(c.reads)-1, &r)
@@ -115,12 +119,16 @@ func TestStreamThatStops(t *testing.T) {
 	} {
 		got := map[int]time.Duration{}
 		record := func(phase int, _, d time.Duration) { got[phase] = d / time.Millisecond }
-		codec.Starts(0, time.Millisecond, 2*time.Millisecond)
+		var r takt.Result
+		codec.Starts(0, time.Millisecond, 2*time.Millisecond, &r)
 		codec.Came(engine.Coming{From: 9 * time.Millisecond, At: 10 * time.Millisecond, Record: record})
-		codec.Parse([]byte(name), false, new(takt.Result))
+		codec.Parse([]byte(name), false, &r)
 		codec.Stops(0, 90*time.Millisecond, record)
 		if !maps.Equal(got, want) {
 			t.Errorf("%q: %v; want %v", name, got, want)
+		}
+		if row := [2]time.Duration{want[engine.PhaseFirstPartDue], want[engine.PhaseMaxGap]}; row != [2]time.Duration{r.Timed[engine.RowFirstPart] / time.Millisecond, r.Timed[engine.RowMaxGap] / time.Millisecond} {
+			t.Errorf("%q: the row has %v; want %v", name, r.Timed, row)
 		}
 		codec.Reset()
 	}

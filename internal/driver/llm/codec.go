@@ -28,7 +28,6 @@ type plan struct {
 	requests []*http1.Rendered
 
 	// Of requests that ended well and were not due in the warm-up:
-	good, undecided  atomic.Uint64   // they meet all SLOs; they may, as far as takt knows
 	missed           []atomic.Uint64 // for each SLO, those that do not meet it
 	output, input    atomic.Uint64   // tokens
 	byUsage, byParts atomic.Uint64   // where the number of output tokens is from
@@ -75,8 +74,8 @@ func (c *codec) hear(p parts.Part) bool {
 }
 
 // Starts implements engine.Parted.
-func (c *codec) Starts(tag int, due, sent time.Duration) {
-	c.StreamCodec.Starts(tag, due, sent)
+func (c *codec) Starts(tag int, due, sent time.Duration, r *takt.Result) {
+	c.StreamCodec.Starts(tag, due, sent, r)
 	c.stream.Reset(c.plan.o.api)
 	c.said, c.first, c.end = answer.Said{}, 0, 0
 }
@@ -90,7 +89,7 @@ func (c *codec) Came(in engine.Coming) {
 // Parse implements takt.Codec.
 func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
 	n, p = c.StreamCodec.Parse(in, eof, r)
-	c.note()
+	c.note(r)
 	if p != takt.More {
 		c.ended(r)
 	}
@@ -98,10 +97,11 @@ func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 }
 
 // note notes when the parts of this read came.
-func (c *codec) note() {
+func (c *codec) note(r *takt.Result) {
 	if c.first == 0 && c.said.Output&^answer.Reasoning != 0 {
 		c.first = c.in.At
-		c.in.Record(phaseTTFO, c.Known().Due, max(1, c.first-c.Known().Due))
+		r.Timed[rowTTFO] = max(1, c.first-c.Known().Due)
+		c.in.Record(phaseTTFO, c.Known().Due, r.Timed[rowTTFO])
 	}
 	if c.said.Terminal {
 		c.end = c.in.At
@@ -119,10 +119,11 @@ func (c *codec) ended(r *takt.Result) {
 	}
 	f := c.figures()
 	if known := c.Known(); known.FirstKnown && f[tpot].high > 0 {
+		r.Timed[rowTPOT] = f[tpot].high
 		c.in.Record(phaseTPOT, known.Due, f[tpot].high)
 	}
 	if c.Known().Due >= c.plan.o.warmup {
-		c.plan.count(&c.stream, &f)
+		r.Goal = c.plan.count(&c.stream, &f)
 	}
 }
 
@@ -172,8 +173,8 @@ func (c *codec) figures() (f figures) {
 	return f
 }
 
-// count counts a good answer.
-func (p *plan) count(s *answer.Stream, f *figures) {
+// count counts a good answer, and says whether it meets the SLOs.
+func (p *plan) count(s *answer.Stream, f *figures) takt.Goal {
 	n, usage := s.Tokens()
 	p.output.Add(uint64(n))
 	p.input.Add(uint64(s.Input()))
@@ -194,10 +195,12 @@ func (p *plan) count(s *answer.Stream, f *figures) {
 		anyMissed, anyUnknown = anyMissed || missed, anyUnknown || unknown
 	}
 	switch {
+	case len(p.o.slos) == 0:
+		return takt.NoGoal
 	case anyMissed:
+		return takt.GoalMissed
 	case anyUnknown:
-		p.undecided.Add(1)
-	default:
-		p.good.Add(1)
+		return takt.GoalUnknown
 	}
+	return takt.GoalMet
 }

@@ -33,12 +33,6 @@ func extra(t *testing.T, r *takt.Report) (x struct {
 	From   string `json:"tokens_from"`
 	Length int
 	PerS   float64 `json:"output_tokens_per_s"`
-	Good   *struct {
-		Good, Undecided int
-		Share           float64
-		RatePerS        float64 `json:"rate_per_s"`
-		Missed          map[string]int
-	} `json:"goodput"`
 }) {
 	t.Helper()
 	b, err := json.Marshal(r.Extra[Key])
@@ -82,7 +76,7 @@ func TestTargetOfStreams(t *testing.T) {
 			if got := time.Duration(l["ttft"].Min * float64(time.Microsecond)); len(truth.Streams) != n || got < least-least/100 {
 				t.Errorf("the earliest first token came after %v; the target had it after %v", got, least)
 			}
-			if g := x.Good; g == nil || g.Good != 0 || g.Missed["ttfo<1ns"] != n || g.Missed["ttft<1h"] != 0 {
+			if g := r.Goodput; g == nil || g.Good != 0 || g.Missed["ttfo<1ns"] != uint64(n) || g.Missed["ttft<1h"] != 0 {
 				t.Errorf("goodput %+v", g)
 			}
 		})
@@ -95,14 +89,13 @@ func TestStallIsFound(t *testing.T) {
 	o := New()
 	o.MaxTokens, o.SLOs = 10, []string{"maxgap<300ms", "ttft<1h"}
 	r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
-	x := extra(t, r)
-	if g := x.Good; r.Counts.OK != 3 || g.Good != 0 || g.Share != 0 || g.Missed["maxgap<300ms"]+g.Undecided != 3 || g.Missed["ttft<1h"] != 0 {
+	if g := r.Goodput; r.Counts.OK != 3 || g.Good != 0 || g.Percent != 0 || g.Missed["maxgap<300ms"]+g.Undecided != 3 || g.Missed["ttft<1h"] != 0 {
 		t.Errorf("%+v, goodput %+v", r.Counts, g)
 	}
 	o = New()
 	o.MaxTokens, o.SLOs = 10, []string{"maxgap<1h", "tpot<1h"}
 	r = load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
-	if g := extra(t, r).Good; g.Good != 3 || g.Share != 1 || g.RatePerS == 0 {
+	if g := r.Goodput; g.Good != 3 || g.Percent != 100 || g.PerS == 0 {
 		t.Errorf("goodput %+v", g)
 	}
 }
@@ -148,12 +141,12 @@ func TestFailuresByName(t *testing.T) {
 			r := load(t, o, url+c.path, func(e *engine.Options) { e.Requests = 2 })
 			x := extra(t, r)
 			if c.class == "" {
-				if r.Counts.OK != 2 || x.Output != 2 || x.Good.Good != 2 || x.Good.Share != 1 {
+				if r.Counts.OK != 2 || x.Output != 2 || r.Goodput.Good != 2 || r.Goodput.Percent != 100 {
 					t.Errorf("%+v, %+v, %+v", r.Counts, r.Errors, x)
 				}
 				return
 			}
-			if r.Counts.Failed != 2 || len(r.Errors) != 1 || r.Errors[0].Class != c.class || !strings.Contains(r.Errors[0].Sample, c.sample) || x.Good.Good != 0 || x.Output != 0 {
+			if r.Counts.Failed != 2 || len(r.Errors) != 1 || r.Errors[0].Class != c.class || !strings.Contains(r.Errors[0].Sample, c.sample) || r.Goodput.Good != 0 || x.Output != 0 {
 				t.Errorf("%+v, %+v, %+v", r.Counts, r.Errors, x)
 			}
 		})
@@ -298,13 +291,13 @@ func TestFiguresOfReads(t *testing.T) {
 		if due != 10*ms {
 			t.Errorf("due at %v", due)
 		}
-		name := Latencies()[phase]
+		name := Timed()[phase-len(engine.NetPhases)].Name
 		got[name] = append(got[name], dur/ms)
 	}
 	c := d.Loop.Codec(0).(*codec)
 	c.Append(nil, &takt.Op{})
-	c.Starts(0, 10*ms, 20*ms)
 	var r takt.Result
+	c.Starts(0, 10*ms, 20*ms, &r)
 	for _, read := range []struct {
 		at   time.Duration
 		text string
@@ -323,7 +316,7 @@ func TestFiguresOfReads(t *testing.T) {
 		c.Came(engine.Coming{From: (read.at - 1) * ms, At: read.at * ms, Record: record})
 		c.Parse([]byte(text), false, &r)
 	}
-	report := &takt.Report{Extra: map[string]any{}, DurationS: 2, Counts: takt.Counts{Scheduled: 4}}
+	report := &takt.Report{Extra: map[string]any{}, DurationS: 2, Counts: takt.Counts{Scheduled: 4}, Goodput: new(takt.Goodput)}
 	if err := d.Finish(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +331,10 @@ func TestFiguresOfReads(t *testing.T) {
 	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
 		t.Errorf("class %q, %+v", r.Class, x)
 	}
-	if g := x.Good; g.Good != 0 || g.Share != 0 || g.Missed["ttfo<140ms"] != 1 || g.Missed["ttft<91ms"]+g.Missed["tpot<90ms"]+g.Missed["maxgap<101ms"]+g.Missed["e2e<251ms"] != 0 {
+	if want := [takt.MaxTimed]time.Duration{90 * ms, 100 * ms, 80 * ms, 140 * ms}; r.Timed != want || r.Goal != takt.GoalMissed {
+		t.Errorf("the row has %v, goal %v; want %v", r.Timed, r.Goal, want)
+	}
+	if g := report.Goodput; g.Missed["ttfo<140ms"] != 1 || g.Missed["ttft<91ms"]+g.Missed["tpot<90ms"]+g.Missed["maxgap<101ms"]+g.Missed["e2e<251ms"] != 0 {
 		t.Errorf("goodput %+v", g)
 	}
 }

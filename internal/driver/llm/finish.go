@@ -10,25 +10,19 @@ import (
 // Key is the place of the driver's figures in Report.Extra.
 const Key = "llm"
 
-// finish adds the driver's figures: tokens of good answers, and the goodput, whose share is of all operations.
+// finish adds the driver's figures: tokens of good answers, and which conditions they did not meet.
 func (p *plan) finish(_ context.Context, r *takt.Report) error {
 	http.ReportParts(r)
-	x := map[string]any{
+	r.Extra[Key] = map[string]any{
 		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
 		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
 	}
-	if len(p.o.slos) > 0 {
-		good := float64(p.good.Load())
-		missed := map[string]any{}
+	if r.Goodput != nil {
+		r.Goodput.Missed = map[string]uint64{}
 		for i, condition := range p.o.slos {
-			missed[condition.text] = p.missed[i].Load()
-		}
-		x["goodput"] = map[string]any{
-			"slo": p.o.goal(), "good": p.good.Load(), "undecided": p.undecided.Load(), "missed": missed,
-			"share": over(good, float64(r.Counts.Scheduled)), "rate_per_s": over(good, r.DurationS),
+			r.Goodput.Missed[condition.text] += p.missed[i].Load()
 		}
 	}
-	r.Extra[Key] = x
 	return nil
 }
 

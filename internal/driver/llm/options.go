@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -163,7 +162,7 @@ func (o *Options) Variables() map[string]any {
 		"api": o.api.String(), "scheme": o.url.Scheme, "host": o.url.Host, "path": o.url.EscapedPath(), "prompts": len(o.bodies),
 		"keepalive": !o.conn.DisableKeepAlive, "timeout_s": o.conn.Timeout.Seconds(), "headers": o.conn.Header.FieldNames(),
 	}
-	for name, text := range map[string]string{"model": o.Model, "extra": o.Extra, "slo": o.goal()} {
+	for name, text := range map[string]string{"model": o.Model, "extra": o.Extra, "slo": o.Goal()} {
 		if text != "" {
 			v[name] = text
 		}
@@ -180,23 +179,26 @@ func (o *Options) Variables() map[string]any {
 	return v
 }
 
-// Latencies names what a run may measure besides the latencies of every run.
-func Latencies() []string { return slices.Concat(engine.NetPhases, phases()) }
-
-// phases are those of engine.PartPhases by the names of the field, and those of this package.
-func phases() []string {
-	return []string{"ttft_sent", "ttft", "ttft_unknown", "maxgap", "gap", "gap_unknown", "ttfo", "tpot"}
+// Timed is driver.Load.Timed: engine.PartTimes by the names of the field, and those of this package.
+func Timed() []takt.Timed {
+	return engine.PartTimes("ttft", "ttft_sent", "ttft_unknown", takt.Timed{Name: "tpot", Row: true, Course: true}, takt.Timed{Name: "ttfo", Row: true, Course: true})
 }
+
+// The places of this package in takt.Result.Timed.
+const (
+	rowTPOT = engine.RowOwn + iota
+	rowTTFO
+)
 
 // The phases of this package.
 const (
-	phaseTTFO = engine.PhaseGapUnknown + 1 + iota
-	phaseTPOT
+	phaseTPOT = engine.PhaseGapUnknown + 1 + iota
+	phaseTTFO
 )
 
 // Open makes the driver.
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
-	p := &plan{o: o, missed: make([]atomic.Uint64, len(o.slos))}
+	p := &plan{o: o, missed: make([]atomic.Uint64, len(o.slos))} // of conditions
 	for _, body := range o.bodies {
 		r, err := o.conn.Render("POST", o.url, o.headers(), body)
 		if err != nil {
@@ -205,7 +207,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		p.requests = append(p.requests, r)
 	}
 	return &takt.Driver{
-		Loop:   o.conn.LoopTo(o.url, func(int) takt.Codec { return newCodec(p) }),
-		Phases: phases(), Finish: p.finish,
+		Loop:  o.conn.LoopTo(o.url, func(int) takt.Codec { return newCodec(p) }),
+		Timed: Timed(), Goal: o.Goal(), Finish: p.finish,
 	}, nil
 }

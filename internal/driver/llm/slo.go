@@ -68,8 +68,8 @@ func parseSLO(text string) (slo, error) {
 	return slo{text, metric(of), below}, nil
 }
 
-// goal is all conditions.
-func (o *Options) goal() string {
+// Goal is all conditions.
+func (o *Options) Goal() string {
 	var all []string
 	for _, s := range o.slos {
 		all = append(all, s.text)

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -251,6 +252,23 @@ func (s *series) columns(r *takt.Report, name string) (list []column) {
 		if s.hasService() {
 			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
 		}
+	}
+	a := timeline.AnnouncedOf(r)
+	if a.Goal != "" {
+		list = append(list, column{"good", func(one *second) string {
+			if one.Good == nil {
+				return "–"
+			}
+			return page.Count(*one.Good)
+		}})
+	}
+	for _, name := range a.Courses() {
+		list = append(list, column{page.Words(name) + " p99", func(one *second) string {
+			if l, measured := one.Latency[name]; measured {
+				return figure.Micros(l.P99)
+			}
+			return "–"
+		}})
 	}
 	return append(list, column{"lag p99", func(one *second) string { return one.measured(one.ScheduleLagP99) }})
 }

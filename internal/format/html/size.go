@@ -29,7 +29,7 @@ func (d *document) writeRun(w io.Writer, r *takt.Report) error {
 		if err := d.write(&b, r); err != nil {
 			return err
 		}
-		if rest := b.Len() - len(d.Data); b.Len() <= largest || rest > largest || len(r.Intervals) < 2*fewest {
+		if rest := b.Len() - len(d.Data); b.Len() <= largest || rest > largest && len(d.Data) <= largest || len(r.Intervals) < 2*fewest {
 			_, err := w.Write(b.Bytes())
 			return err
 		}

@@ -22,6 +22,22 @@ func (c *Curves) span() string {
 	return " over " + tenths(c.End) + ", " + tenths(c.End/float64(c.columns())) + " a column"
 }
 
+// Fewer is the points with neighbours as one, which has the highest value: at most so many.
+func Fewer(points []Point, most int) (fewer []Point) {
+	each := (len(points) + most - 1) / most
+	for i := 0; i < len(points); i += each {
+		sum := points[i]
+		for _, p := range points[i+1 : min(len(points), i+each)] {
+			sum.To = p.To
+			if !p.Unknown && (sum.Unknown || p.Value > sum.Value) {
+				sum.Value, sum.Unknown = p.Value, false
+			}
+		}
+		fewer = append(fewer, sum)
+	}
+	return fewer
+}
+
 // text draws each curve as one line, from 0 to its highest value. A column is the highest value that has its
 // middle there; a column without a value is empty, and a curve without values is left out.
 func (c *Curves) text(p *page.Page) {

@@ -2,6 +2,7 @@ package part_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -180,5 +181,17 @@ func TestHostileWords(t *testing.T) {
 	}
 	if n := strings.Count(markdown, "<i>"); n != strings.Count(markdown, "`d` @e #f <i>") {
 		t.Errorf("HTML outside of code:\n%s", markdown)
+	}
+}
+
+// Neighbours become one, with the highest value that is known.
+func TestFewer(t *testing.T) {
+	points := []part.Point{{From: 0, To: 1, Value: 3}, {From: 1, To: 2, Value: 9, Unknown: true}, {From: 2, To: 3, Unknown: true}, {From: 3, To: 4, Value: 2}, {From: 4, To: 5, Unknown: true}}
+	want := []part.Point{{From: 0, To: 2, Value: 3}, {From: 2, To: 4, Value: 2}, {From: 4, To: 5, Unknown: true}}
+	if got := part.Fewer(points, 3); !slices.Equal(got, want) {
+		t.Errorf("%+v; want %+v", got, want)
+	}
+	if got := part.Fewer(points, 5); !slices.Equal(got, points) {
+		t.Errorf("%+v", got)
 	}
 }

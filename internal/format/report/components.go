@@ -46,22 +46,18 @@ func meaning(name string) string {
 		return "generator lateness"
 	case "first_part", "ttft_sent":
 		return "since sent"
-	case "first_part_due":
+	case "first_part_due", "ttft":
 		return "since due"
-	case "ttft":
-		return "first token, since due"
 	case "ttfo":
-		return "without reasoning, since due"
+		return "content, since due"
 	case "tpot":
 		return "time per output token"
-	case "first_part_unknown", "ttft_unknown":
-		return "read too late: at most"
+	case "first_part_unknown", "ttft_unknown", "gap_unknown":
+		return "at most: read late"
 	case "maxgap":
-		return "longest of each operation"
+		return "of each operation"
 	case "gap":
 		return "between two parts"
-	case "gap_unknown":
-		return "read too late: at most"
 	default:
 		return ""
 	}

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -80,7 +82,7 @@ func overTime(r *run) part.Part {
 	if bad := r.rate("failed or dropped", "bad", func(iv *takt.Interval) uint64 { return iv.Failed + iv.Dropped }); bad.Highest() > 0 {
 		rates.Curves.List = append(rates.Curves.List, bad)
 	}
-	one.Blocks = append(one.Blocks, rates)
+	one.Blocks = append(append(one.Blocks, rates), r.timed()...)
 	for _, class := range Classes(r.Report) {
 		c := r.rate("", "bad", func(iv *takt.Interval) uint64 { return iv.Errors[class] })
 		for i := range r.Intervals {
@@ -96,6 +98,28 @@ func overTime(r *run) part.Part {
 		one.Blocks = append(one.Blocks, part.Block{In: part.HTML, Drawing: "lag"})
 	}
 	return one
+}
+
+// mostTimed is the largest number of points in a chart of parts of answers: a run has up to five of them.
+const mostTimed = 300
+
+// timed are the latencies of parts of answers, by when they happened.
+func (r *run) timed() (blocks []part.Block) {
+	for _, name := range timeline.AnnouncedOf(r.Report).Courses() {
+		curve := func(says, class string, of func(takt.Course) float64) part.Curve {
+			c := r.curve(says, class, func(iv *takt.Interval) (float64, bool) {
+				l, measured := iv.Latency[name]
+				return of(l), measured
+			})
+			c.Points, c.Print = part.Fewer(c.Points, mostTimed), figure.Micros
+			return c
+		}
+		b := r.strip(page.Capital(page.Words(name)), curve("p50", "service", func(c takt.Course) float64 { return c.P50 }))
+		b.Curves.List = append(b.Curves.List, curve("p99", "response", func(c takt.Course) float64 { return c.P99 }))
+		b.Curves.High = true
+		blocks = append(blocks, b)
+	}
+	return blocks
 }
 
 // strip is a low chart of a page.

@@ -22,6 +22,7 @@ import (
 //	errors<0.1%                                      (failed + unfinished) ÷ (ok + failed + unfinished)
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
+//	goodput>99%  goodput>=40/s                       operations that met all of --slo: their share of scheduled, or their rate
 //	lag<1000                                         messages that a consumer has not read
 //	steps.pay.p99<300ms  steps.pay.errors<1%         a figure of one step of a scenario
 //	rounds.errors<1%     rounds.ok>=100              the share of its rounds that failed, or a count of them
@@ -107,7 +108,7 @@ func splitStep(text string) (step, of, metric string) {
 		if text[i] != '.' || i == 0 {
 			continue
 		}
-		if of, metric = stored.SplitName(text[i+1:]); metric != "" && metric != "lag" {
+		if of, metric = stored.SplitName(text[i+1:]); metric != "" && metric != "lag" && metric != stored.MetricGoodput {
 			return text[:i], of, metric
 		}
 	}
@@ -195,11 +196,11 @@ func (a *Assertion) parseNumber(s string) error {
 	switch suffix := s[len(digits):]; {
 	case suffix == "%" && a.Metric != "lag":
 		a.Unit = takt.UnitPercent
-	case suffix == "/s" && a.Metric == "rate":
+	case suffix == "/s" && (a.Metric == "rate" || a.Metric == stored.MetricGoodput):
 		a.Unit = takt.UnitPerSecond
 	case suffix == "" && a.Metric == "errors" && v == 0:
 		a.Unit = takt.UnitPercent
-	case suffix == "" && a.Metric != "errors" && a.Metric != "rate":
+	case suffix == "" && a.Metric != "errors" && a.Metric != "rate" && a.Metric != stored.MetricGoodput:
 		a.Unit = takt.UnitCount
 	default:
 		return errBound
@@ -215,6 +216,8 @@ func (a *Assertion) example() string {
 		return "a percentage, as in errors<1%"
 	case a.Metric == "rate":
 		return "rate>=99% (of the intended rate) or rate>=990/s"
+	case a.Metric == stored.MetricGoodput:
+		return "goodput>99% (of the scheduled operations) or goodput>=40/s"
 	case a.Metric == "lag":
 		return "a number of messages, as in lag<1000"
 	default:

@@ -220,7 +220,7 @@ func TestLag(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if err := a.InInterval(true); err != nil {
+	if err := a.InInterval(true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -272,7 +272,7 @@ func TestSteps(t *testing.T) {
 		"rounds.dropped==0": "FAIL rounds.dropped==0 (rounds.dropped was 2)",
 	} {
 		a, err := assert.ParseAssertion(text)
-		if err != nil || a.InSteps(nil) == nil || a.InSteps([]string{"pay"}) != nil || a.InInterval(false) == nil || a.Provable() {
+		if err != nil || a.InSteps(nil) == nil || a.InSteps([]string{"pay"}) != nil || a.InInterval(false, nil) == nil || a.Provable() {
 			t.Errorf("%s: %v, %+v", text, err, a)
 			continue
 		}
@@ -288,7 +288,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s is accepted: %+v", text, a)
 		}
 	}
-	if a, _ := assert.ParseAssertion("steps.pya.ok>1"); a.InSteps([]string{"pay"}) == nil || a.InSteps([]string{"p ya"}) != nil || a.InInterval(false) == nil {
+	if a, _ := assert.ParseAssertion("steps.pya.ok>1"); a.InSteps([]string{"pay"}) == nil || a.InSteps([]string{"p ya"}) != nil || a.InInterval(false, nil) == nil {
 		t.Error("it is checked against the steps")
 	}
 }

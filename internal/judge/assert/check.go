@@ -1,6 +1,7 @@
 package assert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -203,6 +204,12 @@ func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
 		return stored.Share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "no operation ended")
 	case a.Metric == "rate":
 		return achieved(r, a.Unit)
+	case a.Metric == stored.MetricGoodput:
+		good, all, missing := stored.Goodput(r)
+		if missing != "" || a.Unit == takt.UnitPercent {
+			return stored.Share(good, all, cmp.Or(missing, "no operation ended"))
+		}
+		return r.Goodput.PerS, ""
 	case a.Metric == "lag":
 		return stored.LagOf(r)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
@@ -25,6 +26,10 @@ func OfInterval(iv takt.Interval, lent timeline.Lent, seconds float64) *takt.Rep
 	if iv.Lag != nil {
 		r.Extra = map[string]any{"lag": *iv.Lag}
 	}
+	if iv.Good != nil {
+		r.Goodput = &takt.Goodput{Good: *iv.Good}
+		r.Goodput.Of(ended+iv.Dropped, seconds)
+	}
 	if seconds > 0 {
 		intended := float64(iv.Scheduled) / seconds
 		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(ended) / seconds}
@@ -32,6 +37,9 @@ func OfInterval(iv takt.Interval, lent timeline.Lent, seconds float64) *takt.Rep
 	if h, err := lent.Of(&iv); err == nil { // otherwise the report lacks the latencies, and an assertion on them says so
 		r.Latency[takt.LatencyResponse] = latency(h.Response, iv.HDR)
 		r.Latency[takt.LatencyService] = latency(h.Service, iv.ServiceHDR)
+		for name, timed := range h.Timed {
+			r.Latency[name] = latency(timed, iv.Latency[name].HDR)
+		}
 	}
 	// Of a second in which the generator was late, only the service time is certainly not its own.
 	response := r.Latency[takt.LatencyResponse]
@@ -59,8 +67,8 @@ func latency(h timeline.Histogram, encoded string) takt.Latency {
 }
 
 // InInterval says why one interval alone cannot judge a, and which metric it can judge; nil: it can
-// judge a. closed: the run is a closed loop, which has no intended rate.
-func (a Assertion) InInterval(closed bool) error {
+// judge a. closed: the run is a closed loop, which has no intended rate. timed are further latencies of the run.
+func (a Assertion) InInterval(closed bool, timed []takt.Timed) error {
 	switch {
 	case a.InPart():
 		return fmt.Errorf("condition %q: a single second has no steps and rounds; use --assert, or a figure of the whole run", a.Text)
@@ -69,13 +77,27 @@ func (a Assertion) InInterval(closed bool) error {
 			return fmt.Errorf("condition %q: a single second has only the p99 of schedule lag; use schedule_lag.p99", a.Text)
 		}
 	case a.Of != "":
-		return a.among("condition", "a single second", takt.LatencyResponse, takt.LatencyService)
+		names := []string{takt.LatencyResponse, takt.LatencyService}
+		for _, t := range timed {
+			if t.Course {
+				names = append(names, t.Name)
+			}
+		}
+		return a.among("condition", "a single second", names...)
 	case a.Metric == "unfinished":
 		return fmt.Errorf("condition %q: what is unfinished is known at the end only; use failed, or ok==0 for a target that does not answer", a.Text)
 	case a.Metric == "rate" && a.Unit == takt.UnitPercent && closed:
 		return fmt.Errorf("condition %q: a closed loop has no intended rate; use rate with a number, as in rate<100/s", a.Text)
 	}
 	return nil
+}
+
+// WithoutGoal says that a load without conditions has no goodput; nil: a is about something else.
+func (a Assertion) WithoutGoal(kind string) error {
+	if a.Metric != stored.MetricGoodput {
+		return nil
+	}
+	return fmt.Errorf("%s %q: %s", kind, a.Text, stored.NoGoodput)
 }
 
 // InRun says that a run with these latencies, besides those of every run, cannot judge a; nil: it can.

@@ -48,7 +48,7 @@ func TestOfInterval(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if err := a.InInterval(false); err != nil {
+		if err := a.InInterval(false, nil); err != nil {
 			t.Error(err)
 		}
 		if got := a.Check(assert.OfInterval(second(), nil, 1)).String(); got != want {
@@ -107,7 +107,7 @@ func TestInInterval(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = a.InInterval(c.closed)
+		err = a.InInterval(c.closed, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, closed %v: %v, want %q", c.text, c.closed, err, c.want)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -49,13 +50,21 @@ func (a Assertion) share() bool {
 // closed reports whether a figure at the bound counts as above it.
 func (a Assertion) closed() bool { return a.Op == "<" || a.Op == ">=" }
 
-// parts of the operations, by metric. That of ok is what was not ok.
-var parts = map[string]proof.Part{"errors": proof.Errors, "failed": proof.Failed, "dropped": proof.Dropped, "unfinished": proof.Unfinished, "ok": proof.NotOK}
+// parts of the operations, by metric. Those of ok and goodput are what was not ok, or not good.
+var parts = map[string]proof.Part{"errors": proof.Errors, "failed": proof.Failed, "dropped": proof.Dropped, "unfinished": proof.Unfinished, "ok": proof.NotOK, stored.MetricGoodput: proof.NotGood}
+
+// fromBelow reports whether the metric is a share of which a target wants as much as possible.
+func (a Assertion) fromBelow() bool { return a.Metric == "ok" || a.Metric == stored.MetricGoodput }
 
 // counted is how many operations a share of a report is of: its part, and all.
-func (a Assertion) counted(c takt.Counts) (part, all uint64) {
+func (a Assertion) counted(r *takt.Report) (part, all uint64) {
+	c := r.Counts
 	if a.Metric == "errors" {
 		return c.Failed + c.Unfinished, c.OK + c.Failed + c.Unfinished
+	}
+	if a.Metric == stored.MetricGoodput {
+		good, all, _ := stored.Goodput(r)
+		return all - min(good, all), all
 	}
 	return map[string]uint64{"failed": c.Failed, "dropped": c.Dropped, "unfinished": c.Unfinished, "ok": c.Scheduled - min(c.OK, c.Scheduled)}[a.Metric], c.Scheduled
 }
@@ -91,7 +100,7 @@ func (a Assertion) prove(r *takt.Report, samples *proof.Samples, c *takt.Asserti
 	p.Proven = answer.Below && holds == a.upper() || answer.Above && holds != a.upper()
 	if p.Proven {
 		limit := answer.Limit * scale
-		if a.Metric == "ok" {
+		if a.fromBelow() {
 			limit = 100 - limit
 		}
 		p.Limit = &limit
@@ -120,16 +129,16 @@ func (a Assertion) answer(r *takt.Report, samples *proof.Samples) (answer proof.
 		return s.Percentile(p, a.Bound, a.closed(), a.level()), 1, true
 	}
 	s := samples.Of(proof.Main(r))
-	part, all := a.counted(r.Counts)
+	part, all := a.counted(r)
 	if s == nil || all == 0 {
 		return answer, 0, false
 	}
 	bound := a.Bound / 100
-	if a.Metric == "ok" {
+	if a.fromBelow() {
 		bound = 1 - bound
 	}
 	answer = s.Share(parts[a.Metric], part, all, bound, a.level())
-	if a.Metric == "ok" { // the share of what was not ok is below a bound: that of ok is above
+	if a.fromBelow() { // the share of what was not ok is below a bound: that of ok is above
 		answer.Below, answer.Above = answer.Above, answer.Below
 	}
 	return answer, 100, true
@@ -169,8 +178,8 @@ func (a Assertion) Evidence(r *takt.Report) (part, all, share float64, ok bool) 
 		}
 		part, all, share, above = proof.Beyond(h, a.Bound, a.closed()), float64(h.Count()), 1-p, true
 	} else if a.share() {
-		n, of := a.counted(r.Counts)
-		part, all, share, above = float64(n), float64(of), a.Bound/100, a.Metric != "ok"
+		n, of := a.counted(r)
+		part, all, share, above = float64(n), float64(of), a.Bound/100, !a.fromBelow()
 		if !above {
 			share = 1 - share
 		}

@@ -100,6 +100,78 @@ func TestProofs(t *testing.T) {
 	}
 }
 
+// Goodput is a share of what was scheduled, or a rate. What is not good is proven by the blocks, as failures are.
+func TestGoodput(t *testing.T) {
+	run := func(n int, missed func(int) bool) *takt.Report {
+		r := measured(n, fast, func(i int) bool { return i%100 == 0 })
+		h, c := hist.New(), proof.New(time.Duration(n)*10*time.Millisecond)
+		good := uint64(0)
+		for i := range n {
+			due := time.Duration(i) * 10 * time.Millisecond
+			h.Record(fast(i))
+			c.Add(due, fast(i), 1)
+			switch {
+			case i%100 == 0:
+				c.Failed(due, 1)
+			case missed(i):
+				c.Missed(due, 1)
+			default:
+				good++
+			}
+		}
+		r.Latency[takt.LatencyResponse] = proof.With(h.Summary(), h, c)
+		r.Latency["ttft"] = r.Latency[takt.LatencyResponse]
+		r.Goodput = &takt.Goodput{SLO: "ttft<1s", Good: good}
+		r.Goodput.Of(r.Counts.Scheduled, r.DurationS)
+		return r
+	}
+	none := func(int) bool { return false }
+	tenth := func(i int) bool { return i%10 == 5 }
+	for _, c := range []struct {
+		run    *takt.Report
+		text   string
+		result takt.Outcome
+		words  string
+	}{
+		{run(2000, none), "goodput>98%", takt.Pass, "goodput was 99 %; proven: above 98."},
+		{run(2000, none), "goodput>=98.9%@95%", takt.Unproven, "goodput was 99 %; not proven: "},
+		{run(2000, tenth), "goodput>95%", takt.Fail, "goodput was 89 %; proven: below 9"},
+		{run(2000, tenth), "ttft.p99<250ms@95%", takt.Pass, "ttft.p99 was 5ms; proven: below 5.01ms, 95 % confidence"},
+		{run(2000, tenth), "goodput>=89/s", takt.Pass, "goodput was 89/s"},
+		{run(2000, tenth), "goodput>90/s", takt.Fail, "goodput was 89/s"},
+		{measured(300, fast, nil), "goodput>1%", takt.Fail, "operations had no conditions, so there is no goodput; add --slo to the load"},
+	} {
+		if a := judged(t, c.run, c.text); a.Result != c.result || !strings.Contains(a.Reason, c.words) {
+			t.Errorf("%s: %s, want %s (…%s…)", c.text, a, c.result, c.words)
+		}
+	}
+	for _, text := range []string{"goodput>99", "goodput>1ms", "goodput>=99%@95%/s", "steps.pay.goodput>1%"} {
+		if a, faults := ParseAssertions(text); len(faults) == 0 {
+			t.Errorf("%s is %+v", text, a)
+		}
+	}
+	good := uint64(3)
+	second := OfInterval(takt.Interval{Scheduled: 100, OK: 4, Failed: 1, Dropped: 1, Good: &good, Latency: map[string]takt.Course{"ttft": {HDR: judgedHDR(40 * time.Millisecond)}}}, nil, 1)
+	for text, want := range map[string]string{"goodput<60%": "goodput was 50 %", "goodput>2/s": "goodput was 3/s", "ttft.p99>30ms": "ttft.p99 was 40ms"} {
+		a, err := ParseAssertion(text)
+		if err == nil {
+			err = a.InInterval(false, []takt.Timed{{Name: "ttft", Course: true}})
+		}
+		if c := a.Check(second); err != nil || c.Result != takt.Pass || !strings.HasPrefix(c.Reason, want) {
+			t.Errorf("%s: %s, %v", text, c, err)
+		}
+	}
+	if a, _ := ParseAssertion("ttft.p99>30ms"); a.InInterval(false, []takt.Timed{{Name: "ttft"}}) == nil {
+		t.Error("a second has a latency that no interval has")
+	}
+}
+
+func judgedHDR(d time.Duration) string {
+	h := hist.New()
+	h.Record(d)
+	return h.Encode()
+}
+
 // Operations that are slow together prove less than those that are slow by chance.
 func TestProofOfClusters(t *testing.T) {
 	together := measured(2000, func(i int) time.Duration {

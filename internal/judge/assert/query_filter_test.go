@@ -21,7 +21,7 @@ func aRun() *stored.Run {
 			"flags": map[string]any{"apm-server.tracing.enabled": "false", "queue.mem.events": "4096", "flush": "10s", "auto": "auto", "events": "7"},
 		}, "hc"),
 		Labels:  map[string]string{"branch": "main", "revision": "1e3", "revision_date": "2018-05-18T12:21:00+02:00", "build": "12", "team": "load"},
-		Figures: stored.Figures{Names: []string{"p99", "errors", "rate", "index", "pushed", "latency", "max_rss"}, Values: []float64{250000, 0.5, 990, 0.733, 7.5e6, 185, 432.9e6}},
+		Figures: stored.Figures{Names: []string{"p99", "errors", "rate", "index", "pushed", "latency", "max_rss", "goodput", "ttft.p99"}, Values: []float64{250000, 0.5, 990, 0.733, 7.5e6, 185, 432.9e6, 98.5, 3e5}},
 	}
 }
 
@@ -67,6 +67,7 @@ func TestFilterMatches(t *testing.T) {
 		"p99=250ms": true, "p99<250ms": false, "p99<=0.25s": true, "errors<1%": true, "errors>0.5%": false, "rate>=990/s": true, "rate<990": false,
 		"index>70%": true, "index>0.7": true, "actual_expected_ratio<0.7": false, "pushed_volume=7.5MB/s": true, "pushed>7MiB/s": true, "latency<200ms": true,
 		"max_rss<432900001": true, "max_rss>412MiB": true, "max_rss>413MiB": false,
+		"goodput>98%": true, "goodput<98.5%": false, "ttft.p99<=300ms": true, "ttft.p99>300ms": false, "maxgap.p99<1s": false,
 		// What is not there holds never.
 		"nothing=1": false, "nothing!=1": false, "p50!=1ms": false, "unheard!=of": false, "label.events!=1": false, "variable.team!=x": false,
 	} {

@@ -30,6 +30,7 @@ func TestParseSLO(t *testing.T) {
 		"p95 < 300ms, errors<0.1%":        "p95<300ms,errors<0.1%,dropped<1%",
 		"service.p99.9<=1s,rate>=99%":     "service.p99.9<=1s,rate>=99%,errors<1%",
 		"max<1s,ok>=99%":                  "max<1s,ok>=99%",
+		"goodput>=99%":                    "goodput>=99%",
 		"p50<1ms,failed==0,dropped==0":    "p50<1ms,failed==0,dropped==0",
 		"errors==0,unfinished<1%,p99<1ms": "errors==0,unfinished<1%,p99<1ms,dropped<1%",
 	} {
@@ -47,6 +48,8 @@ func TestParseSLO(t *testing.T) {
 		"p95>300ms":          "does not break when the load rises",
 		"rate<99%":           "does not break when the load rises",
 		"rate>=500/s":        "share of the offered rate",
+		"goodput<99%":        "does not break when the load rises",
+		"goodput>40/s":       "share of the offered rate, as in goodput>=99%",
 		"failed<10":          "write a share, as in failed<1%",
 		"p95==0,p50<1ms,x<1": `unknown metric "x"`,
 	} {
@@ -359,6 +362,42 @@ func TestStepsOfRamp(t *testing.T) {
 	one, err := StepsOf([]*takt.Report{stepRun(1e3, 2e3, 9, 0, 0)}, s)
 	if err != nil || len(one) != 1 || one[0].Offered != 100 || one[0].ReportID != "01" {
 		t.Errorf("a run at a constant rate is %+v (%v)", one, err)
+	}
+}
+
+// The goodput of the seconds of a ramp is that of their operations: M/M/1 meets 100 ms with the probability 1 − e^(−0.1 (μ−λ)).
+func TestStepsOfGoodput(t *testing.T) {
+	const mu = 100.0
+	s := slo(t, "goodput>=99%")
+	r := ramp(mu)
+	for i := range r.Intervals {
+		good := uint64(0)
+		h, err := hist.Decode(r.Intervals[i].HDR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range h.Buckets() {
+			if b.To < 100*time.Millisecond {
+				good += b.Count
+			}
+		}
+		r.Intervals[i].Good = &good
+	}
+	steps, err := StepsOf([]*takt.Report{r}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mu - math.Log(100)/0.1
+	if a := Conclude(steps, s, EndFound, 0); math.Abs(a.Sustainable/want-1) > 0.05 || a.LimitedBy != "goodput>=99%" {
+		t.Errorf("%v limited by %q, want %v", a.Sustainable, a.LimitedBy, want)
+	}
+	if _, err := StepOf(r, 100, s); err == nil {
+		t.Error("a run without conditions has a goodput")
+	}
+	late := stepRun(1e3, 2e3, 100, 0, 0)
+	late.Verdict, late.Warnings, late.Goodput = takt.Invalid, []takt.Warning{{Code: "generator_bottleneck"}}, &takt.Goodput{Good: 50}
+	if one, err := StepOf(late, 100, s); err != nil || one.Met || one.Proven {
+		t.Errorf("takt was late, and proves that goodput is low: %+v, %v", one, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
@@ -149,7 +150,7 @@ func byRate(all []Stretch) (groups [][]Stretch) {
 // pool merges the stretches of a group into a report. It also returns their mean rate and the number
 // of late stretches.
 func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
-	response, service := hist.New(), hist.New()
+	sums := timeline.NewSums()
 	var whole takt.Interval
 	var seconds float64
 	for _, s := range group {
@@ -158,13 +159,13 @@ func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
 		whole.OK += s.OK
 		whole.Failed += s.Failed
 		whole.Dropped += s.Dropped
+		whole.Good = timeline.PlusGood(whole.Good, s.Good)
 		// A histogram that cannot be read is left out; if all are, StepOf reports the missing latency.
-		_ = response.MergeEncoded(s.HDR)
-		_ = service.MergeEncoded(s.ServiceHDR)
+		_ = sums.Add(&s.Interval)
 		if s.Late {
 			late++
 		}
 	}
-	whole.HDR, whole.ServiceHDR = response.Encode(), service.Encode()
+	sums.Summarize(&whole, new(hist.Encoder))
 	return assert.OfInterval(whole, nil, seconds), round4(rate / seconds), late
 }

@@ -27,6 +27,9 @@ func (s SLO) proves(r *takt.Report, met bool) bool {
 	refused := *r
 	own := min(c.Failed, answered(r.Errors))
 	refused.Counts.OK, refused.Counts.Failed, refused.Counts.Unfinished, refused.Counts.Dropped = c.Scheduled-own, own, 0, 0
+	if r.Goodput != nil {
+		refused.Goodput = &takt.Goodput{Good: c.Scheduled - own}
+	}
 	for _, a := range s {
 		if v, missing := a.Value(&refused); missing == "" && a.Of == "" && a.Metric != "rate" && !a.Holds(v) {
 			return true

@@ -36,7 +36,7 @@ func ParseSLO(texts ...string) (slo SLO, err error) {
 		}
 	}
 	for _, guard := range []struct{ text, by string }{
-		{fmt.Sprintf("errors<%d%%", stored.MostErrors), "errors failed ok"}, {fmt.Sprintf("dropped<%d%%", stored.MostDropped), "dropped ok rate"},
+		{fmt.Sprintf("errors<%d%%", stored.MostErrors), "errors failed ok goodput"}, {fmt.Sprintf("dropped<%d%%", stored.MostDropped), "dropped ok rate goodput"},
 	} {
 		if !slices.ContainsFunc(slo, func(a assert.Assertion) bool { return slices.Contains(strings.Fields(guard.by), a.Metric) }) {
 			a, err := assert.ParseAssertion(guard.text)
@@ -51,7 +51,7 @@ func ParseSLO(texts ...string) (slo SLO, err error) {
 func breaksUnderLoad(a assert.Assertion) error {
 	zero := a.Op == "==" && a.Bound == 0
 	upper := strings.HasPrefix(a.Op, "<") || zero
-	if a.Metric == "ok" || a.Metric == "rate" {
+	if a.Metric == "ok" || a.Metric == "rate" || a.Metric == stored.MetricGoodput {
 		upper = strings.HasPrefix(a.Op, ">")
 	}
 	switch {
@@ -60,9 +60,9 @@ func breaksUnderLoad(a assert.Assertion) error {
 	case a.Metric == "lag":
 		return fmt.Errorf("SLO %q: a search sends load and consumes nothing, so there is no lag; use latencies, errors or rate", a.Text)
 	case !upper:
-		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound for latencies and failures, or a lower bound for rate and ok", a.Text)
+		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound for latencies and failures, or a lower bound for rate, ok and goodput", a.Text)
 	case a.Unit == takt.UnitPerSecond:
-		return fmt.Errorf("SLO %q is a rate per second, but the search offers many rates; write a share of the offered rate, as in rate>=99%%", a.Text)
+		return fmt.Errorf("SLO %q is a rate per second, but the search offers many rates; write a share of the offered rate, as in %s>=99%%", a.Text, a.Metric)
 	case a.Unit == takt.UnitCount && a.Bound != 0:
 		return fmt.Errorf("SLO %q is a count, which grows with the length of a step; write a share, as in %s%s1%%", a.Text, a.Metric, a.Op)
 	}

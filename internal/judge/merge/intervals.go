@@ -14,9 +14,8 @@ import (
 // Joiner merges intervals of the same second with the same buffers. The zero value is ready. It is not
 // safe for concurrent use.
 type Joiner struct {
-	decoder           hist.Decoder
-	encoder           hist.Encoder
-	response, service *hist.Histogram
+	encoder hist.Encoder
+	sums    *timeline.Sums
 }
 
 // Join is the interval of the whole run from those of its shards for the same second, as it is in the
@@ -28,24 +27,19 @@ func (j *Joiner) Join(list []takt.Interval) (takt.Interval, error) {
 	if len(list) == 0 {
 		return takt.Interval{}, nil
 	}
-	if j.response == nil {
-		j.response, j.service = hist.New(), hist.New()
+	if j.sums == nil {
+		j.sums = timeline.NewSums()
 	}
-	j.response.Reset()
-	j.service.Reset()
+	j.sums.Reset()
 	sum := takt.Interval{Warmup: true}
 	for i := range list {
 		iv := &list[i]
 		sum = timeline.Beside(sum, *iv)
-		err := j.decoder.Merge(j.response, iv.HDR)
-		if err == nil {
-			err = j.decoder.Merge(j.service, iv.ServiceHDR)
-		}
-		if err != nil {
+		if err := j.sums.Add(iv); err != nil {
 			return takt.Interval{}, fmt.Errorf("interval %d of %d, which ends at %v s: %w", i+1, len(list), iv.T, err)
 		}
 	}
-	timeline.Summarize(&sum, j.response, j.service, &j.encoder)
+	j.sums.Summarize(&sum, &j.encoder)
 	return sum, nil
 }
 
@@ -56,22 +50,44 @@ func Intervals(list []takt.Interval) (takt.Interval, error) { return new(Joiner)
 type slot struct {
 	takt.Interval
 	response, service hist.Sparse
+	timed             map[string]*hist.Sparse // takt.Interval.Latency
 }
 
 // merge adds the histograms of an interval.
 func (s *slot) merge(d *hist.Decoder, iv *takt.Interval) error {
-	if err := s.response.Merge(d, iv.HDR); err != nil {
-		return err
+	err := s.response.Merge(d, iv.HDR)
+	if err == nil {
+		err = s.service.Merge(d, iv.ServiceHDR)
 	}
-	return s.service.Merge(d, iv.ServiceHDR)
+	for _, name := range timeline.Names(iv) {
+		if s.timed == nil {
+			s.timed = map[string]*hist.Sparse{}
+		}
+		if s.timed[name] == nil && len(s.timed) >= timeline.MaxTimed {
+			continue
+		}
+		if s.timed[name] == nil {
+			s.timed[name] = new(hist.Sparse)
+		}
+		if err == nil {
+			err = s.timed[name].Merge(d, iv.Latency[name].HDR)
+		}
+	}
+	return err
 }
 
-// addTo adds all values to two histograms.
-func (s *slot) addTo(response, service *hist.Histogram) error {
-	if err := s.response.AddTo(response); err != nil {
-		return err
+// addTo adds all values to sums.
+func (s *slot) addTo(sums *timeline.Sums) error {
+	err := s.response.AddTo(sums.Response)
+	if err == nil {
+		err = s.service.AddTo(sums.Service)
 	}
-	return s.service.AddTo(service)
+	for name, h := range s.timed {
+		if err == nil {
+			err = h.AddTo(sums.Of(name))
+		}
+	}
+	return err
 }
 
 // latest is the highest number of an interval. A report has at most takt.MaxIntervals, but the clock goes
@@ -204,19 +220,18 @@ func (g *grid) coarser(level int) map[int]*part {
 // finish merges the histograms of each interval.
 func finish(parts map[int]*part, peaks map[int]int) ([]takt.Interval, error) {
 	var encoder hist.Encoder
-	response, service := hist.New(), hist.New()
+	sums := timeline.NewSums()
 	list := []takt.Interval{}
 	for _, i := range slices.Sorted(maps.Keys(parts)) {
-		response.Reset()
-		service.Reset()
+		sums.Reset()
 		for _, s := range parts[i].slots {
-			if err := s.addTo(response, service); err != nil {
+			if err := s.addTo(sums); err != nil {
 				return nil, fmt.Errorf("the interval that ends at %v s: %w", s.T, err)
 			}
 		}
 		sum := parts[i].Interval
 		sum.InFlightMax = peaks[i]
-		timeline.Summarize(&sum, response, service, &encoder)
+		sums.Summarize(&sum, &encoder)
 		list = append(list, sum)
 	}
 	return list, nil

@@ -51,11 +51,28 @@ func together(list []shard) *takt.Report {
 		whole.DurationS = max(whole.DurationS, s.DurationS)
 		whole.Counts, whole.WarmupCounts = whole.Counts.Plus(s.Counts), whole.WarmupCounts.Plus(s.WarmupCounts)
 		whole.Ledger = whole.Ledger.Plus(s.Ledger)
+		whole.Goodput = plusGoodput(whole.Goodput, s.Goodput)
 		whole.Bytes.Sent += s.Bytes.Sent
 		whole.Bytes.Received += s.Bytes.Received
 	}
 	whole.Rate = wholeRate(list, whole.DurationS)
+	if whole.Goodput != nil {
+		whole.Goodput.Of(whole.Counts.Scheduled, whole.DurationS)
+	}
 	return whole
+}
+
+// plusGoodput is the sum without its share and rate. Shards have the same conditions.
+func plusGoodput(a, b *takt.Goodput) *takt.Goodput {
+	if b == nil {
+		return a
+	}
+	sum := *b
+	if a != nil {
+		sum.Good, sum.Undecided = a.Good+b.Good, a.Undecided+b.Undecided
+		sum.Missed = takt.PlusErrors(maps.Clone(a.Missed), b.Missed)
+	}
+	return &sum
 }
 
 // wholeRate divides all operations by durationS, that of the longest shard. A shard's rate × its

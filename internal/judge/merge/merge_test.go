@@ -16,6 +16,7 @@ import (
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -40,6 +41,8 @@ func recordedOps(rnd *rand.Rand, seconds, n int, late time.Duration) []recordedO
 			result: &takt.Result{Status: 200, BytesSent: 100, BytesReceived: int64(rnd.IntN(1000))},
 		}
 		o.result.Phases[0] = time.Duration(rnd.IntN(3)) * time.Millisecond
+		o.result.Timed[0] = time.Duration(1+i%97) * 31 * time.Microsecond
+		o.result.Goal = takt.GoalMet + takt.Goal(i%7%3)
 		switch rnd.IntN(50) {
 		case 0:
 			o.event.Outcome, o.event.Done = record.Dropped, o.event.Due // in time
@@ -61,12 +64,17 @@ func recordedOps(rnd *rand.Rand, seconds, n int, late time.Duration) []recordedO
 func recordRun(list []recordedOp, k, n, seconds int, closed bool) *takt.Report {
 	const warmup = 2 * time.Second
 	end := time.Duration(seconds) * time.Second
-	rec := record.New(record.Config{Shards: 1, Phases: []string{"connect"}, Warmup: warmup, Window: end})
+	timed := []takt.Timed{{Name: "ttft", Row: true, Course: true}, {Name: "ttft_sent"}}
+	rec := record.New(record.Config{Shards: 1, Phases: []string{"connect"}, Timed: timed, Goal: "ttft<1ms", Warmup: warmup, Window: end})
 	var due, warm uint64
 	i := k
 	for s := range seconds + 1 { // the last one is the drain
 		for ; i < len(list) && list[i].event.Due < time.Duration(s+1)*time.Second && list[i].event.Due < end; i += n {
 			rec.Sample(0, list[i].event, list[i].result)
+			if r := list[i].result; r != nil {
+				rec.Latency(0, 1, list[i].event.Due, r.Timed[0])
+				rec.Latency(0, 2, list[i].event.Due, r.Timed[0]/2)
+			}
 			if list[i].event.Due < warmup {
 				warm++
 			} else {
@@ -166,6 +174,12 @@ func TestMergeIsTheWhole(t *testing.T) {
 			}
 		}
 		sameRun(t, got, want)
+		if g := got.Goodput; g == nil || g.Good == 0 && c.rate > 6 || g.Undecided == 0 || got.Latency["ttft"].Blocks == nil {
+			t.Errorf("%d shards: %+v, %d first tokens", c.n, g, got.Latency["ttft"].Count)
+		}
+		if last := got.Intervals[len(got.Intervals)-2]; last.Good == nil || len(last.Latency) != 1 || last.Latency["ttft"].P50 == 0 {
+			t.Errorf("%d shards: an interval has %v good, %+v", c.n, last.Good, last.Latency)
+		}
 	}
 }
 
@@ -192,6 +206,7 @@ func sameRun(t *testing.T, got, want *takt.Report) {
 		got, want any
 	}{
 		{"counts", got.Counts, want.Counts}, {"warm-up", got.WarmupCounts, want.WarmupCounts}, {"bytes", got.Bytes, want.Bytes},
+		{"goodput", got.Goodput, want.Goodput},
 		{"duration", got.DurationS, want.DurationS}, {"interval", got.IntervalS, want.IntervalS},
 		{"status", got.Status, want.Status}, {"errors", got.Errors, want.Errors},
 		{"latency", got.Latency, want.Latency}, // encoded histograms are in it
@@ -215,12 +230,20 @@ func coarser(t *testing.T, r *takt.Report) *takt.Report {
 				T: b.T, Warmup: a.Warmup && b.Warmup, Scheduled: a.Scheduled + b.Scheduled,
 				OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Dropped: a.Dropped + b.Dropped, Bytes: a.Bytes.Plus(b.Bytes), InFlightMax: max(a.InFlightMax, b.InFlightMax),
 				ResponseP50: hist.Micros(response.Quantile(0.5)), ResponseP99: hist.Micros(response.Quantile(0.99)), ResponseMax: hist.Micros(response.Max()),
-				HDR: response.Encode(), ServiceHDR: service.Encode(),
+				HDR: response.Encode(), ServiceHDR: service.Encode(), Good: timeline.PlusGood(a.Good, b.Good), Latency: mergeCourses(t, a, b),
 			}
 		}
 		c.Intervals = append(c.Intervals, a)
 	}
 	return &c
+}
+
+func mergeCourses(t *testing.T, a, b takt.Interval) map[string]takt.Course {
+	h := mergeTwo(t, a.Latency["ttft"].HDR, b.Latency["ttft"].HDR)
+	if h.Count() == 0 {
+		return nil
+	}
+	return map[string]takt.Course{"ttft": {P50: hist.Micros(h.Quantile(0.5)), P99: hist.Micros(h.Quantile(0.99)), Max: hist.Micros(h.Max()), HDR: h.Encode()}}
 }
 
 func mergeTwo(t *testing.T, a, b string) *hist.Histogram {

@@ -69,6 +69,7 @@ const (
 	Dropped
 	Unfinished
 	NotOK
+	NotGood // not ok, or ended well and did not meet the conditions of the run
 )
 
 // Share says whether the share of a part is below a bound of 0 to 1. The sample has so many operations of the part,
@@ -101,6 +102,8 @@ func (s *Sample) test(which Part, part, all uint64, bound, level float64) test {
 			return lost[0] + lost[2], all
 		case NotOK:
 			return lost[0] + lost[1] + lost[2], all + lost[1]
+		case NotGood:
+			return lost[0] + lost[1] + lost[2] + float64(b[missed]), all + lost[1]
 		default:
 			return lost[which-Failed], all + lost[1]
 		}

@@ -31,7 +31,8 @@ const (
 	failed     = bins
 	dropped    = bins + 1
 	unfinished = bins + 2
-	columns    = bins + 3
+	missed     = bins + 3 // ended well, and did not meet the conditions of the run
+	columns    = bins + 4
 )
 
 const (
@@ -89,6 +90,7 @@ func (c *Counts) Add(due, took time.Duration, n uint64) { c.block(due)[bin(took)
 func (c *Counts) Failed(due time.Duration, n uint64)     { c.block(due)[failed] += n }
 func (c *Counts) Dropped(due time.Duration, n uint64)    { c.block(due)[dropped] += n }
 func (c *Counts) Unfinished(due time.Duration, n uint64) { c.block(due)[unfinished] += n }
+func (c *Counts) Missed(due time.Duration, n uint64)     { c.block(due)[missed] += n }
 
 // block is the one of an instant. Operations come nearly in due order, so most are in the newest one.
 func (c *Counts) block(due time.Duration) *[columns]uint64 {
@@ -164,10 +166,11 @@ func (c *Counts) Text() *takt.Blocks {
 	if c.used == 0 {
 		return nil
 	}
-	b := []byte{version}
+	width := c.width()
+	b := []byte{byte(1 + width - missed)}
 	zeros := int64(0)
 	for i := range c.used {
-		for _, n := range c.blocks[i] {
+		for _, n := range c.blocks[i][:width] {
 			if n == 0 {
 				zeros++
 				continue
@@ -181,8 +184,15 @@ func (c *Counts) Text() *takt.Blocks {
 	return &takt.Blocks{LengthS: c.length.Seconds(), Counts: base64.StdEncoding.EncodeToString(b)}
 }
 
-// version is the first byte of the text.
-const version = 1
+// width is how many columns a text has. Its first byte is the version: 1 has no missed, and every takt reads it.
+func (c *Counts) width() int {
+	for i := range c.used {
+		if c.blocks[i][missed] > 0 {
+			return columns
+		}
+	}
+	return missed
+}
 
 // longest is the largest number of bytes of a text before its base64: of each column the longest number.
 const longest = 1 + Most*columns*binary.MaxVarintLen64
@@ -200,9 +210,10 @@ func Read(t *takt.Blocks) (*Counts, error) {
 		return nil, errText
 	}
 	b, err := base64.StdEncoding.DecodeString(t.Counts)
-	if err != nil || len(b) == 0 || b[0] != version {
+	if err != nil || len(b) == 0 || b[0] != 1 && b[0] != 2 {
 		return nil, errText
 	}
+	width := missed + int64(b[0]) - 1
 	c := new(Counts)
 	c.length, c.first = time.Duration(length), Most
 	at, total := int64(0), uint64(0)
@@ -213,16 +224,16 @@ func Read(t *takt.Blocks) (*Counts, error) {
 		}
 		b = b[size:]
 		if n <= 0 {
-			if at -= n; n == 0 || at >= Most*columns || at < 0 {
+			if at -= n; n == 0 || at >= Most*width || at < 0 {
 				return nil, errText
 			}
 			continue
 		}
-		if total += uint64(n); at >= Most*columns || n > most || total > most {
+		if total += uint64(n); at >= Most*width || n > most || total > most {
 			return nil, errText
 		}
-		i := int(at / columns)
-		c.blocks[i][at%columns] = uint64(n)
+		i := int(at / width)
+		c.blocks[i][at%width] = uint64(n)
 		c.first, c.used = min(c.first, i), max(c.used, i+1)
 		at++
 	}

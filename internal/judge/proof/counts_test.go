@@ -124,9 +124,9 @@ func TestHostileTexts(t *testing.T) {
 		"empty":           {LengthS: 1},
 		"long":            {LengthS: 1, Counts: strings.Repeat("A", 1<<20)},
 		"another version": {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{9, 2})},
-		"cut":             {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{version, 0x80})},
-		"zero zeros":      {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{version, 0})},
-		"beyond the end":  {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{version, 0xff, 0xff, 0xff, 0x01, 2})},
+		"cut":             {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{1, 0x80})},
+		"zero zeros":      {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{1, 0})},
+		"beyond the end":  {LengthS: 1, Counts: base64.StdEncoding.EncodeToString([]byte{1, 0xff, 0xff, 0xff, 0x01, 2})},
 	} {
 		if c, err := Read(&bad); err == nil {
 			t.Errorf("%s: read as %d operations", name, c.Count())

@@ -43,7 +43,14 @@ var kinds = []Kind{
 		Gated:     strings.Fields("p50 p99 errors rate accepted index efficiency max_rss"),
 		HeyApm:    true,
 	},
-	{Name: "llm", Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens extra slo timeout_s")},
+	{
+		Name:      "llm",
+		Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens extra slo timeout_s"),
+		Leading:   strings.Fields("model host path rate_per_s rate stages duration_s requests connections"),
+		Columns:   strings.Fields("rate ttft.p50 ttft.p99 tpot.p50 maxgap.p99 goodput errors"),
+		Judges:    strings.Fields("ttft.p99 rate"),
+		Gated:     strings.Fields("ttft.p50 ttft.p99 tpot.p50 errors rate"),
+	},
 	{Name: "test in the shell", Variables: strings.Fields("memory_limit_bytes cpu_limit elastic_host")},
 }
 

@@ -19,6 +19,9 @@ type Metric struct {
 // MetricSustainable is the metric of the answer of takt capacity: the highest rate that meets its SLO.
 const MetricSustainable = "sustainable"
 
+// MetricGoodput is the metric of takt.Goodput.
+const MetricGoodput = "goodput"
+
 // Unit is the unit of a metric.
 type Unit int
 
@@ -38,7 +41,8 @@ const (
 // NAME.STATISTIC, or just STATISTIC for the response time.
 func Metrics() []Metric {
 	return append([]Metric{
-		{Name: "errors", Unit: Percent}, // (failed + unfinished) ÷ (ok + failed + unfinished)
+		{Name: "errors", Unit: Percent},                    // (failed + unfinished) ÷ (ok + failed + unfinished)
+		{Name: MetricGoodput, Unit: Percent, Higher: true}, // operations that met all conditions of --slo ÷ scheduled
 		{Name: "rate", Unit: PerSecond, Higher: true},
 		{Name: "intended", Unit: PerSecond, Higher: true},
 		{Name: "scheduled"}, {Name: "ok", Higher: true}, {Name: "failed"}, {Name: "dropped"}, {Name: "unfinished"},
@@ -99,6 +103,9 @@ func FiguresOf(r *takt.Report) Figures {
 	c := r.Counts
 	if v, missing := Share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "none"); missing == "" {
 		add("errors", v)
+	}
+	if r.Goodput != nil {
+		add(MetricGoodput, r.Goodput.Percent)
 	}
 	add("rate", r.Rate.Achieved)
 	if r.Rate.Intended != nil {

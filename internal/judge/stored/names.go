@@ -17,7 +17,7 @@ func Statistics() []string {
 
 // totals lists the figures of a run that are not latencies and that assertions accept.
 func totals() []string {
-	return []string{"errors", "rate", "ok", "failed", "dropped", "unfinished", "lag"}
+	return []string{"errors", "rate", MetricGoodput, "ok", "failed", "dropped", "unfinished", "lag"}
 }
 
 // AssertionMetrics lists the metrics that assertions accept without a prefix.
@@ -49,6 +49,19 @@ func LagOf(r *takt.Report) (v float64, missing string) {
 	}
 	return 0, "nothing was consumed, so there is no lag; takt kafka consume and e2e have it"
 }
+
+// Goodput is how many operations met all conditions of the load, and of how many; missing is why that is not known. An
+// interval counts those that ended in it.
+func Goodput(r *takt.Report) (good, all uint64, missing string) {
+	if r.Goodput == nil {
+		return 0, 0, NoGoodput
+	}
+	c := r.Counts
+	return r.Goodput.Good, c.OK + c.Failed + c.Dropped + c.Unfinished, ""
+}
+
+// NoGoodput says why a run has no goodput.
+const NoGoodput = "operations had no conditions, so there is no goodput; add --slo to the load, as in takt llm --slo 'ttft<300ms'"
 
 // Share is part ÷ whole in percent; missing is none if whole is 0.
 func Share(part, whole uint64, none string) (percent float64, missing string) {

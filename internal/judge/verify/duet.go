@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stats"
@@ -77,8 +78,8 @@ func (o Options) CheckDuet(parts DuetParts, budget time.Duration, kind string) e
 	var faults []error
 	names := o.gated(kind)
 	for _, name := range names {
-		if _, ok := percentileOf(name); !ok && name != "errors" && name != "rate" {
-			faults = append(faults, fmt.Errorf("a duet cannot gate %s: it knows percentiles of the response time such as p99, errors and rate; use --pairs for the others", name))
+		if _, _, ok := o.duetLatency(name); !ok && name != "errors" && name != "rate" {
+			faults = append(faults, fmt.Errorf("a duet cannot gate %s: it knows percentiles of %s such as p99, errors and rate; use --pairs for the others", name, strings.Join(append([]string{"the response time"}, o.Rows...), ", ")))
 		}
 	}
 	if block := parts.Block; block < BlockLeast || block > BlockMost {
@@ -196,8 +197,12 @@ func (d *Duet) gates(all []duetSlice) (gates []gate) {
 
 func (d *Duet) gate(name string, all []duetSlice) gate {
 	g := gateOf(name, d.Options, false)
-	g.s, g.Base, g.Head = shiftOfSlices(name, all)
-	if q, ok := percentileOf(name); ok && q > mostPaired {
+	row, q, latency := d.Options.duetLatency(name)
+	if row >= 0 {
+		all = ofRow(all, row)
+	}
+	g.s, g.Base, g.Head = shiftOfSlices(name, q, latency, all)
+	if latency && q > mostPaired && len(all) > 1 {
 		if worse := eachWindow(q, all); len(worse) > 1 {
 			g.s = stats.Tail{Pooled: g.s.(stats.Resampled), Each: stats.NewSerial(worse), Bound: g.bound}
 		}

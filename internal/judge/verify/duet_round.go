@@ -15,6 +15,7 @@ type DuetOp struct {
 	Due, Done time.Duration
 	Lag       time.Duration // how late the generator sent it, with its wait behind other late operations
 	Outcome   DuetOutcome
+	Timed     [takt.MaxTimed]time.Duration // Options.Rows; 0: it did not happen
 }
 
 // DuetOutcome is how an operation ended.
@@ -30,7 +31,7 @@ const (
 
 // DuetOpOf extracts from a row what a duet needs.
 func DuetOpOf(s *takt.Sample) DuetOp {
-	op := DuetOp{Due: s.Due, Done: s.Done}
+	op := DuetOp{Due: s.Due, Done: s.Done, Timed: s.Timed}
 	if s.Sent != takt.NotSent {
 		op.Lag = s.Sent - s.Free + s.Behind
 	}
@@ -94,7 +95,8 @@ func (c *DuetCounts) add(o DuetCounts) {
 // duetBlock contains the results of one block after its guard.
 type duetBlock struct {
 	response   []float64 // µs, ascending; includes failed operations, and unfinished ones with their age
-	failed     int       // failed and unfinished
+	timed      [takt.MaxTimed][]float64
+	failed     int // failed and unfinished
 	dropped    int
 	achieved   int // ended before the schedule did
 	late       int // operations that the generator sent late
@@ -157,6 +159,9 @@ func (c *DuetCounts) count(p *duetPair) bool {
 		c.Operations += uint64(p[side].scheduled())
 		c.Overlapped += uint64(p[side].overlapped)
 		slices.Sort(p[side].response)
+		for _, timed := range p[side].timed {
+			slices.Sort(timed)
+		}
 	}
 	return true
 }
@@ -224,6 +229,11 @@ func (b *duetBlock) add(op DuetOp, bound, end time.Duration) {
 		}
 	}
 	b.response = append(b.response, hist.Micros(op.Done-op.Due))
+	for row, d := range op.Timed {
+		if d > 0 {
+			b.timed[row] = append(b.timed[row], hist.Micros(d))
+		}
+	}
 }
 
 // bound is the lag above which an operation is late, by the rule for whole runs.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 const (
@@ -64,6 +66,43 @@ func percentileOf(metric string) (q float64, ok bool) {
 	return v / 100, found && err == nil && v > 0 && v < 100
 }
 
+// duetLatency is the percentile of a latency that a metric names: of the response time, row is -1. A duet that does not
+// know yet what the load measures believes in all names but those that each load has.
+func (o Options) duetLatency(metric string) (row int, q float64, ok bool) {
+	of, statistic := stored.SplitName(metric)
+	if q, ok = percentileOf(statistic); !ok || of == takt.LatencyResponse {
+		return -1, q, ok
+	}
+	if o.Rows == nil {
+		every := []string{takt.LatencyService, takt.LatencyResponseOK, takt.LatencyOnTime, takt.LatencySend, takt.LatencySendDelay, takt.LatencyScheduleLag}
+		return 0, q, !slices.Contains(every, of)
+	}
+	row = slices.Index(o.Rows, of)
+	return row, q, row >= 0
+}
+
+// ofRow are the slices with another latency of their operations in place of the response time, without pairs in which
+// a block has none.
+func ofRow(all []duetSlice, row int) (of []duetSlice) {
+	for _, s := range all {
+		var kept duetSlice
+		for _, p := range s {
+			for side := range p {
+				b := &p[side]
+				b.dropped += len(b.response) - len(b.timed[row])
+				b.response = b.timed[row]
+			}
+			if len(p[DuetBase].response) > 0 && len(p[DuetHead].response) > 0 {
+				kept = append(kept, p)
+			}
+		}
+		if kept != nil {
+			of = append(of, kept)
+		}
+	}
+	return of
+}
+
 // mostPaired is the highest quantile at which the two blocks of a pair are compared. Above it, a block
 // has too few operations, so all blocks are pooled. A median of the p99 of blocks would not see a
 // pause that only every tenth block has.
@@ -71,8 +110,11 @@ const mostPaired = 0.75
 
 // shiftOfSlices returns the evidence about a metric, and the figures of both sides. A positive shift
 // is a change for the worse, in percentage points for errors and in logarithms for others.
-func shiftOfSlices(metric string, all []duetSlice) (s stats.Shift, base, head float64) {
-	if q, ok := percentileOf(metric); ok {
+func shiftOfSlices(metric string, q float64, latency bool, all []duetSlice) (s stats.Shift, base, head float64) {
+	switch {
+	case latency && len(all) < 2: // of a latency that few operations have
+		return stats.Resampled{Se: math.Inf(1), N: len(all)}, 0, 0
+	case latency:
 		return shiftOfLatency(q, all)
 	}
 	whole := ones(len(all))

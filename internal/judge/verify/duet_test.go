@@ -322,3 +322,59 @@ func asFloats(w []int) []float64 {
 	}
 	return list
 }
+
+// A duet judges latencies that each operation has once, where its response time shows nothing. Operations without one
+// count for the others.
+func TestDuetOfParts(t *testing.T) {
+	o := DefaultOptions()
+	o.Rows, o.Metrics = []string{"ttft", "maxgap", "tpot"}, []string{"ttft.p50", "maxgap.p50", "ttft.p99"}
+	d, err := NewDuet(DuetParts{Block: 50 * ms}, 30*time.Second, "llm", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for seed := uint64(1); ; seed++ {
+		r := DuetRound{Deal: Deal{50 * ms, seed}, Guard: 5 * ms, End: 15 * time.Second}
+		for due := time.Duration(0); due < r.End; due += 4 * ms {
+			side := r.Side(r.Number(due))
+			op := DuetOp{Due: due, Done: due + 40*ms, Timed: [takt.MaxTimed]time.Duration{time.Duration(float64(10*ms) * math.Exp(0.05*rnd.NormFloat64())), 2 * ms}}
+			if side == DuetHead {
+				op.Timed[0] += 3 * ms
+			}
+			if rnd.IntN(20) == 0 {
+				op.Timed = [takt.MaxTimed]time.Duration{}
+			}
+			r.Ops[side] = append(r.Ops[side], op)
+		}
+		d.Add(r)
+		s := d.Next(seed == 4)
+		if !s.Done {
+			continue
+		}
+		words := map[string]Word{}
+		for _, f := range s.Judgement.Comparisons[0].Findings {
+			words[f.Metric] = f.Verdict
+		}
+		if words["ttft.p50"] != Regressed || words["maxgap.p50"] != OK || words["ttft.p99"] != Regressed {
+			t.Errorf("%+v", s.Judgement.Comparisons[0].Findings)
+		}
+		break
+	}
+	if f := d.gate("tpot.p50", d.slices()); f.s.P(0) < 1 {
+		t.Errorf("a latency that no operation has is proven: %+v", f)
+	}
+	o.Metrics = []string{"ttfo.p50"}
+	if _, err := NewDuet(DuetParts{Block: 50 * ms}, 30*time.Second, "llm", o); err == nil || !strings.Contains(err.Error(), "cannot gate ttfo.p50: it knows percentiles of the response time, ttft, maxgap, tpot such") {
+		t.Error(err)
+	}
+	o.Rows = nil // before the first round
+	if err := o.CheckDuet(DuetParts{Block: 50 * ms}, 30*time.Second, ""); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"service.p50", "ttft.max", "goodput"} {
+		o.Metrics = []string{name}
+		if err := o.CheckDuet(DuetParts{Block: 50 * ms}, 30*time.Second, ""); err == nil {
+			t.Errorf("a duet gates %s", name)
+		}
+	}
+}

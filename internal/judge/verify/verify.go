@@ -20,6 +20,7 @@ type Options struct {
 	Metrics        []string  // metrics that decide, in addition to errors; empty: gatedMetrics
 	Also           []string  // metrics that decide besides those of the kind, unless Metrics are given
 	Lift           []string  // variables and flags that may differ among the runs; in a history, labels too
+	Rows           []string  // of a duet: latencies that each operation has once, besides its response time; nil: not known
 	Names          [2]string // what the user calls base and head, such as a URL; "": a word such as base
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/reach"
-	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -136,6 +135,9 @@ func lines(prefix string, b *metrics.Batch, stamp int64) (out []byte) {
 	add("ok", float64(b.Last.OK))
 	add("failed", float64(b.Last.Failed))
 	add("dropped", float64(b.Last.Dropped))
+	if n := b.Last.Good; n != nil {
+		add("good", float64(*n))
+	}
 	if n := b.Last.Bytes; n != nil {
 		add("sent_bytes", float64(n.Sent))
 		add("received_bytes", float64(n.Received))
@@ -143,14 +145,9 @@ func lines(prefix string, b *metrics.Batch, stamp int64) (out []byte) {
 	for _, class := range slices.Sorted(maps.Keys(b.Last.Errors)) {
 		add("errors."+part(class), float64(b.Last.Errors[class]))
 	}
-	for _, h := range []struct {
-		name string
-		h    timeline.Histogram
-	}{{"response_ms", b.Last.Response}, {"service_ms", b.Last.Service}} {
-		if h.h.Count() > 0 {
-			for _, s := range metrics.Stats() {
-				add(h.name+"."+part(s.Name), milliseconds(h.h.Quantile(s.Quantile)))
-			}
+	for _, h := range b.Last.Latencies() {
+		for _, s := range metrics.Stats() {
+			add(h.Name+"_ms."+part(s.Name), milliseconds(h.Quantile(s.Quantile)))
 		}
 	}
 	add("schedule_lag_ms.p99", milliseconds(b.ScheduleLagP99))

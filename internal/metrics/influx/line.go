@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/timeline"
 )
 
 // lines are the lines of a batch: takt has the figures of an interval, takt_errors its failures by class,
@@ -20,14 +19,9 @@ func lines(b *metrics.Batch) []byte {
 	}
 	l := begin(nil, "takt", tags)
 	l.counts(&b.Last)
-	for _, h := range []struct {
-		name string
-		h    timeline.Histogram
-	}{{"response_", b.Last.Response}, {"service_", b.Last.Service}} {
-		if h.h.Count() > 0 {
-			for _, s := range metrics.Stats() {
-				l.float(h.name+strings.ReplaceAll(s.Name, ".", "_"), h.h.Quantile(s.Quantile).Seconds())
-			}
+	for _, h := range b.Last.Latencies() {
+		for _, s := range metrics.Stats() {
+			l.float(h.Name+"_"+strings.ReplaceAll(s.Name, ".", "_"), h.Quantile(s.Quantile).Seconds())
 		}
 	}
 	l.float("schedule_lag_p99", b.ScheduleLagP99.Seconds())
@@ -75,6 +69,9 @@ func (l *line) counts(f *metrics.Figures) {
 	l.int("ok", int64(f.OK))
 	l.int("failed", int64(f.Failed))
 	l.int("dropped", int64(f.Dropped))
+	if f.Good != nil {
+		l.int("good", int64(*f.Good))
+	}
 	if f.Bytes != nil {
 		l.int("sent_bytes", f.Bytes.Sent)
 		l.int("received_bytes", f.Bytes.Received)
