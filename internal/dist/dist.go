@@ -57,10 +57,8 @@ func ParseCount(spec string, most int64) (Count, error) {
 	return c, nil
 }
 
-// Fixed is a time that is always d.
-func Fixed(d time.Duration) Time { return always(d) }
-
-func always[T ~int64](x T) Of[T] { return Of[T]{mean: x, most: x} }
+// Fixed is always x.
+func Fixed[T ~int64](x T) Of[T] { return Of[T]{mean: x, most: x} }
 
 // Draw draws one value.
 func (t Of[T]) Draw(r *rand.Rand) T {
@@ -96,7 +94,7 @@ func (s scale[T]) parse(spec string) (t Of[T], ok bool) {
 	case !ok:
 		return t, false
 	case name == "" && len(args) == 1:
-		return always(first), true
+		return Fixed(first), true
 	case name == "exp" && len(args) == 1:
 		return s.exponential(first), true
 	case name == "uniform" && len(args) == 2:
@@ -151,7 +149,7 @@ func (s scale[T]) exponential(mean T) Of[T] {
 func (s scale[T]) normal(mean T, deviation string) (t Of[T], ok bool) {
 	dev, ok := s.read(deviation)
 	if dev == 0 {
-		return always(mean), ok
+		return Fixed(mean), ok
 	}
 	share := float64(dev) / float64(mean)
 	if !ok || mean == 0 {

@@ -20,14 +20,14 @@ func TestMoments(t *testing.T) {
 	const n, sigma = 200_000, 0.5
 	logMean := 2 * math.Exp(sigma*sigma/2)
 	for spec, want := range map[string]struct{ mean, dev float64 }{
-		"0":                  {0, 0},
-		"":                   {0, 0},
-		"1ms":                {1, 0},
-		"1..3":               {2000, 2000 / math.Sqrt(12)},
-		"uniform(1ms,5ms)":   {3, 4 / math.Sqrt(12)},
-		"exp(2ms)":           {2, 2},
-		"normal(5ms,1ms)":    {5, 1},
-		"normal(1ms,0)":      {1, 0},
+		"0":                {0, 0},
+		"":                 {0, 0},
+		"1ms":              {1, 0},
+		"1..3":             {2000, 2000 / math.Sqrt(12)},
+		"uniform(1ms,5ms)": {3, 4 / math.Sqrt(12)},
+		"exp(2ms)":         {2, 2},
+		"normal(5ms,1ms)":  {5, 1},
+		"normal(1ms,0)":    {1, 0},
 		// Of a normal distribution without its negative half: 1 + φ(0), and its deviation.
 		"normal(1ms,1ms)":    {0.8413447 + 0.2419707, math.Sqrt(2*0.8413447 + 0.2419707 - 1.0833155*1.0833155)},
 		"lognormal(2ms,0.5)": {logMean, logMean * math.Sqrt(math.Exp(sigma*sigma)-1)},

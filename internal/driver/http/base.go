@@ -9,7 +9,7 @@ import (
 )
 
 // Prepare checks the options of connections for a protocol on top of HTTP, which makes
-// its requests by Render and sends them by LoopTo. It reports every fault at once.
+// its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
 	var faults value.Faults
 	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
@@ -40,8 +40,12 @@ func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop
 	return l
 }
 
-// Render makes a request to u of what the flags say and the header own, which goes
-// before that of the flags.
+// Message is a request to u of what the flags say and the header own, which goes before that of the flags.
+func (o *Options) Message(method string, u *url.URL, own []http1.Field, body []byte) *http1.Request {
+	return &o.newMessage(method, u, u.RequestURI(), own, body).Request
+}
+
+// Render is Message as bytes.
 func (o *Options) Render(method string, u *url.URL, own []http1.Field, body []byte) (*http1.Rendered, error) {
-	return o.newMessage(method, u, u.RequestURI(), own, body).Render()
+	return o.Message(method, u, own, body).Render()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/llm/answer"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/parts"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,26 +23,16 @@ const (
 
 // plan is what a run sends and counts.
 type plan struct {
-	o        *Options
-	requests []*http1.Rendered
+	*requests
+	o *Options
 
 	// Of requests that ended well and were not due in the warm-up:
 	good, undecided  atomic.Uint64   // they meet all SLOs; they may, as far as takt knows
 	missed           []atomic.Uint64 // for each SLO, those that do not meet it
 	output, input    atomic.Uint64   // tokens
+	cached           atomic.Uint64   // of input, those that servers had in their caches
 	byUsage, byParts atomic.Uint64   // where the number of output tokens is from
 	length           atomic.Uint64   // they ended at the limit of tokens
-}
-
-// Whole implements http1.Whole.
-func (p *plan) Whole(op *takt.Op) (request []byte, head, last bool) {
-	return p.requests[op.Seq%uint64(len(p.requests))].Whole(op)
-}
-
-// Append implements http1.Requests.
-func (p *plan) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
-	request, head, last := p.Whole(op)
-	return append(dst, request...), head, last
 }
 
 // codec reads the answers of one connection.
@@ -177,6 +166,7 @@ func (p *plan) count(s *answer.Stream, f *figures) {
 	n, usage := s.Tokens()
 	p.output.Add(uint64(n))
 	p.input.Add(uint64(s.Input()))
+	p.cached.Add(uint64(s.Cached()))
 	if usage {
 		p.byUsage.Add(1)
 	} else {

@@ -17,6 +17,9 @@ func (p *plan) finish(_ context.Context, r *takt.Report) error {
 		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
 		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
 	}
+	if n := p.cached.Load(); n > 0 {
+		x["cached_tokens"] = n
+	}
 	if len(p.o.slos) > 0 {
 		good := float64(p.good.Load())
 		missed := map[string]any{}

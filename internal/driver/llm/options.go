@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/llm/answer"
 	"github.com/taktload/takt/internal/engine"
@@ -26,8 +28,9 @@ const (
 	defaultTimeout   = 2 * time.Minute
 	defaultRun       = 10 * time.Second
 	defaultUsers     = 1
-	defaultWords     = 100
-	defaultMaxTokens = 128
+	mostTokens       = 1_000_000 // of an answer
+	defaultWords     = "100"
+	defaultMaxTokens = "128"
 )
 
 // Options are the flags of takt llm beyond those of every load command.
@@ -35,16 +38,23 @@ type Options struct {
 	API       string // "": as the path of the URL says
 	Model     string
 	Prompts   string // file; "": prompts are made
-	Words     int    // of a prompt that is made
-	MaxTokens int    // of an answer; 0: as the server wants
+	Words     string // of a prompt that is made, as dist.ParseCount has it
+	MaxTokens string // of an answer, as dist.ParseCount has it; 0: as the server wants
 	Extra     string // members of each request, as JSON
 	SLOs      []string
+
+	PrefixTokens int // words that many prompts begin with; 0: none
+	Prefixes     int // number of such beginnings
 
 	conn   http.Options // of connections and headers
 	api    answer.API
 	url    *url.URL
 	slos   []slo
-	bodies [][]byte
+	frame  *frame
+	words  dist.Count // of a prompt that is made
+	turns  dist.Count // of a conversation
+	tokens dist.Count // most of an answer; always 0: as the server wants
+	empty  int        // conversations in the file without a prompt
 	extra  map[string]json.RawMessage
 	seed   uint64
 	warmup time.Duration
@@ -53,7 +63,7 @@ type Options struct {
 
 // New are the options with their defaults.
 func New() *Options {
-	o := &Options{Words: defaultWords, MaxTokens: defaultMaxTokens, conn: *http.New()}
+	o := &Options{Words: defaultWords, MaxTokens: defaultMaxTokens, Prefixes: 1, conn: *http.New()}
 	o.conn.Stream, o.conn.Timeout, o.conn.ContentType = true, defaultTimeout, "application/json"
 	return o
 }
@@ -69,8 +79,10 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Choice(&o.API, answer.Names()...), "api", "form of requests and answers, `"+strings.Join(answer.Names(), "|")+"` (default: by the path of the URL)")
 	fs.Var(value.Text(&o.Model), "model", "`NAME` of the model in requests")
 	fs.Var(value.InFile(&o.Prompts), "prompts", "prompts from `FILE` in turn: plain lines, lines of JSON with prompt or messages, or ShareGPT's JSON (default: words that takt makes)")
-	fs.IntVar(&o.Words, "prompt-tokens", o.Words, "`N` words in each prompt that takt makes, about a token each")
-	fs.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "most tokens of an answer, `N`; 0: the server decides")
+	fs.Var(value.Text(&o.Words), "prompt-tokens", "`N` words in each prompt that takt makes, about a token each; also 50..200, normal(100,30), exp(100) or lognormal(100,0.5)")
+	fs.Var(value.Text(&o.MaxTokens), "max-tokens", "most tokens of an answer, `N`, or a distribution as of --prompt-tokens; 0: the server decides")
+	fs.IntVar(&o.PrefixTokens, "prefix-tokens", 0, "all requests begin with the same `N` words, as a system message")
+	fs.IntVar(&o.Prefixes, "prefixes", o.Prefixes, "`K` such beginnings, which requests have in turn")
 	fs.Var(value.Text(&o.Extra), "extra", "`JSON` object whose members each request gets, such as {\"ignore_eos\":true,\"temperature\":0}")
 	c := &o.conn
 	fs.VarP(&c.Header, "header", "H", "`NAME: VALUE` of a header; repeatable")
@@ -110,15 +122,29 @@ func (o *Options) Shape(e *engine.Options) {
 func (o *Options) Validate(args []string) []error {
 	var faults value.Faults
 	faults.If(!o.loops, "--engine worker is given, or this is not Linux; takt llm times tokens only in the loop mode on Linux, drop the flag")
-	faults.If(o.Words < 1 || o.Words > mostWords, "--prompt-tokens is %d; give 1 to %d", o.Words, mostWords)
 	faults.If(o.Words != defaultWords && o.Prompts != "", "both --prompt-tokens and --prompts are given; keep one")
-	faults.If(o.MaxTokens < 0, "--max-tokens is %d; give a number above 0, or 0 and the server decides", o.MaxTokens)
 	faults.If(o.conn.StreamMost < 1, "--stream-max must be above 0; a stream without a bound can go on for ever")
-	faults.Add(o.readURL(args), o.readSLOs(), o.readExtra())
+	faults = append(faults, o.checkPrefixes()...)
+	faults.Add(o.readURL(args), o.readSLOs(), o.readExtra(), o.readLengths())
 	if faults = append(faults, o.conn.Prepare()...); len(faults) == 0 {
-		faults.Add(o.makeBodies())
+		faults.Add(o.makeFrame())
 	}
 	return faults
+}
+
+// readLengths takes the lengths of prompts and answers.
+func (o *Options) readLengths() (err error) {
+	o.turns = dist.Fixed[int64](1)
+	if o.words, err = dist.ParseCount(o.Words, mostWords); err != nil {
+		return value.About(fmt.Errorf("--prompt-tokens: %w", err), "prompt-tokens")
+	}
+	if o.tokens = (dist.Count{}); o.MaxTokens == "0" {
+		return nil
+	}
+	if o.tokens, err = dist.ParseCount(o.MaxTokens, mostTokens); err != nil {
+		return value.About(fmt.Errorf("--max-tokens: %w; 0 lets the server decide", err), "max-tokens")
+	}
+	return nil
 }
 
 // readURL takes the server and its API.
@@ -160,7 +186,7 @@ func (o *Options) Secrets() []string { return append(o.conn.Secrets(), http.Secr
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{
-		"api": o.api.String(), "scheme": o.url.Scheme, "host": o.url.Host, "path": o.url.EscapedPath(), "prompts": len(o.bodies),
+		"api": o.api.String(), "scheme": o.url.Scheme, "host": o.url.Host, "path": o.url.EscapedPath(), "prompts": len(o.frame.scripts),
 		"keepalive": !o.conn.DisableKeepAlive, "timeout_s": o.conn.Timeout.Seconds(), "headers": o.conn.Header.FieldNames(),
 	}
 	for name, text := range map[string]string{"model": o.Model, "extra": o.Extra, "slo": o.goal()} {
@@ -169,15 +195,29 @@ func (o *Options) Variables() map[string]any {
 		}
 	}
 	if o.Prompts == "" {
-		v["prompt_tokens"], v["seed"] = o.Words, o.seed
+		v["prompt_tokens"], v["seed"] = length(o.words, o.Words), o.seed
 	}
-	if o.MaxTokens > 0 {
-		v["max_tokens"] = o.MaxTokens
+	if o.tokens.Most() > 0 {
+		v["max_tokens"] = length(o.tokens, o.MaxTokens)
+	}
+	if o.PrefixTokens > 0 {
+		v["prefix_tokens"], v["prefixes"], v["seed"] = o.PrefixTokens, o.Prefixes, o.seed
+	}
+	if o.empty > 0 {
+		v["prompts_empty"] = o.empty
 	}
 	if o.conn.Insecure {
 		v["insecure"] = true
 	}
 	return v
+}
+
+// length is a length as a variable: a number if there is one.
+func length(c dist.Count, text string) any {
+	if c.IsFixed() {
+		return c.Most()
+	}
+	return text
 }
 
 // Latencies names what a run may measure besides the latencies of every run.
@@ -197,12 +237,9 @@ const (
 // Open makes the driver.
 func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	p := &plan{o: o, missed: make([]atomic.Uint64, len(o.slos))}
-	for _, body := range o.bodies {
-		r, err := o.conn.Render("POST", o.url, o.headers(), body)
-		if err != nil {
-			return nil, err
-		}
-		p.requests = append(p.requests, r)
+	var err error
+	if p.requests, err = o.newRequests(); err != nil {
+		return nil, err
 	}
 	return &takt.Driver{
 		Loop:   o.conn.LoopTo(o.url, func(int) takt.Codec { return newCodec(p) }),

@@ -105,6 +105,7 @@ type Stream struct {
 	finished uint64
 	length   bool // a choice ended because of the limit of tokens
 	input    int
+	cached   int
 	most     int // largest number of output tokens that usage had
 	sum      int // of all such numbers, for servers that send differences
 	outputs  int // parts with output
@@ -137,6 +138,10 @@ func (s *Stream) Tokens() (n int, counted bool) {
 
 // Input is the number of tokens of the prompt by usage; 0: not known.
 func (s *Stream) Input() int { return s.input }
+
+// Cached is the number of tokens that the server had in its cache of prefixes, by usage; 0: none, or not known. Anthropic
+// does not count them as input.
+func (s *Stream) Cached() int { return s.cached }
 
 // Length reports whether a choice ended at the limit of tokens.
 func (s *Stream) Length() bool { return s.length }
@@ -181,6 +186,14 @@ func (s *Stream) usage(value []byte, input, output string) (grew bool) {
 			s.input = max(s.input, number(n))
 		case output:
 			grew = s.count(number(n))
+		case "cache_read_input_tokens": // of Anthropic
+			s.cached = max(s.cached, number(n))
+		case "prompt_tokens_details":
+			for name, n := range members(n) {
+				if string(name) == "cached_tokens" {
+					s.cached = max(s.cached, number(n))
+				}
+			}
 		}
 	}
 	return grew
