@@ -223,7 +223,10 @@ func Table() []Row {
 			Example: `  takt llm --rate 5/s --duration 1m --model llama --prompts prompts.txt http://127.0.0.1:8000/v1/chat/completions
   takt llm -c 8 -n 100 --slo 'ttft<300ms,maxgap<1s,tpot<50ms' http://127.0.0.1:8000/v1/chat/completions
   takt llm --rate 2/s --model llama3 --prompt-tokens 500 --max-tokens 200 http://127.0.0.1:11434/api/chat`,
-			New: func(io.Reader) Load { return Load{Options: llm.New(), Latencies: llm.Latencies} },
+			New: func(io.Reader) Load {
+				o := llm.New()
+				return Load{Options: o, Latencies: o.Latencies, Source: o.Source, Reacts: o.Reacts, Steps: o.Steps}
+			},
 		},
 		{
 			Group: "jms", GroupShort: "a JMS broker by AMQP 1.0: send, receive, or both in one",

@@ -146,6 +146,7 @@ func (a *async) Wake() {
 
 func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now, a.begun = now, begun
+	a.observed.measures(begun, a.rec)
 	for _, c := range a.clients {
 		if c.Started != nil && !a.void {
 			c.Started(a.begun)

@@ -1,9 +1,11 @@
 package users
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -31,6 +33,22 @@ type Courses struct {
 	ended   bool // no other round begins
 	stopped bool // no other operation
 	last    time.Duration
+}
+
+// FailPause is how long a user without a schedule rests after a round that got no answer. Else it would begin thousands of
+// rounds a second at a dead target.
+const FailPause = 100 * time.Millisecond
+
+// Shape makes users of the connections of a closed loop: as many as given, now or at an earlier call, or else fallback. With a
+// rate the schedule says how many there are, and there is no n.
+func Shape(e *engine.Options, given *int, fallback int) (n int) {
+	if e.Closed() {
+		n = cmp.Or(e.Connections, *given, fallback)
+		e.MaxInFlight = n
+	}
+	*given = cmp.Or(e.Connections, *given)
+	e.Connections = 0
+	return n
 }
 
 // First is Data of the first operation of a round. user is that of Over; nil: a new one, or there is a schedule. Without a

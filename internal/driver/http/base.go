@@ -4,16 +4,25 @@ import (
 	"net/url"
 
 	"github.com/taktload/takt/internal/http1"
-	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Prepare checks the options of connections for a protocol on top of HTTP, which makes
 // its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
-	var faults value.Faults
+	faults := o.checkWay()
 	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
 	return faults
+}
+
+// Lacks names what takt's own client does not have of what the flags of connections ask for on the way to u; "": it has
+// all. users: each user has a connection of its own.
+func (o *Options) Lacks(u *url.URL, users bool) string {
+	o.url = u
+	if o.HTTP2 && users {
+		return o.lacks(byH2)
+	}
+	return o.needsNet()
 }
 
 // SecretsIn are the credentials of a URL as they go over the wire, which a server may

@@ -158,17 +158,23 @@ func (o *Options) checkBounds() error {
 
 // checkPairs refuses flags that mean nothing beside what else is given.
 func (o *Options) checkPairs() (faults value.Faults) {
-	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
-	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
-	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
-	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
+	faults = o.checkWay()
 	faults.If(isNumber(o.Method), "the method is %s; -m is the method, and h2load's -m %[1]s is --h2 --h2-streams %[1]s", o.Method)
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	o.checkScenario(&faults)
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
-	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	return faults
+}
+
+// checkWay refuses flags of connections that mean nothing beside each other.
+func (o *Options) checkWay() (faults value.Faults) {
+	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
+	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
+	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
+	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	return faults
 }
 
@@ -224,18 +230,24 @@ func (o *Options) Shape(e *engine.Options) {
 	if o.Scenario != "" {
 		o.shapeUsers(e)
 	}
-	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
 	o.part, o.parts = e.Shard.Place()
+	o.ShapeWay(e, heyConnections, o.Scenario != "")
+}
+
+// ShapeWay fills in how many connections there are: of a closed loop, as many as given or these. users: each user has a
+// connection of its own.
+func (o *Options) ShapeWay(e *engine.Options, closed int, users bool) {
+	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
 	switch {
 	case o.HTTP2 && o.HTTP2Streams > 0:
 		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {
 			e.MaxInFlight = n
 		}
-	case e.Closed() && e.Connections == 0 && o.Scenario == "":
-		e.Connections = heyConnections
+	case e.Closed() && e.Connections == 0 && !users:
+		e.Connections = closed
 	}
-	if o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections); o.Scenario != "" {
-		o.streams = 1 // each user has a connection of its own
+	if o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections); users {
+		o.streams = 1
 	}
 	e.Drain.SetFallback(o.Timeout)
 }

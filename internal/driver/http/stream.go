@@ -1,6 +1,7 @@
 package http
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -60,17 +61,24 @@ type Timing struct {
 	Doubt      time.Duration // largest length that a gap of unknown length may have
 }
 
+// Form is how an answer comes, by its headers.
+type Form struct {
+	ContentType, Coding string
+	Streams             bool // it is cut into events or lines
+}
+
 // meter measures the parts of one answer.
 type meter struct {
 	Timing
 	reader parts.Reader
 	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
-	ended  int                     // parts in this read
-	tail   bool                    // the last part in this read is counted
-	parts  int                     // of the answer
-	last   time.Duration           // when the last part came
-	known  bool                    // last is exact
-	over   bool                    // the answer ended in this read
+	form   Form
+	ended  int           // parts in this read
+	tail   bool          // the last part in this read is counted
+	parts  int           // of the answer
+	last   time.Duration // when the last part came
+	known  bool          // last is exact
+	over   bool          // the answer ended in this read
 }
 
 // begin prepares m for an answer.
@@ -85,6 +93,7 @@ func (m *meter) head(contentType, coding string) {
 	if coding != "" {
 		kind = parts.Chunks
 	}
+	m.form = Form{contentType, coding, kind != parts.Chunks}
 	keep := 0
 	if m.hears != nil {
 		keep = parts.Most
@@ -199,8 +208,7 @@ func (m *meter) record(in *engine.Coming, phase int, d time.Duration) {
 type StreamCodec struct {
 	*http1.Codec
 	meter
-	kind, coding string // headers of the answer
-	coming       engine.Coming
+	coming engine.Coming
 }
 
 // streamed is a codec that measures parts.
@@ -211,10 +219,10 @@ func (o *Options) streamed(requests http1.Requests, opt http1.Options) *StreamCo
 	return c
 }
 
-// ListenTo is a codec of one connection for a protocol on top of HTTP: hears reads each part of an answer that did not
+// ListenTo is a codec of one connection to u for a protocol on top of HTTP: hears reads each part of an answer that did not
 // fail, and reports whether the part is counted and timed. The bytes of a part change after the call.
-func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
-	c := o.streamed(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room})
+func (o *Options) ListenTo(u *url.URL, requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
+	c := o.streamed(o.throughProxyTo(u, requests), http1.Options{Fail: o.FailOn.Class, Room: &o.room})
 	c.hears = hears
 	return c
 }
@@ -222,15 +230,12 @@ func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) boo
 // Known is what is known of the present answer.
 func (c *StreamCodec) Known() Timing { return c.Timing }
 
-// Form is the content type and the coding of the present answer, and whether it is cut into events or lines.
-func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
-	return c.kind, c.coding, c.coding == "" && parts.KindOf(c.kind) != parts.Chunks
-}
+// Form is how the present answer comes.
+func (c *StreamCodec) Form() Form { return c.form }
 
 // Starts implements engine.Parted.
 func (c *StreamCodec) Starts(_ int, due, sent time.Duration) {
 	c.begin(due, sent)
-	c.kind, c.coding = "", ""
 }
 
 // Stops implements engine.Parted.
@@ -242,13 +247,10 @@ func (c *StreamCodec) Stops(_ int, at time.Duration, record func(phase int, due,
 func (c *StreamCodec) field(name, value []byte) {
 	switch {
 	case len(name) == len("content-type") && strings.EqualFold(string(name), "content-type"):
-		c.kind = string(value)
+		c.head(string(value), c.form.Coding)
 	case len(name) == len("content-encoding") && strings.EqualFold(string(name), "content-encoding"):
-		c.coding = http1.JoinCodings(c.coding, value)
-	default:
-		return
+		c.head(c.form.ContentType, http1.JoinCodings(c.form.Coding, value))
 	}
-	c.head(c.kind, c.coding)
 }
 
 // Came implements engine.Parted.
@@ -264,43 +266,61 @@ func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.
 	return n, p
 }
 
-// streamMux measures the parts of answers over HTTP/2.
-type streamMux struct {
+// StreamMux measures the parts of answers over HTTP/2.
+type StreamMux struct {
 	*http2.Mux
-	meters []meter // by tag
-	read   []int   // tags of the answers in this read
+	meters []meter                          // by tag
+	hears  func(tag int, p parts.Part) bool // as meter has it; nil: all parts are counted
+	read   []int                            // tags of the answers in this read
 	coming engine.Coming
 }
 
-func newStreamMux(m *http2.Mux) *streamMux {
-	s := &streamMux{Mux: m}
+func newStreamMux(m *http2.Mux) *StreamMux {
+	s := &StreamMux{Mux: m}
 	m.Watch(s)
 	return s
 }
 
+// ListenMux is ListenTo for a connection over HTTP/2.
+func (o *Options) ListenMux(requests http2.Requests, hears func(tag int, p parts.Part) bool) *StreamMux {
+	s := newStreamMux(o.newMux(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room, MaxBody: o.StreamMost}))
+	s.hears = hears
+	return s
+}
+
+// Known is what is known of the answer with this tag, until the tag is used again.
+func (s *StreamMux) Known(tag int) Timing { return s.meters[tag].Timing }
+
+// Form is how it comes.
+func (s *StreamMux) Form(tag int) Form { return s.meters[tag].form }
+
 // Starts implements engine.Parted.
-func (s *streamMux) Starts(tag int, due, sent time.Duration) {
+func (s *StreamMux) Starts(tag int, due, sent time.Duration) {
 	for tag >= len(s.meters) {
-		s.meters = append(s.meters, meter{})
+		m, tag := meter{}, len(s.meters)
+		if s.hears != nil {
+			m.hears = func(p parts.Part) bool { return s.hears(tag, p) }
+		}
+		s.meters = append(s.meters, m)
 	}
 	s.meters[tag].begin(due, sent)
 }
 
 // Stops implements engine.Parted.
-func (s *streamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
+func (s *StreamMux) Stops(tag int, at time.Duration, record func(phase int, due, d time.Duration)) {
 	s.meters[tag].stop(at, record)
 }
 
 // Came implements engine.Parted.
-func (s *streamMux) Came(in engine.Coming) { s.coming = in }
+func (s *StreamMux) Came(in engine.Coming) { s.coming = in }
 
 // Head implements http2.Watcher.
-func (s *streamMux) Head(tag int, contentType, coding string) {
+func (s *StreamMux) Head(tag int, contentType, coding string) {
 	s.meters[tag].head(contentType, coding)
 }
 
 // Body implements http2.Watcher.
-func (s *streamMux) Body(tag int, b []byte, ends bool) error {
+func (s *StreamMux) Body(tag int, b []byte, ends bool) error {
 	m := &s.meters[tag]
 	had := m.ended
 	err := m.body(b, ends)
@@ -309,7 +329,7 @@ func (s *streamMux) Body(tag int, b []byte, ends bool) error {
 }
 
 // End implements http2.Watcher.
-func (s *streamMux) End(tag int, well bool) {
+func (s *StreamMux) End(tag int, well bool) {
 	m := &s.meters[tag]
 	had := m.ended
 	if m.end(well); had == 0 && m.ended == 0 {
@@ -320,14 +340,14 @@ func (s *streamMux) End(tag int, well bool) {
 }
 
 // note notes that an answer has its first part in this read.
-func (s *streamMux) note(tag, had int) {
+func (s *StreamMux) note(tag, had int) {
 	if had == 0 && s.meters[tag].ended > 0 {
 		s.read = append(s.read, tag)
 	}
 }
 
 // Parse implements takt.Mux.
-func (s *streamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+func (s *StreamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
 	s.read = s.read[:0]
 	n, list, alive = s.Mux.Parse(in, eof, list)
 	for _, tag := range s.read {

@@ -31,8 +31,8 @@ func (o *Options) headers() []http1.Field {
 	return nil
 }
 
-// talks reports whether requests have messages, and not a prompt.
-func (o *Options) talks() bool {
+// hasMessages reports whether requests have messages, and not a prompt.
+func (o *Options) hasMessages() bool {
 	return o.api != answer.Text && !strings.HasSuffix(strings.TrimRight(o.url.Path, "/"), "/generate")
 }
 
@@ -75,7 +75,7 @@ func (o *Options) makeFrame() error {
 		f.limit = [2]string{}
 	}
 	name, f.asks = "messages", [2]string{`,"messages":[`, `]`}
-	if !o.talks() {
+	if !o.hasMessages() {
 		name, f.asks = "prompt", [2]string{`,"prompt":"`, `"`}
 	}
 	if o.extra[name] != nil {
@@ -103,7 +103,7 @@ func (o *Options) makePrefixes(f *frame) error {
 		switch {
 		case f.apart:
 			text = slices.Concat([]byte(`,"system":`), text)
-		case o.talks():
+		case o.hasMessages():
 			text = slices.Concat([]byte(`{"role":"system","content":`), text, []byte(`},`))
 		default:
 			text = append(text[1:len(text)-1], ' ')
@@ -156,9 +156,12 @@ func (f *frame) appendBody(dst []byte, n uint64, s *script, answers [][]byte) []
 		writer{seed: f.seed}.open(dst[at:], s.open, s.words, n)
 	}
 	for i, a := range answers {
-		dst = append(dst, `,{"role":"assistant","content":"`...)
-		dst = append(dst, a...)
-		dst = append(dst, `"},`...)
+		if len(a) > 0 || !f.apart { // Anthropic refuses empty messages
+			dst = append(dst, `,{"role":"assistant","content":"`...)
+			dst = append(dst, a...)
+			dst = append(dst, `"}`...)
+		}
+		dst = append(dst, ',')
 		dst = append(dst, s.turns[i+1]...)
 	}
 	dst = append(dst, f.asks[1]...)
@@ -198,9 +201,15 @@ func (o *Options) newRequests() (*requests, error) {
 	return &requests{frame: o.frame, message: *m, scheme: o.url.Scheme, head: []byte(head), closes: r.Close}, nil
 }
 
+// script is that of operation or conversation n.
+func (f *frame) script(n uint64) *script { return &f.scripts[n%uint64(len(f.scripts))] }
+
 // body appends the body of op's request.
 func (r *requests) body(dst []byte, op *takt.Op) []byte {
-	return r.appendBody(dst, op.Seq, &r.scripts[op.Seq%uint64(len(r.scripts))], nil)
+	if t, ok := op.Data.(*turn); ok {
+		return r.appendBody(dst, t.talk.number, t.talk.script, t.talk.answers)
+	}
+	return r.appendBody(dst, op.Seq, r.script(op.Seq), nil)
 }
 
 // Append implements http1.Requests.

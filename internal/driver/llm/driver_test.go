@@ -438,7 +438,7 @@ func TestFiguresOfReads(t *testing.T) {
 		if due != 10*ms {
 			t.Errorf("due at %v", due)
 		}
-		name := Latencies()[phase]
+		name := o.Latencies()[phase]
 		got[name] = append(got[name], dur/ms)
 	}
 	c := d.Loop.Codec(0).(*codec)

@@ -1,18 +1,12 @@
 package llm
 
-import (
-	"context"
-
-	"github.com/taktload/takt/internal/driver/http"
-	"github.com/taktload/takt/pkg/takt"
-)
+import "github.com/taktload/takt/pkg/takt"
 
 // Key is the place of the driver's figures in Report.Extra.
 const Key = "llm"
 
 // finish adds the driver's figures: tokens of good answers, and the goodput, whose share is of all operations.
-func (p *plan) finish(_ context.Context, r *takt.Report) error {
-	http.ReportParts(r)
+func (p *plan) finish(r *takt.Report) {
 	x := map[string]any{
 		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
 		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
@@ -32,7 +26,6 @@ func (p *plan) finish(_ context.Context, r *takt.Report) error {
 		}
 	}
 	r.Extra[Key] = x
-	return nil
 }
 
 // source says by what tokens were counted.

@@ -37,7 +37,7 @@ type entry struct {
 // scripts are those of the file, or made ones.
 func (o *Options) scripts() (list []script, err error) {
 	if o.Prompts == "" {
-		return o.made(), nil
+		return o.made()
 	}
 	f, err := files.Open(o.Prompts)
 	if err != nil {
@@ -71,14 +71,46 @@ func (o *Options) script(e entry, turns int) (s script, err error) {
 		}
 		return s, nil
 	}
-	if !o.talks() {
+	if !o.hasMessages() {
 		return s, fmt.Errorf("it has messages, and requests to %s have a text; give {\"prompt\":…}, or a url that ends with /chat/completions", o.url.Path)
 	}
 	if o.PrefixTokens > 0 && len(e.messages) > 0 && roleOf(e.messages[0]) == "system" {
 		return s, errors.New("it has a system message of its own; leave out --prefix-tokens")
 	}
+	if o.converses() {
+		s.turns, err = split(e.messages, turns)
+		return s, err
+	}
 	s.turns = [][]byte{joined(e.messages)}
 	return s, nil
+}
+
+// split cuts messages into turns of a person, so many at most. An answer ends a turn, and what it says does not matter.
+func split(messages []json.RawMessage, most int) (turns [][]byte, err error) {
+	var turn []json.RawMessage
+	asks := false
+	for i, m := range messages {
+		switch role := roleOf(m); role {
+		case "user":
+			asks = true
+		case "system", "developer":
+		case "assistant":
+			if asks {
+				turns, turn, asks = append(turns, joined(turn)), nil, false
+				continue
+			}
+		default:
+			return nil, fmt.Errorf("message %d has the role %.40q; those of conversations are system, developer, user and assistant", i+1, role)
+		}
+		turn = append(turn, m)
+	}
+	if asks {
+		turns = append(turns, joined(turn))
+	}
+	if len(turns) == 0 {
+		return nil, errors.New("it has no message with the role user")
+	}
+	return turns[:min(most, len(turns))], nil
 }
 
 // joined are messages with commas between them.
@@ -100,20 +132,20 @@ func roleOf(message json.RawMessage) string {
 	return m.Role
 }
 
-// turn is a text as part of a request.
-type turn struct {
+// question is a text as part of a request.
+type question struct {
 	json []byte
 	text int // where the text begins in json
 }
 
-// asked is the turn of a person that says a text.
-func (o *Options) asked(text string) turn {
+// asked is the question of a person.
+func (o *Options) asked(text string) question {
 	const before, after = `{"role":"user","content":`, `}`
 	q := quoted(text)
-	if !o.talks() {
-		return turn{json: q[1 : len(q)-1]}
+	if !o.hasMessages() {
+		return question{json: q[1 : len(q)-1]}
 	}
-	return turn{slices.Concat([]byte(before), q, []byte(after)), len(before) + 1}
+	return question{slices.Concat([]byte(before), q, []byte(after)), len(before) + 1}
 }
 
 // quoted is a text as JSON.

@@ -78,23 +78,26 @@ func (o *Options) checkPrefixes() (faults value.Faults) {
 }
 
 // made are scripts of random words.
-func (o *Options) made() (list []script) {
+func (o *Options) made() (list []script, err error) {
 	w, size := newWriter(o.seed, 6), int64(0)
 	for len(list) < mostMade {
 		var s script
 		for range o.turns.Draw(w.rand) {
 			n := o.words.Draw(w.rand)
-			size += n * wordBytes
-			turn := o.asked(w.words(int(n)))
-			if s.turns == nil {
-				s.open, s.words = turn.text, int(n)
+			switch size += n * wordBytes; {
+			case size <= madeBytes || s.turns == nil && list == nil:
+			case list == nil:
+				return nil, value.Faultf("--turns %s and --prompt-tokens %s make conversations of more than 32 MiB; give fewer turns, or shorter ones", o.Turns, o.Words)
+			default:
+				return list, nil
 			}
-			s.turns = append(s.turns, turn.json)
-		}
-		if size > madeBytes && len(list) > 0 {
-			break
+			q := o.asked(w.words(int(n)))
+			if s.turns == nil {
+				s.open, s.words = q.text, int(n)
+			}
+			s.turns = append(s.turns, q.json)
 		}
 		list = append(list, s)
 	}
-	return list
+	return list, nil
 }

@@ -50,6 +50,10 @@ func meaning(name string) string {
 		return "since due"
 	case "ttft":
 		return "first token, since due"
+	case "ttft_first":
+		return "of first turns, since due"
+	case "ttft_later":
+		return "of later turns, since due"
 	case "ttfo":
 		return "without reasoning, since due"
 	case "tpot":

@@ -3,6 +3,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -110,10 +111,34 @@ type Stream struct {
 	sum      int // of all such numbers, for servers that send differences
 	outputs  int // parts with output
 	err      *EventError
+	take     func(text []byte) // nil: nobody wants the text
 }
 
 // Reset prepares s for another answer.
-func (s *Stream) Reset(api API) { *s = Stream{api: api} }
+func (s *Stream) Reset(api API) { *s = Stream{api: api, take: s.take} }
+
+// Gather lets s pass on the text of answers: that of the first choice, without reasoning and calls of tools, piece by piece
+// as the inside of a JSON string. A piece changes after the call.
+func (s *Stream) Gather(take func(text []byte)) { s.take = take }
+
+// gather passes on a text, if value is one.
+func (s *Stream) gather(value []byte) {
+	if s.take != nil && len(value) > 2 && value[0] == '"' && json.Valid(value) {
+		s.take(value[1 : len(value)-1])
+	}
+}
+
+// gatherIn passes on the member of an object.
+func (s *Stream) gatherIn(object []byte, member string) {
+	if s.take == nil {
+		return
+	}
+	for name, value := range members(object) {
+		if string(name) == member {
+			s.gather(value)
+		}
+	}
+}
 
 // Read reads a part.
 func (s *Stream) Read(p parts.Part) Said {
