@@ -31,8 +31,6 @@ func (o *Options) checkStream(why string) (faults value.Faults) {
 		return faults
 	case o.Scenario != "":
 		why = "steps of users (--scenario)"
-	case o.UnixSocket != "":
-		why = "unix sockets (--unix-socket)"
 	case o.Client == clientNet:
 		why = o.lacks(byNet)
 	}

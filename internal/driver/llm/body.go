@@ -225,8 +225,13 @@ func (r *requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool)
 
 // Request implements http2.Requests.
 func (r *requests) Request(q *http2.Request, op *takt.Op) {
-	m := r.message
-	q.Fill(&m, r.scheme, true)
+	m := &r.message
+	q.Start(m.Method, r.scheme, m.Host)
+	q.Add(":path", m.Target, true)
+	for _, f := range m.Header {
+		q.Add(f.Name, f.Value, true)
+	}
 	q.MakeBody(func(dst []byte) []byte { return r.body(dst, op) })
+	q.Last = r.closes
 	q.AddLength(m.Method, false)
 }

@@ -218,20 +218,25 @@ func newMux(p *plan) *mux {
 	return m
 }
 
-// Begin implements takt.Mux.
-func (m *mux) Begin(op *takt.Op, tag int, r *takt.Result) {
+// reading is the answer with this tag.
+func (m *mux) reading(tag int) *reading {
 	for tag >= len(m.readings) {
 		m.readings, m.results = append(m.readings, newReading(m.plan)), append(m.results, nil)
 	}
+	return m.readings[tag]
+}
+
+// Begin implements takt.Mux.
+func (m *mux) Begin(op *takt.Op, tag int, r *takt.Result) {
+	m.reading(tag).begin(op)
 	m.results[tag] = r
-	m.readings[tag].begin(op)
 	m.StreamMux.Begin(op, tag, r)
 }
 
 // Starts implements engine.Parted.
 func (m *mux) Starts(tag int, due, sent time.Duration) {
 	m.StreamMux.Starts(tag, due, sent)
-	m.readings[tag].starts()
+	m.reading(tag).starts()
 }
 
 // Came implements engine.Parted.
