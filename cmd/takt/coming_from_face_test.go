@@ -124,10 +124,10 @@ func apmFace(t *testing.T) *face {
 	return f
 }
 
-// llmFace asks a target that streams tokens.
+// llmFace asks a target that streams tokens, so slowly that takt knows on a busy machine, too, when some of them came.
 func llmFace(t *testing.T) *face {
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
-	d.listen([]string{"--sse", "1ms", "--service", "2ms"})
+	d.listen([]string{"--sse", "30ms", "--service", "50ms"})
 	defer d.stop()
 	return ranFace(t, 1, "llm", "--rate", "50/s", "-z", "300ms", "--max-tokens", "5", "--slo", "ttft<1h", d.url)
 }
