@@ -208,6 +208,23 @@ func TestUsersConverse(t *testing.T) {
 	}
 }
 
+// A server that closes connections while persons think gets another one: no turn fails for it.
+func TestIdleConnectionsEnd(t *testing.T) {
+	m := &model{ended: map[string]time.Time{}, answer: func(w http.ResponseWriter, _ *asks) { say(w, "a") }}
+	s := httptest.NewUnstartedServer(m)
+	s.Config.IdleTimeout = time.Millisecond
+	s.Start()
+	t.Cleanup(s.Close)
+	r := converse(t, conversing("3", "50ms", nil), s.URL, func(e *engine.Options) { e.Requests, e.Rate = 3, engine.MustRate("100/s") })
+	remotes := map[string]bool{}
+	for _, a := range m.got {
+		remotes[a.remote] = true
+	}
+	if r.Counts.OK != 9 || len(remotes) <= 3 {
+		t.Errorf("%+v, %+v, %d connections", r.Counts, r.Errors, len(remotes))
+	}
+}
+
 // An answer may be empty: without a token, or only with reasoning. Anthropic's API takes no empty message.
 func TestEmptyAnswers(t *testing.T) {
 	chat := "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
