@@ -25,6 +25,40 @@ func (o *Options) Lacks(u *url.URL, users bool) string {
 	return o.needsNet()
 }
 
+// OpenTo opens what the flags of connections name, for a driver that makes its connections by LoopTo, and completes d.
+func (o *Options) OpenTo(d *takt.Driver) (*takt.Driver, error) {
+	if err := o.openKeys(); err != nil {
+		return nil, err
+	}
+	d.Finish, d.Close = o.FinishTo, o.close
+	return d, nil
+}
+
+// DescribeWay adds the flags of connections that shape the load to Report.Variables.
+func (o *Options) DescribeWay(v map[string]any) {
+	v["protocol"], v["keepalive"], v["timeout_s"] = o.protocol(), !o.DisableKeepAlive, o.Timeout.Seconds()
+	for name, text := range map[string]string{
+		"proxy": o.Proxy.host(), "unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(),
+		"cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
+	} {
+		if text != "" {
+			v[name] = text
+		}
+	}
+	if o.HTTP2 && o.Scenario == "" {
+		v["h2_connections"] = o.HTTP2Connections
+		if o.HTTP2Streams > 0 {
+			v["h2_streams"] = o.HTTP2Streams
+		}
+	}
+	if o.Insecure {
+		v["insecure"] = true
+	}
+	if o.TLSMax != tls13 {
+		v["tls_max"] = o.TLSMax
+	}
+}
+
 // SecretsIn are the credentials of a URL as they go over the wire, which a server may
 // echo.
 func SecretsIn(u *url.URL) []string {

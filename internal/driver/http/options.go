@@ -274,16 +274,14 @@ func (o *Options) Secrets() []string {
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{
-		"headers": o.Header.FieldNames(), "user_agent": o.UserAgent, "client": o.client(), "protocol": o.protocol(),
-		"keepalive": !o.DisableKeepAlive, "compression": !o.DisableCompression,
-		"timeout_s": o.Timeout.Seconds(), "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
+		"headers": o.Header.FieldNames(), "user_agent": o.UserAgent, "client": o.client(),
+		"compression": !o.DisableCompression, "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}
+	o.DescribeWay(v)
 	o.requests.describe(v)
 	scheme, _, _ := strings.Cut(o.Credentials.header, " ")
 	for name, value := range map[string]string{
-		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme),
-		"expect_body": o.ExpectBody.String(), "proxy": o.Proxy.host(),
-		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
+		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme), "expect_body": o.ExpectBody.String(),
 	} {
 		if value != "" {
 			v[name] = value
@@ -296,20 +294,8 @@ func (o *Options) Variables() map[string]any {
 	if o.Redirects > 0 {
 		v["redirects"] = o.Redirects
 	}
-	if o.HTTP2 && o.Scenario == "" {
-		v["h2_connections"] = o.HTTP2Connections
-		if o.HTTP2Streams > 0 {
-			v["h2_streams"] = o.HTTP2Streams
-		}
-	}
-	if o.Insecure {
-		v["insecure"] = true
-	}
 	if o.Stream {
 		v["stream"] = true
-	}
-	if o.TLSMax != tls13 {
-		v["tls_max"] = o.TLSMax
 	}
 	return v
 }

@@ -1,9 +1,26 @@
 package llm
 
-import "github.com/taktload/takt/pkg/takt"
+import (
+	"context"
+
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // Key is the place of the driver's figures in Report.Extra.
 const Key = "llm"
+
+// finishing is Driver.Finish: that of the connections, then that of p, and then more, if it is not nil.
+func (p *plan) finishing(connections func(context.Context, *takt.Report) error, more func(*takt.Report)) func(context.Context, *takt.Report) error {
+	return func(ctx context.Context, r *takt.Report) error {
+		if err := connections(ctx, r); err != nil {
+			return err
+		}
+		if p.finish(r); more != nil {
+			more(r)
+		}
+		return nil
+	}
+}
 
 // finish adds the driver's figures: tokens of good answers, and the goodput, whose share is of all operations.
 func (p *plan) finish(r *takt.Report) {

@@ -224,8 +224,9 @@ func (o *Options) Secrets() []string { return append(o.conn.Secrets(), http.Secr
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{
 		"api": o.api.String(), "scheme": o.url.Scheme, "host": o.url.Host, "path": o.url.EscapedPath(), "prompts": len(o.frame.scripts),
-		"keepalive": !o.conn.DisableKeepAlive, "timeout_s": o.conn.Timeout.Seconds(), "headers": o.conn.Header.FieldNames(),
+		"headers": o.conn.Header.FieldNames(),
 	}
+	o.conn.DescribeWay(v)
 	for name, text := range map[string]string{"model": o.Model, "extra": o.Extra, "slo": o.goal()} {
 		if text != "" {
 			v[name] = text
@@ -251,14 +252,6 @@ func (o *Options) Variables() map[string]any {
 		if o.users > 0 {
 			v["users"] = o.users
 		}
-	}
-	for name, is := range map[string]bool{"insecure": o.conn.Insecure, "h2": o.conn.HTTP2} {
-		if is {
-			v[name] = true
-		}
-	}
-	if proxy := o.conn.Proxy.String(); proxy != "" {
-		v["proxy"] = proxy
 	}
 	return v
 }
@@ -300,10 +293,11 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &takt.Driver{Loop: o.loopOf(p), Phases: o.phases(), Finish: func(ctx context.Context, r *takt.Report) error {
-		defer p.finish(r)
-		return o.conn.FinishTo(ctx, r)
-	}}, nil
+	d, err := o.conn.OpenTo(&takt.Driver{Loop: o.loopOf(p), Phases: o.phases()})
+	if err == nil {
+		d.Finish = p.finishing(d.Finish, nil)
+	}
+	return d, err
 }
 
 // newPlan prepares what a run sends and counts.

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"context"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -212,14 +211,7 @@ func (s *talks) open() (*takt.Driver, error) {
 		}
 		return c, err
 	}
-	d.Finish = func(ctx context.Context, r *takt.Report) error {
-		if err := finish(ctx, r); err != nil {
-			return err
-		}
-		p.finish(r)
-		s.finish(r)
-		return nil
-	}
+	d.Finish = p.finishing(finish, s.finish)
 	return d, nil
 }
 
