@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -205,6 +208,44 @@ func TestUsersConverse(t *testing.T) {
 	r := converse(t, conversing("2", "1ms", nil), m.url, func(e *engine.Options) { e.Requests, e.Connections = 20, 2 })
 	if begun, completed, _ := rounds(r); r.Counts.OK != 20 || begun < 10 || completed < 8 {
 		t.Errorf("%+v; %v begun, %v completed", r.Counts, begun, completed)
+	}
+}
+
+// Against a target that records each token, connections outside the loop count all once, too, and no token came before the
+// target had it.
+func TestTargetOutsideTheLoop(t *testing.T) {
+	const n, tokens = 12, 6
+	for name, make := range map[string]func(t *testing.T, url string) *takt.Report{
+		"worker": func(t *testing.T, url string) *takt.Report {
+			o := New()
+			o.MaxTokens = strconv.Itoa(tokens)
+			return load(t, o, url, func(e *engine.Options) { e.Requests, e.Rate, e.Engine = n, engine.MustRate("100/s"), "worker" })
+		},
+		"conversations": func(t *testing.T, url string) *takt.Report {
+			o := conversing("3", "5ms", func(o *Options) { o.MaxTokens = strconv.Itoa(tokens) })
+			return converse(t, o, url, func(e *engine.Options) { e.Requests, e.Rate = n/3, engine.MustRate("100/s") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := targettest.Serve(t, target.Options{SSE: "5ms", Service: "20ms"})
+			r := make(t, s.URL())
+			x, l := extra(t, r), r.Latency
+			if r.Counts.OK != n || x.Output != n*tokens || l["ttft"].Count != n || l["ttft_sent"].Count+l["ttft_unknown"].Count != n {
+				t.Fatalf("%+v, %+v, %+v, %d first tokens", r.Counts, r.Errors, x, l["ttft"].Count)
+			}
+			if gaps := l["gap"].Count + l["gap_unknown"].Count; gaps != n*(tokens-1) {
+				t.Errorf("%d gaps", gaps)
+			}
+			truth, least := s.Truth(), time.Hour
+			for i, stream := range truth.Streams {
+				least = min(least, stream.Due[0]-truth.Records[i].Arrival)
+			}
+			for _, name := range []string{"ttft", "ttft_sent", "ttft_first", "ttft_later"} {
+				if got := time.Duration(l[name].Min * float64(time.Microsecond)); l[name].Count > 0 && got < least-least/100 {
+					t.Errorf("%s: the earliest first token came after %v; the target had it after %v", name, got, least)
+				}
+			}
+		})
 	}
 }
 
