@@ -43,7 +43,7 @@ var kinds = []Kind{
 		Gated:     strings.Fields("p50 p99 errors rate accepted index efficiency max_rss"),
 		HeyApm:    true,
 	},
-	{Name: "llm", Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens prefix_tokens prefixes extra slo timeout_s")},
+	{Name: "llm", Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens prefix_tokens prefixes turns think extra slo timeout_s")},
 	{Name: "test in the shell", Variables: strings.Fields("memory_limit_bytes cpu_limit elastic_host")},
 }
 
