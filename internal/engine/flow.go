@@ -96,6 +96,12 @@ type Reactive interface {
 	Sooner(op *takt.Op) // replaces op, which was not taken, if another operation is due before
 }
 
+// Resting is a Feed that says, when it is starved, at what instant it may have an operation though nobody wakes the engine;
+// known is false if that is never.
+type Resting interface {
+	RestsUntil() (at time.Duration, known bool)
+}
+
 // Timed is a Source whose next operation depends on the time: the engine says how late it is before each Next, which may
 // not look at a clock itself.
 type Timed interface {

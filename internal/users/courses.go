@@ -226,6 +226,17 @@ func (c *Courses) Starved() bool {
 	return c.starved
 }
 
+// RestsUntil implements engine.Resting: what follows an answer is due or ready at an instant that is known then, and an answer
+// wakes the engine.
+func (c *Courses) RestsUntil() (at time.Duration, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending.Len() == 0 {
+		return 0, false
+	}
+	return c.pending.Top().at, true
+}
+
 // EndedEarly implements engine.Feed.
 func (c *Courses) EndedEarly() bool {
 	c.mu.Lock()
