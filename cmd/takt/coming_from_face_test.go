@@ -41,7 +41,7 @@ type face struct {
 // needs a face here.
 func faces(t *testing.T) map[string]*face {
 	return map[string]*face{
-		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t),
+		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t), "takt llm": llmFace(t),
 		"takt server": shellFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
 	}
 }
@@ -124,6 +124,14 @@ func apmFace(t *testing.T) *face {
 	return f
 }
 
+// llmFace asks a target that streams tokens, so slowly that takt knows on a busy machine, too, when some of them came.
+func llmFace(t *testing.T) *face {
+	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
+	d.listen([]string{"--sse", "30ms", "--service", "50ms"})
+	defer d.stop()
+	return ranFace(t, 1, "llm", "--rate", "50/s", "-z", "300ms", "--max-tokens", "5", "--slo", "ttft<1h", d.url)
+}
+
 // replayFace replays a log as a ramp and shows every exchange. One answer has another status than the
 // log, and one line is left out.
 func replayFace(t *testing.T) *face {
@@ -170,7 +178,7 @@ func flagOf(t *testing.T, command ...string) func(string) error {
 		}
 		line := "takt " + strings.Join(command, " ") + " " + span
 		switch command[0] {
-		case "http":
+		case "http", "llm":
 			line += " http://127.0.0.1:8080/"
 		case "replay":
 			line += " load.csv http://127.0.0.1:8080/"
@@ -188,7 +196,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"apm", "http", "jms", "kafka", "replay", "server", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "http", "jms", "kafka", "llm", "replay", "server", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer

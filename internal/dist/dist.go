@@ -1,4 +1,4 @@
-// Package dist has times that are drawn from a distribution, as flags and files write them.
+// Package dist has times and counts that are drawn from a distribution, as flags and files write them.
 package dist
 
 import (
@@ -15,31 +15,28 @@ import (
 // Max is the longest time: a draw of lognormal(1s,9) could take years.
 const Max = time.Hour
 
-// Time is a time that is drawn anew each time. The zero Time is always 0.
-type Time struct {
-	draw func(r *rand.Rand) time.Duration // nil: always most
-	mean time.Duration
-	most time.Duration // longest that is drawn
+// Of is a quantity that is drawn anew each time. The zero Of is always 0.
+type Of[T ~int64] struct {
+	draw func(r *rand.Rand) T // nil: always most
+	mean T
+	most T // largest that is drawn
 }
 
-// Hint is how a time is written, for errors.
-const Hint = "write 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5) or 0, at most 1h"
+// Time is a time that is drawn anew each time.
+type Time = Of[time.Duration]
 
-// Parse reads a time: one that is always the same, uniform(LOW,HIGH) or LOW..HIGH, exp(MEAN) or
+// Count is a number of things that is drawn anew each time.
+type Count = Of[int64]
+
+// Hint is how a time is written, for errors.
+const Hint = "write 1ms, uniform(1ms,5ms), normal(3ms,1ms), exp(2ms), lognormal(2ms,0.5) or 0, at most 1h"
+
+// Parse reads a time: one that is always the same, uniform(LOW,HIGH) or LOW..HIGH, normal(MEAN,DEVIATION), exp(MEAN) or
 // lognormal(MEDIAN,SIGMA); "" is 0.
 func Parse(spec string) (Time, error) {
-	name, args := splitCall(spec)
-	var t Time
-	var ok bool
-	switch {
-	case name == "" && len(args) == 1:
-		t, ok = fixed(args[0])
-	case name == "exp" && len(args) == 1:
-		t, ok = exponential(args[0])
-	case name == "uniform" && len(args) == 2:
-		t, ok = uniform(args[0], args[1])
-	case name == "lognormal" && len(args) == 2:
-		t, ok = lognormal(args[0], args[1])
+	t, ok := scale[time.Duration]{ParseSpan, 0, Max}.parse(spec)
+	if strings.TrimSpace(spec) == "" {
+		ok = true
 	}
 	if !ok {
 		return t, fmt.Errorf("%q is not a time; %s", spec, Hint)
@@ -47,11 +44,24 @@ func Parse(spec string) (Time, error) {
 	return t, nil
 }
 
-// Fixed is a time that is always d.
-func Fixed(d time.Duration) Time { return Time{mean: d, most: d} }
+// ParseCount reads a count from 1 to most, in the forms of Parse. Draws below 1 count as 1.
+func ParseCount(spec string, most int64) (Count, error) {
+	read := func(s string) (int64, bool) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil && n >= 1 && n <= most
+	}
+	c, ok := scale[int64]{read, 1, most}.parse(spec)
+	if !ok {
+		return c, fmt.Errorf("%q is not a number from 1 to %d; write 100, 50..200, normal(100,30), exp(100) or lognormal(100,0.5)", spec, most)
+	}
+	return c, nil
+}
 
-// Draw draws one time.
-func (t Time) Draw(r *rand.Rand) time.Duration {
+// Fixed is always x.
+func Fixed[T ~int64](x T) Of[T] { return Of[T]{mean: x, most: x} }
+
+// Draw draws one value.
+func (t Of[T]) Draw(r *rand.Rand) T {
 	if t.draw == nil {
 		return t.most
 	}
@@ -59,13 +69,43 @@ func (t Time) Draw(r *rand.Rand) time.Duration {
 }
 
 // IsFixed reports whether each draw is the same.
-func (t Time) IsFixed() bool { return t.draw == nil }
+func (t Of[T]) IsFixed() bool { return t.draw == nil }
 
 // Mean is the mean of all draws.
-func (t Time) Mean() time.Duration { return t.mean }
+func (t Of[T]) Mean() T { return t.mean }
 
-// Most is the longest time that is drawn.
-func (t Time) Most() time.Duration { return t.most }
+// Most is the largest value that is drawn.
+func (t Of[T]) Most() T { return t.most }
+
+// scale is how values are read, and their bounds.
+type scale[T ~int64] struct {
+	read        func(s string) (T, bool)
+	least, most T
+}
+
+// parse reads a quantity.
+func (s scale[T]) parse(spec string) (t Of[T], ok bool) {
+	name, args := splitCall(spec)
+	if len(args) == 0 {
+		return t, false
+	}
+	first, ok := s.read(args[0])
+	switch {
+	case !ok:
+		return t, false
+	case name == "" && len(args) == 1:
+		return Fixed(first), true
+	case name == "exp" && len(args) == 1:
+		return s.exponential(first), true
+	case name == "uniform" && len(args) == 2:
+		return s.uniform(first, args[1])
+	case name == "normal" && len(args) == 2:
+		return s.normal(first, args[1])
+	case name == "lognormal" && len(args) == 2:
+		return s.lognormal(first, args[1])
+	}
+	return t, false
+}
 
 // splitCall takes name(a,b) apart; anything else is one argument without a name, and a..b is uniform.
 func splitCall(spec string) (name string, args []string) {
@@ -93,36 +133,41 @@ func ParseSpan(s string) (time.Duration, bool) {
 	return d, err == nil && d >= 0 && d <= Max
 }
 
-func fixed(s string) (Time, bool) {
-	if s == "" {
-		return Time{}, true
+func (s scale[T]) uniform(low T, high string) (t Of[T], ok bool) {
+	most, ok := s.read(high)
+	if !ok || most < low {
+		return t, false
 	}
-	d, ok := ParseSpan(s)
-	return Fixed(d), ok
+	return Of[T]{func(r *rand.Rand) T { return low + T(r.Int64N(int64(most-low)+1)) }, low + (most-low)/2, most}, true
 }
 
-func uniform(low, high string) (Time, bool) {
-	lo, ok1 := ParseSpan(low)
-	hi, ok2 := ParseSpan(high)
-	if !ok1 || !ok2 || hi < lo {
-		return Time{}, false
-	}
-	return Time{func(r *rand.Rand) time.Duration { return lo + time.Duration(r.Int64N(int64(hi-lo)+1)) }, lo + (hi-lo)/2, hi}, true
+func (s scale[T]) exponential(mean T) Of[T] {
+	return s.cut(mean, s.scaled(mean, cutExp), func(r *rand.Rand) float64 { return r.ExpFloat64() })
 }
 
-func exponential(mean string) (Time, bool) {
-	m, ok := ParseSpan(mean)
-	return cut(m, scaled(m, cutExp), func(r *rand.Rand) float64 { return r.ExpFloat64() }), ok
+// normal counts draws below the least value as that, which raises the mean.
+func (s scale[T]) normal(mean T, deviation string) (t Of[T], ok bool) {
+	dev, ok := s.read(deviation)
+	if dev == 0 {
+		return Fixed(mean), ok
+	}
+	share := float64(dev) / float64(mean)
+	if !ok || mean == 0 {
+		return t, false
+	}
+	t = s.cut(mean, s.scaled(mean, 1+cutNormal*share), func(r *rand.Rand) float64 { return 1 + share*r.NormFloat64() })
+	above := float64(mean-s.least) / float64(dev)
+	t.mean = s.least + T(float64(mean-s.least)*(1+math.Erf(above/math.Sqrt2))/2+float64(dev)*math.Exp(-above*above/2)/math.Sqrt(2*math.Pi))
+	return t, true
 }
 
-func lognormal(median, sigma string) (Time, bool) {
-	m, ok := ParseSpan(median)
-	s, err := strconv.ParseFloat(sigma, 64)
-	if !ok || err != nil || !(s >= 0 && s <= 10) {
-		return Time{}, false
+func (s scale[T]) lognormal(median T, sigma string) (t Of[T], ok bool) {
+	x, err := strconv.ParseFloat(sigma, 64)
+	if err != nil || !(x >= 0 && x <= 10) {
+		return t, false
 	}
-	t := cut(m, scaled(m, math.Exp(cutNormal*s)), func(r *rand.Rand) float64 { return math.Exp(s * r.NormFloat64()) })
-	t.mean = scaled(m, math.Exp(s*s/2))
+	t = s.cut(median, s.scaled(median, math.Exp(cutNormal*x)), func(r *rand.Rand) float64 { return math.Exp(x * r.NormFloat64()) })
+	t.mean = s.scaled(median, math.Exp(x*x/2))
 	return t, true
 }
 
@@ -132,12 +177,12 @@ const (
 	cutNormal = 6  // standard deviations
 )
 
-// cut is unit times what draw gives, at most most.
-func cut(unit, most time.Duration, draw func(r *rand.Rand) float64) Time {
-	return Time{func(r *rand.Rand) time.Duration { return min(most, scaled(unit, draw(r))) }, unit, most}
+// cut is unit times what draw gives, within the bounds.
+func (s scale[T]) cut(unit, most T, draw func(r *rand.Rand) float64) Of[T] {
+	return Of[T]{func(r *rand.Rand) T { return max(s.least, min(most, s.scaled(unit, draw(r)))) }, unit, most}
 }
 
-// scaled is d times x, at most Max.
-func scaled(d time.Duration, x float64) time.Duration {
-	return time.Duration(min(float64(d)*x, float64(Max)))
+// scaled is x times f, at most the largest value.
+func (s scale[T]) scaled(x T, f float64) T {
+	return T(math.Round(min(float64(x)*f, float64(s.most))))
 }

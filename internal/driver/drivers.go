@@ -229,7 +229,7 @@ func Table() []Row {
   takt llm --rate 2/s --model llama3 --prompt-tokens 500 --max-tokens 200 http://127.0.0.1:11434/api/chat`,
 			New: func(io.Reader) Load {
 				o := llm.New()
-				return Load{Options: o, Latencies: netPhases, Timed: llm.Timed, Goal: o.Goal}
+				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Goal: o.Goal, Source: o.Source, Later: o.Later, Reacts: o.Reacts, Steps: o.Steps}
 			},
 		},
 		{

@@ -146,6 +146,7 @@ func (a *async) Wake() {
 
 func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now, a.begun = now, begun
+	a.observed.measures(begun, a.rec)
 	for _, c := range a.clients {
 		if c.Started != nil && !a.void {
 			c.Started(a.begun)
@@ -245,11 +246,19 @@ func (a *async) await(w pace.Waiter, now, until time.Duration) {
 // rest waits until a starved source is asked again: at the next Wake if the clients queue, whose
 // source waits for their completions.
 func (a *async) rest(w pace.Waiter) {
-	if a.queues {
+	resting, knows := a.src.(Resting)
+	switch {
+	case knows && a.queues:
+		var ready <-chan struct{}
+		if at, known := resting.RestsUntil(); known {
+			ready = a.world.After(max(0, at-w.Now()))
+		}
+		a.world.First(ready, a.nudges, a.flow.stop, a.quit)
+	case a.queues:
 		a.world.Either(a.world.After(starvedPause), a.nudges)
-		return
+	default:
+		w.Until(w.Now()+starvedPause, a.flow.stop)
 	}
-	w.Until(w.Now()+starvedPause, a.flow.stop)
 }
 
 func (a *async) pause(full bool) {

@@ -100,8 +100,10 @@ func (b *blocking) connection(i int) Connection {
 	c := &conn{all: b, index: i, world: b.world, loop: b.loop, in: make([]byte, readBuffer)}
 	if b.loop.Mux != nil {
 		c.mux = b.loop.Mux(i)
+		c.parted, _ = c.mux.(Parted)
 	} else {
 		c.codec = b.loop.Codec(i)
+		c.parted, _ = c.codec.(Parted)
 	}
 	return c
 }
@@ -147,6 +149,11 @@ type conn struct {
 	observed *Observed
 	path     syscall.Conn // socket of net; nil: unknown
 
+	parted  Parted    // codec or mux, if it measures parts; nil: it does not
+	timed   bool      // parted has been told that the operation under way began
+	emptied time.Time // nothing was left in the socket, for parted
+	more    bool      // the last read did not empty the socket, for parted
+
 	// Of the operation in flight, for a cut.
 	sent, received atomic.Int64          // bytes
 	turns          atomic.Pointer[Turns] // of the connection that was made for it; nil: none
@@ -159,10 +166,11 @@ type conn struct {
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
 	c.watch(ctx)
-	c.on = ""
+	c.on, c.timed = "", false
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
 	} else if err := c.exchange(op, start, r); err != nil {
+		c.stops()
 		c.drop()
 		Fail(r, err, false)
 	}
@@ -355,6 +363,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	}
 	c.wrote = c.world.Now()
 	c.noteClient(start, r)
+	c.starts(op, start, r)
 	failure := c.write(request, r)
 	err := c.receive(start, r)
 	if r.Phases[phaseFirstByte] == 0 {
@@ -416,6 +425,7 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 			}
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
+		c.came(n)
 		at := sock.Arrived(c.net)
 		switch done, err := c.parse(end, r); {
 		case done, err != nil && (end == nil || end == io.EOF):
@@ -465,10 +475,12 @@ func (c *conn) read() (int, error) {
 	}
 	if c.seal == nil {
 		n, err := c.net.Read(c.in[c.hi:])
+		c.more = n == len(c.in)-c.hi
 		c.hi += n
 		return n, err
 	}
 	n, err := c.net.Read(c.raw)
+	c.more = n == len(c.raw)
 	if err != nil && err != io.EOF {
 		return 0, err
 	}

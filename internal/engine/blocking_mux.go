@@ -68,6 +68,7 @@ func (c *conn) shareOnce(op *takt.Op, start time.Time, r *takt.Result) (taken bo
 		c.noteClient(start, r)
 	}
 	c.mux.Begin(op, 0, r)
+	c.starts(op, start, r)
 	for failure := error(nil); ; {
 		if failure == nil {
 			failure = c.sendFrames()
@@ -135,11 +136,12 @@ func (c *conn) send(b []byte) (int, error) {
 // readFrames reads once. c.list is what happened. alive: the connection goes on.
 func (c *conn) readFrames() (alive bool, err error) {
 	c.list = c.list[:0]
-	_, end := c.read()
+	had, end := c.read()
 	eof := isEnd(end)
 	if end != nil && !eof {
 		return false, end
 	}
+	c.came(had)
 	n, list, alive := c.mux.Parse(c.in[c.lo:c.hi], eof, c.list)
 	c.list = list
 	c.lo += n

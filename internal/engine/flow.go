@@ -97,6 +97,12 @@ type Reactive interface {
 	Last() time.Duration // when the last operation is due that no answer decides; negative: unknown, or there is none
 }
 
+// Resting is a Feed that says, when it is starved, at what instant it may have an operation though nobody wakes the engine;
+// known is false if that is never.
+type Resting interface {
+	RestsUntil() (at time.Duration, known bool)
+}
+
 // Timed is a Source whose next operation depends on the time: the engine says how late it is before each Next, which may
 // not look at a clock itself.
 type Timed interface {

@@ -32,6 +32,8 @@ type Observed struct {
 	resent resent
 	early  atomic.Uint64
 	again  atomic.Uint64 // operations begun again, of connections with a mux that are not of a loop
+
+	parting atomic.Pointer[parting] // nil: no parts are measured
 }
 
 // Early counts an answer that came before its request was sent, whose rest was not sent.

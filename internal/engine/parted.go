@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -34,8 +35,7 @@ const (
 	PhaseGapUnknown
 )
 
-// Parted is implemented by codecs and muxes that measure the parts of answers. Only the loop mode supports them. Instants
-// count from the start of the run.
+// Parted is implemented by codecs and muxes that measure the parts of answers. Instants count from the start of the run.
 type Parted interface {
 	// Starts says that an operation begins, whose result r will be until its end. The tag is that of a mux, of a codec 0.
 	Starts(tag int, due, sent time.Duration, r *takt.Result)
@@ -51,4 +51,60 @@ type Coming struct {
 	At   time.Duration // the last one came
 	// Record adds a latency to a phase of PartTimes.
 	Record func(phase int, due, d time.Duration)
+}
+
+// parting is how connections that are not of a loop measure parts. The zero parting measures none: such as before the run.
+type parting struct {
+	begun  time.Time
+	record func(phase int, due, d time.Duration)
+}
+
+// measures lets o measure parts from the start of the run on.
+func (o *Observed) measures(begun time.Time, rec *record.Recorder) {
+	o.parting.Store(&parting{begun, func(phase int, due, d time.Duration) { rec.Latency(phase, phase, due, d) }})
+}
+
+// starts tells whoever measures parts that op begins, which was sent at start and whose result is r.
+func (c *conn) starts(op *takt.Op, start time.Time, r *takt.Result) {
+	if c.parted == nil {
+		return
+	}
+	if p := c.observed.parting.Load(); p != nil {
+		c.timed, c.emptied = true, start
+		sent := start.Sub(p.begun)
+		due := op.Due
+		if due < 0 {
+			due = sent
+		}
+		c.parted.Starts(0, due, sent, r)
+	}
+}
+
+// stops tells whoever measures parts that the operation ends now without the rest of its answer.
+func (c *conn) stops() {
+	if p := c.observed.parting.Load(); c.timed && p != nil {
+		c.parted.Stops(0, c.world.Now().Sub(p.begun), p.record)
+	}
+	c.timed = false
+}
+
+// came tells whoever measures parts when the n bytes came that were just read. Before, the socket was empty when the
+// read before had returned, if that read had not filled its buffer.
+func (c *conn) came(n int) {
+	if n == 0 || c.parted == nil {
+		return
+	}
+	p := c.observed.parting.Load()
+	if p == nil {
+		return
+	}
+	at, _ := c.arrived()
+	from := at
+	if c.emptied.Before(at) {
+		from = c.emptied
+	}
+	if c.emptied = at; !c.more {
+		c.emptied = c.world.Now()
+	}
+	c.parted.Came(Coming{From: from.Sub(p.begun), At: at.Sub(p.begun), Record: p.record})
 }

@@ -146,6 +146,7 @@ func (p *pool) newWorker() *worker {
 
 func (p *pool) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
 	p.now, p.begun = now, begun
+	p.observed.measures(begun, p.rec)
 	p.idle = slices.Clone(p.workers)
 	p.begin()
 	p.done.Go(func() { p.pace(newWaiter()) })

@@ -253,11 +253,26 @@ const mostWhole = 16 << 20
 // ReadAll is io.ReadAll, for a file of that name with at most so many bytes, whole MiB: a wrong name, such as
 // /dev/zero, must not fill memory.
 func ReadAll(r io.Reader, name string, most int) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err == nil && len(text) > most {
+	var text []byte
+	var err error
+	long := isLonger(r, most)
+	if !long {
+		text, err = io.ReadAll(io.LimitReader(r, int64(most)+1))
+	}
+	if long || err == nil && len(text) > most {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it has more than %d MiB; give the name of a smaller file", most>>20)}
 	}
 	return text, err
+}
+
+// isLonger reports whether r is a file that says itself that it has more than so many bytes: then nobody reads them first.
+func isLonger(r io.Reader, most int) bool {
+	f, ok := r.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && info.Size() > int64(most)
 }
 
 // WriteFile is os.WriteFile.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"time"
 
@@ -62,7 +63,7 @@ func (sc *Scenario) stream(r *rand.Rand) {
 
 // streamed is a codec that measures the parts of answers, as takt http --stream has it.
 func (w *world) streamed() *http.StreamCodec {
-	return http.New().ListenTo(requests{w}, nil)
+	return http.New().ListenTo(&url.URL{}, requests{w}, nil)
 }
 
 // partedMux is a watchedMux that measures them.

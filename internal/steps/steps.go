@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -55,6 +56,32 @@ func (c *Check) Add(o Outcome) {
 // New are the figures of a step before its run.
 func New(name string) Figures {
 	return Figures{Name: name, Response: hist.New(), Service: hist.New()}
+}
+
+// Count counts an operation of the step, which is over.
+func (f *Figures) Count(failed bool, response, service time.Duration) {
+	if failed {
+		f.Failed++
+	} else {
+		f.OK++
+	}
+	f.Response.Record(response)
+	f.Service.Record(service)
+}
+
+// RoundCounts are how many rounds there were, whose first and last operation count.
+type RoundCounts struct{ Begun, Completed, Failed, Dropped uint64 } // Dropped: for want of room, at their beginning
+
+// Of are the counts as Extra has them.
+func (c RoundCounts) Of(r *takt.Report) map[string]any {
+	rounds := map[string]any{"begun": float64(c.Begun), "completed": float64(c.Completed), "failed": float64(c.Failed)}
+	if r.Rate.Intended != nil {
+		rounds["intended_per_s"] = *r.Rate.Intended * float64(c.Begun+c.Dropped) / float64(max(1, r.Counts.Scheduled))
+	}
+	if c.Dropped > 0 {
+		rounds["dropped"] = float64(c.Dropped)
+	}
+	return rounds
 }
 
 // latency is a latency of a step, by its name in a row.

@@ -1,10 +1,13 @@
 package users
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/ring"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,6 +35,22 @@ type Courses struct {
 	ended   bool // no other round begins
 	stopped bool // no other operation
 	last    time.Duration
+}
+
+// FailPause is how long a user without a schedule rests after a round that got no answer. Else it would begin thousands of
+// rounds a second at a dead target.
+const FailPause = 100 * time.Millisecond
+
+// Shape makes users of the connections of a closed loop: as many as given, now or at an earlier call, or else fallback. With a
+// rate the schedule says how many there are, and there is no n.
+func Shape(e *engine.Options, given *int, fallback int) (n int) {
+	if e.Closed() {
+		n = cmp.Or(e.Connections, *given, fallback)
+		e.MaxInFlight = n
+	}
+	*given = cmp.Or(e.Connections, *given)
+	e.Connections = 0
+	return n
 }
 
 // First is Data of the first operation of a round. user is that of Over; nil: a new one, or there is a schedule. Without a
@@ -221,11 +240,30 @@ func (c *Courses) Cut() int {
 	return c.active
 }
 
+// NoteCut warns of them, and says what to do.
+func (c *Courses) NoteCut(r *takt.Report, advice string) {
+	if n := c.Cut(); n > 0 {
+		r.Warn(warn.RoundsCut, "%d rounds were cut, because their polls, retries or late answers went on for longer than --drain after the last think time of the schedule: their further steps are in no count; %s",
+			takt.Number("rounds", n), takt.Advice(advice))
+	}
+}
+
 // Starved implements engine.Feed.
 func (c *Courses) Starved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.starved
+}
+
+// RestsUntil implements engine.Resting: what follows an answer is due or ready at an instant that is known then, and an answer
+// wakes the engine.
+func (c *Courses) RestsUntil() (at time.Duration, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending.Len() == 0 {
+		return 0, false
+	}
+	return c.pending.Top().at, true
 }
 
 // EndedEarly implements engine.Feed.

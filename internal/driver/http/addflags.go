@@ -54,9 +54,15 @@ func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addWayFlags(fs *pflag.FlagSet) {
+	o.AddWayFlags(fs)
+	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
+	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
+}
+
+// AddWayFlags declares the flags of connections that each protocol on top of HTTP has.
+func (o *Options) AddWayFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&o.Timeout), "timeout", "t", "time limit for a request, `TIME`; a bare number means seconds")
 	fs.Var(value.Duration(&o.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
-	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
 	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
@@ -73,7 +79,6 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.Var(&o.TLSCiphers, "tls-ciphers", "offer only the cipher suites of `LIST` for TLS 1.2, by their names of IANA or OpenSSL")
 	fs.Var(value.OutFile(&o.TLSKeyLog), "tls-keylog", "append the secrets of TLS connections to `FILE`, for Wireshark")
 	fs.BoolVar(&o.TLSResume, "tls-resume", false, "later connections resume the session of an earlier one instead of a full handshake")
-	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }
 
 func (o *Options) addFailFlag(fs *pflag.FlagSet) {

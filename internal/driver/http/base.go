@@ -4,16 +4,59 @@ import (
 	"net/url"
 
 	"github.com/taktload/takt/internal/http1"
-	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Prepare checks the options of connections for a protocol on top of HTTP, which makes
-// its requests by Render and sends them by LoopTo. It reports every fault at once.
+// its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
-	var faults value.Faults
+	faults := o.checkWay()
 	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
 	return faults
+}
+
+// Lacks names what takt's own client does not have of what the flags of connections ask for on the way to u; "": it has
+// all. users: each user has a connection of its own.
+func (o *Options) Lacks(u *url.URL, users bool) string {
+	o.url = u
+	if o.HTTP2 && users {
+		return o.lacks(byH2)
+	}
+	return o.needsNet()
+}
+
+// OpenTo opens what the flags of connections name, for a driver that makes its connections by LoopTo, and completes d.
+func (o *Options) OpenTo(d *takt.Driver) (*takt.Driver, error) {
+	if err := o.openKeys(); err != nil {
+		return nil, err
+	}
+	d.Finish, d.Close = o.FinishTo, o.close
+	return d, nil
+}
+
+// DescribeWay adds the flags of connections that shape the load to Report.Variables.
+func (o *Options) DescribeWay(v map[string]any) {
+	v["protocol"], v["keepalive"], v["timeout_s"] = o.protocol(), !o.DisableKeepAlive, o.Timeout.Seconds()
+	for name, text := range map[string]string{
+		"proxy": o.Proxy.host(), "unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(),
+		"cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
+	} {
+		if text != "" {
+			v[name] = text
+		}
+	}
+	if o.HTTP2 && o.Scenario == "" {
+		v["h2_connections"] = o.HTTP2Connections
+		if o.HTTP2Streams > 0 {
+			v["h2_streams"] = o.HTTP2Streams
+		}
+	}
+	if o.Insecure {
+		v["insecure"] = true
+	}
+	if o.TLSMax != tls13 {
+		v["tls_max"] = o.TLSMax
+	}
 }
 
 // SecretsIn are the credentials of a URL as they go over the wire, which a server may
@@ -40,8 +83,12 @@ func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop
 	return l
 }
 
-// Render makes a request to u of what the flags say and the header own, which goes
-// before that of the flags.
+// Message is a request to u of what the flags say and the header own, which goes before that of the flags.
+func (o *Options) Message(method string, u *url.URL, own []http1.Field, body []byte) *http1.Request {
+	return &o.newMessage(method, u, u.RequestURI(), own, body).Request
+}
+
+// Render is Message as bytes.
 func (o *Options) Render(method string, u *url.URL, own []http1.Field, body []byte) (*http1.Rendered, error) {
-	return o.newMessage(method, u, u.RequestURI(), own, body).Render()
+	return o.Message(method, u, own, body).Render()
 }

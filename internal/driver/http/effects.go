@@ -121,11 +121,11 @@ func effects() []effect {
 		{flag: "contrast"},
 		{
 			flag: "stream", given: func(o *Options) bool { return o.Stream },
-			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
+			refused: cells{byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
 		},
 		{
 			flag:    "stream-max",
-			refused: cells{byWorker: "workers (--engine worker, or not on Linux)", byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
+			refused: cells{byNet: "net/http (--client net)", byHey: "parts of answers (--stream)"},
 		},
 	}
 }

@@ -68,15 +68,20 @@ func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 		opt.MaxBody = o.StreamMost
 	}
 	requests := o.h2Requests(u.Scheme)
-	o.muxes = new(muxes)
-	l.MuxConns = o.HTTP2Connections
-	l.Mux = func(int) takt.Mux {
+	o.MultiplexTo(l, func() takt.Mux {
 		m := o.newMux(requests, opt)
 		if o.Stream {
 			return NewStreamMux(m)
 		}
 		return m
-	}
+	})
+}
+
+// MultiplexTo makes l, which LoopTo made, speak HTTP/2.
+func (o *Options) MultiplexTo(l *takt.Loop, mux func() takt.Mux) {
+	o.muxes = new(muxes)
+	l.MuxConns = o.HTTP2Connections
+	l.Mux = func(int) takt.Mux { return mux() }
 	o.agree(l)
 }
 

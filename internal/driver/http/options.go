@@ -159,17 +159,23 @@ func (o *Options) checkBounds() error {
 
 // checkPairs refuses flags that mean nothing beside what else is given.
 func (o *Options) checkPairs() (faults value.Faults) {
-	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
-	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
-	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
-	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
+	faults = o.checkWay()
 	faults.If(isNumber(o.Method), "the method is %s; -m is the method, and h2load's -m %[1]s is --h2 --h2-streams %[1]s", o.Method)
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	o.checkScenario(&faults)
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
-	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	return faults
+}
+
+// checkWay refuses flags of connections that mean nothing beside each other.
+func (o *Options) checkWay() (faults value.Faults) {
+	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
+	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
+	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
+	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	return faults
 }
 
@@ -225,18 +231,24 @@ func (o *Options) Shape(e *engine.Options) {
 	if o.Scenario != "" {
 		o.shapeUsers(e)
 	}
-	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
 	o.part, o.parts = e.Shard.Place()
+	o.ShapeWay(e, heyConnections, o.Scenario != "")
+}
+
+// ShapeWay fills in how many connections there are: of a closed loop, as many as given or these. users: each user has a
+// connection of its own.
+func (o *Options) ShapeWay(e *engine.Options, closed int, users bool) {
+	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
 	switch {
 	case o.HTTP2 && o.HTTP2Streams > 0:
 		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {
 			e.MaxInFlight = n
 		}
-	case e.Closed() && e.Connections == 0 && o.Scenario == "":
-		e.Connections = heyConnections
+	case e.Closed() && e.Connections == 0 && !users:
+		e.Connections = closed
 	}
-	if o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections); o.Scenario != "" {
-		o.streams = 1 // each user has a connection of its own
+	if o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections); users {
+		o.streams = 1
 	}
 	e.Drain.SetFallback(o.Timeout)
 }
@@ -266,16 +278,14 @@ func (o *Options) Secrets() []string {
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{
-		"headers": o.Header.FieldNames(), "user_agent": o.UserAgent, "client": o.client(), "protocol": o.protocol(),
-		"keepalive": !o.DisableKeepAlive, "compression": !o.DisableCompression,
-		"timeout_s": o.Timeout.Seconds(), "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
+		"headers": o.Header.FieldNames(), "user_agent": o.UserAgent, "client": o.client(),
+		"compression": !o.DisableCompression, "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}
+	o.DescribeWay(v)
 	o.requests.describe(v)
 	scheme, _, _ := strings.Cut(o.Credentials.header, " ")
 	for name, value := range map[string]string{
-		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme),
-		"expect_body": o.ExpectBody.String(), "proxy": o.Proxy.host(),
-		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
+		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme), "expect_body": o.ExpectBody.String(),
 	} {
 		if value != "" {
 			v[name] = value
@@ -288,20 +298,8 @@ func (o *Options) Variables() map[string]any {
 	if o.Redirects > 0 {
 		v["redirects"] = o.Redirects
 	}
-	if o.HTTP2 && o.Scenario == "" {
-		v["h2_connections"] = o.HTTP2Connections
-		if o.HTTP2Streams > 0 {
-			v["h2_streams"] = o.HTTP2Streams
-		}
-	}
-	if o.Insecure {
-		v["insecure"] = true
-	}
 	if o.Stream {
 		v["stream"] = true
-	}
-	if o.TLSMax != tls13 {
-		v["tls_max"] = o.TLSMax
 	}
 	return v
 }

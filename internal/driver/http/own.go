@@ -44,9 +44,8 @@ func (o *Options) close() error {
 	return o.keys.close()
 }
 
-// finish warns of redirects that were not followed, and of a slip of those who come
-// from wrk, where -d is the duration.
-func (o *Options) finish(ctx context.Context, r *takt.Report) error {
+// FinishTo is Driver.Finish of all that has its connections by LoopTo or UsersTo.
+func (o *Options) FinishTo(ctx context.Context, r *takt.Report) error {
 	o.reportTLS(r)
 	o.reportCertificate(r)
 	o.keys.report(r)
@@ -58,6 +57,18 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
 	ReportParts(r)
+	if n := r.Status[strconv.Itoa(http.StatusProxyAuthRequired)]; n > 0 && o.Proxy.url != nil {
+		r.Warn(warn.ProxyLogin, "%d answers were the proxy's own, status 407: it wants a login; %s", takt.Number("answers", n), takt.Advice(o.Proxy.onLogin()))
+	}
+	return nil
+}
+
+// finish warns of redirects that were not followed, and of a slip of those who come
+// from wrk, where -d is the duration.
+func (o *Options) finish(ctx context.Context, r *takt.Report) error {
+	if err := o.FinishTo(ctx, r); err != nil {
+		return err
+	}
 	if o.odd > 0 {
 		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
 			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))
@@ -76,9 +87,6 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
 		r.Warn(warn.Redirects, "%d answers were redirects that were not followed; %s", takt.Number("redirects", n), takt.Advice(o.onRedirects()))
-	}
-	if n := r.Status[strconv.Itoa(http.StatusProxyAuthRequired)]; n > 0 && o.Proxy.url != nil {
-		r.Warn(warn.ProxyLogin, "%d answers were the proxy's own, status 407: it wants a login; %s", takt.Number("answers", n), takt.Advice(o.Proxy.onLogin()))
 	}
 	return nil
 }

@@ -29,10 +29,6 @@ import (
 // classCapture is the class of an answer without a value that the scenario captures.
 const classCapture = "capture"
 
-// failPause is how long a user without a schedule rests after a step without an answer. Else it
-// would begin thousands of rounds a second at a dead target.
-const failPause = 100 * time.Millisecond
-
 // scenario has steps that a user performs in order: a round.
 type scenario struct {
 	o       *Options
@@ -60,14 +56,11 @@ type scenario struct {
 	mu      sync.Mutex
 	begun   time.Time
 	figures []stepFigures
-	rounds  roundCounts
+	rounds  steps.RoundCounts
 	late    uint64 // rounds that lasted longer than their pace
 
 	followed uint64 // redirects
 }
-
-// roundCounts are how many rounds there were, whose first and last operation count.
-type roundCounts struct{ begun, completed, failed, dropped uint64 } // dropped: for want of room, at their beginning
 
 // track is one journey: steps of the scenario, one behind the other.
 type track struct {
@@ -164,7 +157,7 @@ func (t *turn) Overflow(due time.Duration) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.figures[t.row()].Skipped++
-		s.rounds.dropped++
+		s.rounds.Dropped++
 	}
 }
 
@@ -207,12 +200,7 @@ func (o *Options) ratedTwice() bool {
 // shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
 // many there are.
 func (o *Options) shapeUsers(e *engine.Options) {
-	if o.users = 0; e.Closed() {
-		o.users = cmp.Or(e.Connections, o.givenUsers, heyConnections)
-		e.MaxInFlight = o.users
-	}
-	o.givenUsers = cmp.Or(e.Connections, o.givenUsers) // Shape may be called again
-	e.Connections = 0
+	o.users = users.Shape(e, &o.givenUsers, heyConnections)
 	o.inFlight, o.warmup = e.InFlight(), e.Warmup
 }
 
@@ -372,7 +360,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 	for _, l := range s.leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
-	s.figures, s.courses, s.rounds, s.late, s.followed = nil, nil, roundCounts{}, 0, 0
+	s.figures, s.courses, s.rounds, s.late, s.followed = nil, nil, steps.RoundCounts{}, 0, 0
 	for _, at := range s.steps {
 		f := stepFigures{Figures: steps.New(at.name)}
 		for _, c := range at.checks {
@@ -606,13 +594,7 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 
 // count adds an operation of the step.
 func (f *stepFigures) count(failed bool, response, service time.Duration, held []steps.Outcome) {
-	if failed {
-		f.Failed++
-	} else {
-		f.OK++
-	}
-	f.Response.Record(response)
-	f.Service.Record(service)
+	f.Count(failed, response, service)
 	for i, one := range held {
 		f.Checks[i].Add(one)
 	}
@@ -625,13 +607,13 @@ func (s *scenario) countRound(t *turn, n journey.Next, from int, broken bool) {
 		s.figures[from+i].Passed++
 	}
 	if t.first {
-		s.rounds.begun++
+		s.rounds.Begun++
 	}
 	switch {
 	case broken:
-		s.rounds.failed++
+		s.rounds.Failed++
 	case t.last && (s.courses != nil || from+t.place.Step == len(s.steps)-1): // the schedule may end within a round
-		s.rounds.completed++
+		s.rounds.Completed++
 	}
 }
 
@@ -640,7 +622,7 @@ func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *tak
 	if n.Over {
 		pause := t.visit.track.steps[0].rest.Draw(t.visit.user.Rand)
 		if n.Failed && r.Status == 0 && r.BytesReceived == 0 {
-			pause = max(pause, failPause)
+			pause = max(pause, users.FailPause)
 		}
 		if next := t.visit.next; !next.IsZero() {
 			pause = max(pause, next.Sub(s.begun)-at)
@@ -719,7 +701,7 @@ func (s *scenario) finish(r *takt.Report) {
 	s.noteCut(r)
 	s.notePace(r)
 	s.noteBarred(r)
-	if skipped -= s.rounds.dropped; skipped+early == 0 {
+	if skipped -= s.rounds.Dropped; skipped+early == 0 {
 		return
 	}
 	if r.Counts.Dropped+r.WarmupCounts.Dropped <= skipped+early {
@@ -747,27 +729,17 @@ func (s *scenario) noteRounds(r *takt.Report) {
 	if !s.reacts && !s.o.Rounds.Given() {
 		return
 	}
-	rounds := map[string]any{"begun": float64(s.rounds.begun), "completed": float64(s.rounds.completed), "failed": float64(s.rounds.failed)}
-	if r.Rate.Intended != nil {
-		rounds["intended_per_s"] = *r.Rate.Intended * float64(s.rounds.begun+s.rounds.dropped) / float64(max(1, r.Counts.Scheduled))
-	}
-	if n := s.rounds.dropped; n > 0 {
-		rounds["dropped"] = float64(n)
-	}
+	rounds := s.rounds.Of(r)
 	if asked, constant := s.o.Rounds.Constant(); constant && !s.reacts && s.o.Rounds.Given() {
 		rounds[steps.Asked] = asked
 	}
 	r.Extra[steps.Rounds] = rounds
 }
 
-// noteCut says that rounds were cut, since they went on for longer than the run waits.
+// noteCut says how many rounds were cut.
 func (s *scenario) noteCut(r *takt.Report) {
-	if s.courses == nil {
-		return
-	}
-	if n := s.courses.Cut(); n > 0 {
-		r.Warn(warn.RoundsCut, "%d rounds were cut, because their polls, retries or late answers went on for longer than --drain after the last think time of the schedule: their further steps are in no count; %s",
-			takt.Number("rounds", n), takt.Advice("raise --drain, or ask fewer times with @poll and @retry"))
+	if s.courses != nil {
+		s.courses.NoteCut(r, "raise --drain, or ask fewer times with @poll and @retry")
 	}
 }
 

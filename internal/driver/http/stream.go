@@ -1,6 +1,7 @@
 package http
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -29,8 +30,6 @@ func (o *Options) checkStream(why string) (faults value.Faults) {
 		return faults
 	case o.Scenario != "":
 		why = "steps of users (--scenario)"
-	case o.UnixSocket != "":
-		why = "unix sockets (--unix-socket)"
 	case o.Client == clientNet:
 		why = o.lacks(byNet)
 	}
@@ -59,20 +58,27 @@ type Timing struct {
 	Doubt      time.Duration // largest length that a gap of unknown length may have
 }
 
+// Form is how an answer comes, by its headers.
+type Form struct {
+	ContentType, Coding string
+	Streams             bool // it is cut into events or lines
+}
+
 // meter measures the parts of one answer.
 type meter struct {
 	Timing
 	result *takt.Result
 	reader parts.Reader
 	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
-	ended  int                     // parts in this read
-	tail   bool                    // a part that is counted ended with the last bytes of this read
-	parts  int                     // of the answer
-	last   time.Duration           // when the last part came
-	known  bool                    // last is exact
-	over   bool                    // the answer ended in this read
-	broke  bool                    // and not as it should
-	behind bool                    // and its end came behind its last part
+	form   Form
+	ended  int           // parts in this read
+	tail   bool          // a part that is counted ended with the last bytes of this read
+	parts  int           // of the answer
+	last   time.Duration // when the last part came
+	known  bool          // last is exact
+	over   bool          // the answer ended in this read
+	broke  bool          // and not as it should
+	behind bool          // and its end came behind its last part
 }
 
 // begin prepares m for an answer.
@@ -87,6 +93,7 @@ func (m *meter) head(contentType, coding string) {
 	if coding != "" {
 		kind = parts.Chunks
 	}
+	m.form = Form{contentType, coding, kind != parts.Chunks}
 	keep := 0
 	if m.hears != nil {
 		keep = parts.Most
@@ -216,8 +223,7 @@ func (m *meter) record(in *engine.Coming, phase int, d time.Duration) {
 type StreamCodec struct {
 	*http1.Codec
 	meter
-	kind, coding string // headers of the answer
-	coming       engine.Coming
+	coming engine.Coming
 }
 
 // streamed is a codec that measures parts.
@@ -228,10 +234,10 @@ func (o *Options) streamed(requests http1.Requests, opt http1.Options) *StreamCo
 	return c
 }
 
-// ListenTo is a codec of one connection for a protocol on top of HTTP: hears reads each part of an answer that did not
+// ListenTo is a codec of one connection to u for a protocol on top of HTTP: hears reads each part of an answer that did not
 // fail, and reports whether the part is counted and timed. The bytes of a part change after the call.
-func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
-	c := o.streamed(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room})
+func (o *Options) ListenTo(u *url.URL, requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
+	c := o.streamed(o.throughProxyTo(u, requests), http1.Options{Fail: o.FailOn.Class, Room: &o.room})
 	c.hears = hears
 	return c
 }
@@ -239,15 +245,12 @@ func (o *Options) ListenTo(requests http1.Requests, hears func(p parts.Part) boo
 // Known is what is known of the present answer.
 func (c *StreamCodec) Known() Timing { return c.Timing }
 
-// Form is the content type and the coding of the present answer, and whether it is cut into events or lines.
-func (c *StreamCodec) Form() (contentType, coding string, streams bool) {
-	return c.kind, c.coding, c.coding == "" && parts.KindOf(c.kind) != parts.Chunks
-}
+// Form is how the present answer comes.
+func (c *StreamCodec) Form() Form { return c.form }
 
 // Starts implements engine.Parted.
 func (c *StreamCodec) Starts(_ int, due, sent time.Duration, r *takt.Result) {
 	c.begin(due, sent, r)
-	c.kind, c.coding = "", ""
 }
 
 // Stops implements engine.Parted.
@@ -259,13 +262,10 @@ func (c *StreamCodec) Stops(_ int, at time.Duration, record func(phase int, due,
 func (c *StreamCodec) field(name, value []byte) {
 	switch {
 	case len(name) == len("content-type") && strings.EqualFold(string(name), "content-type"):
-		c.kind = string(value)
+		c.head(string(value), c.form.Coding)
 	case len(name) == len("content-encoding") && strings.EqualFold(string(name), "content-encoding"):
-		c.coding = http1.JoinCodings(c.coding, value)
-	default:
-		return
+		c.head(c.form.ContentType, http1.JoinCodings(c.form.Coding, value))
 	}
-	c.head(c.kind, c.coding)
 }
 
 // Came implements engine.Parted.
@@ -284,8 +284,9 @@ func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.
 // StreamMux measures the parts of answers over HTTP/2.
 type StreamMux struct {
 	*http2.Mux
-	meters []meter // by tag
-	read   []int   // tags of the answers in this read
+	meters []meter                          // by tag
+	hears  func(tag int, p parts.Part) bool // as meter has it; nil: all parts are counted
+	read   []int                            // tags of the answers in this read
 	coming engine.Coming
 }
 
@@ -296,10 +297,27 @@ func NewStreamMux(m *http2.Mux) *StreamMux {
 	return s
 }
 
+// ListenMux is ListenTo for a connection over HTTP/2.
+func (o *Options) ListenMux(requests http2.Requests, hears func(tag int, p parts.Part) bool) *StreamMux {
+	s := NewStreamMux(o.newMux(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room, MaxBody: o.StreamMost}))
+	s.hears = hears
+	return s
+}
+
+// Known is what is known of the answer with this tag, until the tag is used again.
+func (s *StreamMux) Known(tag int) Timing { return s.meters[tag].Timing }
+
+// Form is how it comes.
+func (s *StreamMux) Form(tag int) Form { return s.meters[tag].form }
+
 // Starts implements engine.Parted.
 func (s *StreamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 	for tag >= len(s.meters) {
-		s.meters = append(s.meters, meter{})
+		m, tag := meter{}, len(s.meters)
+		if s.hears != nil {
+			m.hears = func(p parts.Part) bool { return s.hears(tag, p) }
+		}
+		s.meters = append(s.meters, m)
 	}
 	s.meters[tag].begin(due, sent, r)
 }

@@ -22,6 +22,16 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	return o.usersOf(crowd, list, o.userLoop, o.finish)
+}
+
+// UsersTo is Users for a protocol on top of HTTP. loop describes connections to its server.
+func (o *Options) UsersTo(u *url.URL, crowd users.Options, loop *takt.Loop) (*takt.Driver, *users.Crowd, error) {
+	return o.usersOf(crowd, []*url.URL{u}, func(*url.URL, func(int) *users.User) *takt.Loop { return loop }, o.FinishTo)
+}
+
+// usersOf opens the driver of users with connections to all hosts of the list.
+func (o *Options) usersOf(crowd users.Options, list []*url.URL, loop func(u *url.URL, user func(conn int) *users.User) *takt.Loop, finish func(context.Context, *takt.Report) error) (*takt.Driver, *users.Crowd, error) {
 	if limit, used := proc.OpenFiles(); limit > 0 && o.World == nil {
 		if limit < used+2*spareFiles {
 			return nil, nil, value.Faultf("too many open files: the limit is %d, and %d are in use; run 'ulimit -n %d'", limit, used, used+1000)
@@ -39,7 +49,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	all := &perHost{to: serverOf}
 	var probe []func(context.Context) error
 	for _, u := range list {
-		one, connect := engine.Connections(o.World, o.userLoop(u, func(i int) *users.User { return c.At(i) }))
+		one, connect := engine.Connections(o.World, loop(u, func(i int) *users.User { return c.At(i) }))
 		probe, all.make = append(probe, one), append(all.make, connect)
 	}
 	crowd.World = o.World
@@ -56,7 +66,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 			seen.Open = max(seen.Open, int(all.most.Load()))
 			describeUsers(r, seen, crowd.Seats)
 			o.Sessions.describe(r)
-			return o.finish(ctx, r)
+			return finish(ctx, r)
 		},
 		Close: o.close,
 	}, c, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/llm/answer"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/parts"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,120 +23,107 @@ const (
 
 // plan is what a run sends and counts.
 type plan struct {
-	o        *Options
-	requests []*http1.Rendered
+	*requests
+	o *Options
 
 	// Of requests that ended well and were not due in the warm-up:
 	missed           []atomic.Uint64 // for each SLO, those that do not meet it
 	output, input    atomic.Uint64   // tokens
+	cached           atomic.Uint64   // of input, those that servers had in their caches
 	byUsage, byParts atomic.Uint64   // where the number of output tokens is from
 	length           atomic.Uint64   // they ended at the limit of tokens
 }
 
-// Whole implements http1.Whole.
-func (p *plan) Whole(op *takt.Op) (request []byte, head, last bool) {
-	return p.requests[op.Seq%uint64(len(p.requests))].Whole(op)
+// reading is the answer under way of a connection, or of a stream of one.
+type reading struct {
+	plan    *plan
+	turn    *turn // of a conversation; nil: there is none
+	stream  answer.Stream
+	said    answer.Said   // of the parts in this read
+	counted bool          // the first token is
+	first   time.Duration // instant of the first output that is no reasoning; 0: none
+	end     time.Duration // instant of the part that ended the answer; 0: none
 }
 
-// Append implements http1.Requests.
-func (p *plan) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
-	request, head, last := p.Whole(op)
-	return append(dst, request...), head, last
+// newReading prepares a reading for all answers of a connection, one after the other.
+func newReading(p *plan) *reading {
+	a := &reading{plan: p}
+	if p.o.converses() {
+		a.stream.Gather(func(text []byte) { a.turn.talk.hear(text) })
+	}
+	return a
 }
 
-// codec reads the answers of one connection.
-type codec struct {
-	*http.StreamCodec
-	plan   *plan
-	stream answer.Stream
-	in     engine.Coming // the read under way
-	said   answer.Said   // of the parts in this read
-	first  time.Duration // instant of the first output that is no reasoning; 0: none
-	end    time.Duration // instant of the part that ended the answer; 0: none
+// begin prepares a for the answer to op.
+func (a *reading) begin(op *takt.Op) {
+	if a.turn, _ = op.Data.(*turn); a.turn != nil {
+		a.turn.talk.answer = nil
+	}
 }
 
-func newCodec(p *plan) *codec {
-	c := &codec{plan: p}
-	c.StreamCodec = p.o.conn.ListenTo(p, c.hear)
-	return c
+// starts prepares a for an answer.
+func (a *reading) starts() {
+	a.stream.Reset(a.plan.o.api)
+	a.said, a.counted, a.first, a.end = answer.Said{}, false, 0, 0
 }
 
 // hear reads a part, and reports whether it has output.
-func (c *codec) hear(p parts.Part) bool {
-	if _, _, streams := c.Form(); !streams {
+func (a *reading) hear(p parts.Part, form http.Form) bool {
+	if !form.Streams {
 		return false
 	}
-	said := c.stream.Read(p)
-	c.said.Output |= said.Output
-	c.said.Terminal = c.said.Terminal || said.Terminal
+	said := a.stream.Read(p)
+	a.said.Output |= said.Output
+	a.said.Terminal = a.said.Terminal || said.Terminal
 	return said.Output != 0
 }
 
-// Starts implements engine.Parted.
-func (c *codec) Starts(tag int, due, sent time.Duration, r *takt.Result) {
-	c.StreamCodec.Starts(tag, due, sent, r)
-	c.stream.Reset(c.plan.o.api)
-	c.said, c.first, c.end = answer.Said{}, 0, 0
-}
-
-// Came implements engine.Parted.
-func (c *codec) Came(in engine.Coming) {
-	c.in = in
-	c.StreamCodec.Came(in)
-}
-
-// Parse implements takt.Codec.
-func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
-	n, p = c.StreamCodec.Parse(in, eof, r)
-	c.note(r)
-	if p != takt.More {
-		c.ended(r)
-	}
-	return n, p
-}
-
 // note notes when the parts of this read came.
-func (c *codec) note(r *takt.Result) {
-	if c.first == 0 && c.said.Output&^answer.Reasoning != 0 {
-		c.first = c.in.At
-		r.Timed[rowTTFO] = max(1, c.first-c.Known().Due)
-		c.in.Record(phaseTTFO, c.Known().Due, r.Timed[rowTTFO])
+func (a *reading) note(in *engine.Coming, t http.Timing) {
+	if t.First > 0 && !a.counted {
+		if a.counted = true; a.turn != nil {
+			in.Record(a.turn.phase(), t.Due, max(1, t.First-t.Due))
+		}
 	}
-	if c.said.Terminal {
-		c.end = c.in.At
+	if a.first == 0 && a.said.Output&^answer.Reasoning != 0 {
+		a.first = in.At
+		in.Record(phaseTTFO, t.Due, max(1, a.first-t.Due))
 	}
-	c.said = answer.Said{}
+	if a.said.Terminal {
+		a.end = in.At
+	}
+	a.said = answer.Said{}
 }
 
 // ended judges and counts an answer.
-func (c *codec) ended(r *takt.Result) {
+func (a *reading) ended(in *engine.Coming, t http.Timing, form http.Form, r *takt.Result) {
 	if r.Class == "" {
-		r.Class, r.Err = c.fault()
+		r.Class, r.Err = a.fault(form)
 	}
 	if r.Class != "" {
 		return
 	}
-	f := c.figures()
-	if known := c.Known(); known.FirstKnown && f[tpot].high > 0 {
+	f := a.figures(in, t)
+	if t.FirstKnown && f[tpot].high > 0 {
 		r.Timed[rowTPOT] = f[tpot].high
-		c.in.Record(phaseTPOT, known.Due, f[tpot].high)
+		in.Record(phaseTPOT, t.Due, f[tpot].high)
 	}
-	if c.Known().Due >= c.plan.o.warmup {
-		r.Goal = c.plan.count(&c.stream, &f)
+	if t.Due >= a.plan.o.warmup {
+		r.Goal = a.plan.count(&a.stream, &f)
 	}
 }
 
 // fault is why an answer with a good status failed; "": it did not.
-func (c *codec) fault() (class string, err error) {
-	switch kind, coding, streams := c.Form(); {
-	case streams:
-	case coding != "":
-		return classNoStream, fmt.Errorf("the answer is compressed with %q, which takt did not ask for; turn that off in the server", coding)
+func (a *reading) fault(form http.Form) (class string, err error) {
+	switch {
+	case form.Streams:
+	case form.Coding != "":
+		return classNoStream, fmt.Errorf("the answer is compressed with %q, which takt did not ask for; turn that off in the server", form.Coding)
 	default:
-		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; is the path that of the API?", kind)
+		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; is the path that of the API?", form.ContentType)
 	}
 	var event *answer.EventError
-	switch err = c.stream.Err(); {
+	switch err = a.stream.Err(); {
 	case err == nil:
 		return "", nil
 	case errors.As(err, &event):
@@ -149,28 +135,130 @@ func (c *codec) fault() (class string, err error) {
 }
 
 // figures are those of a good answer. An answer without output has the first token at its end.
-func (c *codec) figures() (f figures) {
-	t := c.Known()
-	if c.end == 0 {
-		c.end = c.in.At
+func (a *reading) figures(in *engine.Coming, t http.Timing) (f figures) {
+	if a.end == 0 {
+		a.end = in.At
 	}
-	f[e2e] = exactly(c.end - t.Due)
+	f[e2e] = exactly(a.end - t.Due)
 	f[ttfo] = f[e2e]
-	if c.first > 0 {
-		f[ttfo] = exactly(c.first - t.Due)
+	if a.first > 0 {
+		f[ttfo] = exactly(a.first - t.Due)
 	}
 	first, earliest := t.First, t.First
 	if first == 0 {
-		first, earliest = c.end, c.end
+		first, earliest = a.end, a.end
 	} else if !t.FirstKnown {
 		earliest = t.Sent
 	}
 	f[ttft] = span{earliest - t.Due, first - t.Due}
 	f[maxGap] = span{t.MaxGap, max(t.MaxGap, t.Doubt)}
-	if n, _ := c.stream.Tokens(); n > 1 {
-		f[tpot] = span{(c.end - first) / time.Duration(n-1), max(1, (c.end-earliest)/time.Duration(n-1))}
+	if n, _ := a.stream.Tokens(); n > 1 {
+		f[tpot] = span{(a.end - first) / time.Duration(n-1), max(1, (a.end-earliest)/time.Duration(n-1))}
 	}
 	return f
+}
+
+// codec reads the answers of one connection.
+type codec struct {
+	*http.StreamCodec
+	reading *reading
+	in      engine.Coming // the read under way
+}
+
+func newCodec(p *plan) *codec {
+	c := &codec{reading: newReading(p)}
+	c.StreamCodec = p.o.conn.ListenTo(p.o.url, p.requests, func(part parts.Part) bool { return c.reading.hear(part, c.Form()) })
+	return c
+}
+
+// Append implements takt.Codec.
+func (c *codec) Append(dst []byte, op *takt.Op) []byte {
+	c.reading.begin(op)
+	return c.StreamCodec.Append(dst, op)
+}
+
+// Starts implements engine.Parted.
+func (c *codec) Starts(tag int, due, sent time.Duration, r *takt.Result) {
+	c.StreamCodec.Starts(tag, due, sent, r)
+	c.reading.starts()
+}
+
+// Came implements engine.Parted.
+func (c *codec) Came(in engine.Coming) {
+	c.in = in
+	c.StreamCodec.Came(in)
+}
+
+// Parse implements takt.Codec.
+func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
+	n, p = c.StreamCodec.Parse(in, eof, r)
+	c.reading.note(&c.in, c.Known())
+	if p != takt.More {
+		c.reading.ended(&c.in, c.Known(), c.Form(), r)
+	}
+	return n, p
+}
+
+// mux reads the answers of one connection over HTTP/2.
+type mux struct {
+	*http.StreamMux
+	plan     *plan
+	readings []*reading     // by tag
+	results  []*takt.Result // by tag
+	heard    []int          // tags of the answers in this read
+	in       engine.Coming
+}
+
+func newMux(p *plan) *mux {
+	m := &mux{plan: p}
+	m.StreamMux = p.o.conn.ListenMux(p.requests, func(tag int, part parts.Part) bool {
+		m.heard = append(m.heard, tag)
+		return m.readings[tag].hear(part, m.Form(tag))
+	})
+	return m
+}
+
+// reading is the answer with this tag.
+func (m *mux) reading(tag int) *reading {
+	for tag >= len(m.readings) {
+		m.readings, m.results = append(m.readings, newReading(m.plan)), append(m.results, nil)
+	}
+	return m.readings[tag]
+}
+
+// Begin implements takt.Mux.
+func (m *mux) Begin(op *takt.Op, tag int, r *takt.Result) {
+	m.reading(tag).begin(op)
+	m.results[tag] = r
+	m.StreamMux.Begin(op, tag, r)
+}
+
+// Starts implements engine.Parted.
+func (m *mux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
+	m.StreamMux.Starts(tag, due, sent, r)
+	m.reading(tag).starts()
+}
+
+// Came implements engine.Parted.
+func (m *mux) Came(in engine.Coming) {
+	m.in = in
+	m.StreamMux.Came(in)
+}
+
+// Parse implements takt.Mux.
+func (m *mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+	m.heard = m.heard[:0]
+	had := len(list)
+	n, list, alive = m.StreamMux.Parse(in, eof, list)
+	for _, tag := range m.heard {
+		m.readings[tag].note(&m.in, m.Known(tag))
+	}
+	for _, e := range list[had:] {
+		if e.Kind == takt.MuxEnd {
+			m.readings[e.Tag].ended(&m.in, m.Known(e.Tag), m.Form(e.Tag), m.results[e.Tag])
+		}
+	}
+	return n, list, alive
 }
 
 // count counts a good answer, and says whether it meets the SLOs.
@@ -178,6 +266,7 @@ func (p *plan) count(s *answer.Stream, f *figures) takt.Goal {
 	n, usage := s.Tokens()
 	p.output.Add(uint64(n))
 	p.input.Add(uint64(s.Input()))
+	p.cached.Add(uint64(s.Cached()))
 	if usage {
 		p.byUsage.Add(1)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func load(t *testing.T, o *Options, url string, change func(*engine.Options)) *t
 func extra(t *testing.T, r *takt.Report) (x struct {
 	Output int    `json:"output_tokens"`
 	Input  int    `json:"input_tokens"`
+	Cached int    `json:"cached_tokens"`
 	From   string `json:"tokens_from"`
 	Length int
 	PerS   float64 `json:"output_tokens_per_s"`
@@ -53,7 +55,7 @@ func TestTargetOfStreams(t *testing.T) {
 			opt.SSE, opt.Service = "5ms", "20ms"
 			s := targettest.Serve(t, opt)
 			o := New()
-			o.MaxTokens, o.conn.Insecure = tokens, true
+			o.MaxTokens, o.conn.Insecure = strconv.Itoa(tokens), true
 			o.SLOs = []string{"ttft<1h,e2e<1h", "ttfo<1ns"}
 			r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Rate = n, engine.MustRate("100/s") })
 			x, l := extra(t, r), r.Latency
@@ -87,13 +89,13 @@ func TestTargetOfStreams(t *testing.T) {
 func TestStallIsFound(t *testing.T) {
 	s := targettest.Serve(t, target.Options{SSE: "1ms", SSEStall: "100%/1s"})
 	o := New()
-	o.MaxTokens, o.SLOs = 10, []string{"maxgap<300ms", "ttft<1h"}
+	o.MaxTokens, o.SLOs = "10", []string{"maxgap<300ms", "ttft<1h"}
 	r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
 	if g := r.Goodput; r.Counts.OK != 3 || g.Good != 0 || g.Percent != 0 || g.Missed["maxgap<300ms"]+g.Undecided != 3 || g.Missed["ttft<1h"] != 0 {
 		t.Errorf("%+v, goodput %+v", r.Counts, g)
 	}
 	o = New()
-	o.MaxTokens, o.SLOs = 10, []string{"maxgap<1h", "tpot<1h"}
+	o.MaxTokens, o.SLOs = "10", []string{"maxgap<1h", "tpot<1h"}
 	r = load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Connections = 3, 3 })
 	if g := r.Goodput; g.Good != 3 || g.Percent != 100 || g.PerS == 0 {
 		t.Errorf("goodput %+v", g)
@@ -167,18 +169,18 @@ func TestBodies(t *testing.T) {
 	share := file(`[{"id":"a","conversations":[{"from":"system","value":"s"},{"from":"human","value":"h"},{"from":"gpt","value":"g"}]}]`)
 	for _, c := range []struct {
 		path, prompts, extra string
-		tokens               int
+		tokens               string
 		want                 []string
 	}{
-		{"", lines, "", 5, []string{
+		{"", lines, "", "5", []string{
 			`{"max_tokens":5,"messages":[{"content":"first","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`,
 			`{"max_tokens":5,"messages":[{"content":"second","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`}},
-		{"/v1/completions", share, `{"max_tokens":9,"ignore_eos":true}`, 5, []string{
+		{"/v1/completions", share, `{"max_tokens":9,"ignore_eos":true}`, "5", []string{
 			`{"ignore_eos":true,"max_tokens":9,"model":"m","prompt":"h","stream":true,"stream_options":{"include_usage":true}}`}},
-		{"/v1/messages", messages, "", 5, []string{
-			`{"max_tokens":5,"messages":[{"role":"system","content":"s"}],"model":"m","stream":true}`, `{"max_tokens":5,"messages":[{"content":"p","role":"user"}],"model":"m","stream":true}`}},
-		{"/api/chat", share, "", 0, []string{`{"messages":[{"content":"h","role":"user"}],"model":"m","options":{},"stream":true}`}},
-		{"/api/generate", share, "", 7, []string{`{"model":"m","options":{"num_predict":7},"prompt":"h","stream":true}`}},
+		{"/v1/messages", messages, "", "5", []string{
+			`{"max_tokens":5,"messages":[{"content":"s","role":"system"}],"model":"m","stream":true}`, `{"max_tokens":5,"messages":[{"content":"p","role":"user"}],"model":"m","stream":true}`}},
+		{"/api/chat", share, "", "0", []string{`{"messages":[{"content":"h","role":"user"}],"model":"m","stream":true}`}},
+		{"/api/generate", share, "", "7", []string{`{"model":"m","options":{"num_predict":7},"prompt":"h","stream":true}`}},
 	} {
 		o := ready()
 		o.Model, o.Prompts, o.Extra, o.MaxTokens = "m", c.prompts, c.extra, c.tokens
@@ -187,13 +189,28 @@ func TestBodies(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, b := range o.bodies {
-			got = append(got, string(b))
+		for i := range o.frame.scripts {
+			got = append(got, bodyOf(t, o, uint64(i)))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.path, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}
+}
+
+// bodyOf is the body of operation n, with its members in order.
+func bodyOf(t *testing.T, o *Options, n uint64) string {
+	t.Helper()
+	var members map[string]any
+	body := o.frame.appendBody(nil, n, &o.frame.scripts[n%uint64(len(o.frame.scripts))], nil)
+	err := json.Unmarshal(body, &members)
+	if err == nil {
+		body, err = json.Marshal(members)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return string(body)
 }
 
 // ready are options as they are before Validate.
@@ -204,13 +221,119 @@ func ready() *Options {
 	return o
 }
 
-func TestMadePrompts(t *testing.T) {
-	a, b, other := made(3, 1), made(3, 1), made(3, 2)
-	if len(a) != mostMade || a[7].text != b[7].text || a[7].text == other[7].text || len(strings.Fields(a[7].text)) != 3 {
-		t.Errorf("%d prompts: %q, %q, %q", len(a), a[7].text, b[7].text, other[7].text)
+// asked is what operation n asks: the system message, and the prompt.
+func asked(t *testing.T, o *Options, n uint64) (system, prompt string) {
+	t.Helper()
+	var body struct {
+		System   string
+		Prompt   string
+		Messages []struct{ Role, Content string }
 	}
-	if long := made(mostWords, 1); len(long) != 5 {
-		t.Errorf("%d prompts of %d words", len(long), mostWords)
+	if err := json.Unmarshal([]byte(bodyOf(t, o, n)), &body); err != nil {
+		t.Fatal(err)
+	}
+	system, prompt = body.System, body.Prompt
+	for _, m := range body.Messages {
+		if m.Role == "system" {
+			system = m.Content
+		} else {
+			prompt += m.Content
+		}
+	}
+	return system, prompt
+}
+
+// valid are options after Validate.
+func valid(t *testing.T, url string, change func(o *Options)) *Options {
+	t.Helper()
+	o := ready()
+	change(o)
+	if faults := o.Validate([]string{url}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return o
+}
+
+// Prompts of one seed are the same, no two operations have the same beginning, and their lengths are as asked.
+func TestMadePrompts(t *testing.T) {
+	with := func(words string, seed uint64) *Options {
+		return valid(t, "http://h:1/", func(o *Options) { o.Words, o.seed = words, seed })
+	}
+	a, again, other := with("20", 1), with("20", 1), with("20", 2)
+	begun := map[string]bool{}
+	for n := range uint64(3 * mostMade) {
+		_, text := asked(t, a, n)
+		words := strings.Fields(text)
+		if begun[strings.Join(words[:openWords], " ")] = true; len(words) != 20 {
+			t.Fatalf("%d words: %q", len(words), text)
+		}
+	}
+	_, first := asked(t, a, 0)
+	_, next := asked(t, a, 1)
+	if len(begun) != 3*mostMade || strings.Fields(first)[0] == strings.Fields(next)[0] {
+		t.Errorf("%d beginnings; %q and %q", len(begun), first, next)
+	}
+	for n, differs := range map[*Options]bool{again: false, other: true} {
+		if _, text := asked(t, n, 0); (text != first) != differs {
+			t.Errorf("%q and %q", text, first)
+		}
+	}
+	if long := with(strconv.Itoa(mostWords), 1); len(long.frame.scripts) != 5 {
+		t.Errorf("%d prompts of %d words", len(long.frame.scripts), mostWords)
+	}
+	for _, words := range []string{"1", "2", "3..5"} {
+		o := with(words, 1)
+		if _, text := asked(t, o, 7); len(strings.Fields(text)) < 1 || len(strings.Fields(text)) > 5 {
+			t.Errorf("%s: %q", words, text)
+		}
+	}
+	sum, o := 0, with("normal(200,50)", 1)
+	for n := range uint64(mostMade) {
+		_, text := asked(t, o, n)
+		sum += len(strings.Fields(text))
+	}
+	if mean := float64(sum) / mostMade; mean < 192 || mean > 208 { // 5 standard errors
+		t.Errorf("%v words are the mean of normal(200,50)", mean)
+	}
+}
+
+// Answers have lengths from a distribution, also those to one prompt.
+func TestLengthsOfAnswers(t *testing.T) {
+	o := valid(t, "http://h:1/", func(o *Options) { o.MaxTokens = "10..30" })
+	sum, seen := int64(0), map[int64]bool{}
+	for n := range uint64(2000) {
+		most := o.frame.most(n, 0)
+		if sum, seen[most] = sum+most, true; most < 10 || most > 30 || most != o.frame.most(n, 0) {
+			t.Fatalf("%d tokens", most)
+		}
+	}
+	if mean := float64(sum) / 2000; len(seen) != 21 || mean < 19 || mean > 21 {
+		t.Errorf("%d lengths, their mean is %v", len(seen), mean)
+	}
+	if text := bodyOf(t, o, 5); !strings.Contains(text, fmt.Sprintf(`"max_tokens":%d,`, o.frame.most(5, 0))) {
+		t.Error(text)
+	}
+}
+
+// Requests have one of K beginnings in turn, which are no two alike, and then what is theirs.
+func TestPrefixes(t *testing.T) {
+	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/messages", "/api/chat", "/api/generate"} {
+		o := valid(t, "http://h:1"+path, func(o *Options) { o.PrefixTokens, o.Prefixes, o.Words = 50, 3, "10" })
+		var prefixes []string
+		for n := range uint64(7) {
+			system, prompt := asked(t, o, n)
+			if system == "" { // of an API with a text
+				words := strings.Fields(prompt)
+				system, prompt = strings.Join(words[:50], " "), strings.Join(words[50:], " ")
+			}
+			prefixes = append(prefixes, system)
+			if len(strings.Fields(system)) != 50 || len(strings.Fields(prompt)) != 10 {
+				t.Fatalf("%s: %q, %q", path, system, prompt)
+			}
+			if n >= 3 && system != prefixes[n-3] || n > 0 && strings.Fields(system)[0] == strings.Fields(prefixes[n-1])[0] {
+				t.Errorf("%s: %q", path, prefixes)
+			}
+		}
 	}
 }
 
@@ -235,12 +358,29 @@ func TestFaults(t *testing.T) {
 		{"http://h:1/", "has no time above 0", func(o *Options) { o.SLOs = []string{"ttft<0s"} }},
 		{"http://h:1/", "is not a JSON object", func(o *Options) { o.Extra = "[1]" }},
 		{"http://h:1/", "is not a JSON object", func(o *Options) { o.Extra = "null" }},
-		{"http://h:1/", "--prompt-tokens is 0", func(o *Options) { o.Words = 0 }},
-		{"http://h:1/", "--max-tokens is -1", func(o *Options) { o.MaxTokens = -1 }},
+		{"http://h:1/", `"0" is not a number from 1 to 1000000`, func(o *Options) { o.Words = "0" }},
+		{"http://h:1/", `--prompt-tokens: "1e12" is not a number`, func(o *Options) { o.Words = "1e12" }},
+		{"http://h:1/", `--prompt-tokens: "uniform(5,1)" is not a number`, func(o *Options) { o.Words = "uniform(5,1)" }},
+		{"http://h:1/", `--max-tokens: "-1" is not a number`, func(o *Options) { o.MaxTokens = "-1" }},
+		{"http://h:1/", "both --prompt-tokens and --prompts", func(o *Options) { o.Words, o.Prompts = "5", name }},
+		{"http://h:1/", "--prefix-tokens is -1", func(o *Options) { o.PrefixTokens = -1 }},
+		{"http://h:1/", "--prefixes is 0", func(o *Options) { o.Prefixes = 0 }},
+		{"http://h:1/", "--prefixes is given without", func(o *Options) { o.Prefixes = 2 }},
+		{"http://h:1/", "have more than 32 MiB", func(o *Options) { o.PrefixTokens, o.Prefixes = 1_000_000, 1<<40 }},
+		{"http://h:1/", "--extra has messages", func(o *Options) { o.PrefixTokens, o.Extra = 5, `{"messages":[]}` }},
+		{"http://h:1/v1/messages", "--extra has system", func(o *Options) { o.PrefixTokens, o.Extra = 5, `{"system":"s"}` }},
+		{"http://h:1/", "prompt 1: it has a system message", func(o *Options) {
+			o.PrefixTokens = 5
+			with(`{"messages":[{"role":"system","content":"s"}]}`)(o)
+		}},
 		{"http://h:1/", "cannot read the prompts", func(o *Options) { o.Prompts = name + ".none" }},
 		{"http://h:1/", "it is empty", with(" \n")},
 		{"http://h:1/", "begins as a JSON array", with("[INST] hi\n")},
 		{"http://h:1/", "entry 2: it has no prompt", with("{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n")},
+		{"http://h:1/", "no person says anything", with(`[{"conversations":[]},{"conversations":[{"from":"gpt","value":"a"},{"from":"human","value":" "}]}]`)},
+		{"http://h:1/", "entry 1: not a JSON object", with(`{"conversations":[{"from":"human","value":5}]}`)},
+		{"http://h:1/", "entry 1: not a JSON object", with(`{"messages":"hi"}`)},
+		{"http://h:1/", "exceeded max depth", with(`{"messages":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}")},
 		{"http://h:1/", "entry 2: not a JSON object", with("{\"prompt\":\"a\"}\nplain\n")},
 		{"http://h:1/v1/completions", "prompt 1: it has messages", with(`{"messages":[]}`)},
 		{"http://h:1/", "give 100000 at most", with(strings.Repeat("a\n", 100_001))},
@@ -291,7 +431,7 @@ func TestFiguresOfReads(t *testing.T) {
 		if due != 10*ms {
 			t.Errorf("due at %v", due)
 		}
-		name := Timed()[phase-len(engine.NetPhases)].Name
+		name := o.Timed()[phase-len(engine.NetPhases)].Name
 		got[name] = append(got[name], dur/ms)
 	}
 	c := d.Loop.Codec(0).(*codec)
@@ -303,7 +443,7 @@ func TestFiguresOfReads(t *testing.T) {
 		text string
 	}{
 		{30, `{"choices":[{"delta":{"role":"assistant","content":""}}]}`}, {100, `{"choices":[{"delta":{"reasoning_content":"hm"}}]}`}, {150, `{"choices":[{"delta":{"content":"a"}}]}`},
-		{250, `{"choices":[{"delta":{"content":"b"}}]}`}, {260, `{"choices":[{"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`},
+		{250, `{"choices":[{"delta":{"content":"b"}}]}`}, {260, `{"choices":[{"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":5}}}`},
 	} {
 		text := "data: " + read.text + "\n\n"
 		text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
@@ -328,7 +468,7 @@ func TestFiguresOfReads(t *testing.T) {
 		}
 	}
 	x := extra(t, report)
-	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
+	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.Cached != 5 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
 		t.Errorf("class %q, %+v", r.Class, x)
 	}
 	if want := [takt.MaxTimed]time.Duration{90 * ms, 100 * ms, 80 * ms, 140 * ms}; r.Timed != want || r.Goal != takt.GoalMissed {

@@ -3,27 +3,41 @@ package llm
 import (
 	"context"
 
-	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Key is the place of the driver's figures in Report.Extra.
 const Key = "llm"
 
+// finishing is Driver.Finish: that of the connections, then that of p, and then more, if it is not nil.
+func (p *plan) finishing(connections func(context.Context, *takt.Report) error, more func(*takt.Report)) func(context.Context, *takt.Report) error {
+	return func(ctx context.Context, r *takt.Report) error {
+		if err := connections(ctx, r); err != nil {
+			return err
+		}
+		if p.finish(r); more != nil {
+			more(r)
+		}
+		return nil
+	}
+}
+
 // finish adds the driver's figures: tokens of good answers, and which conditions they did not meet.
-func (p *plan) finish(_ context.Context, r *takt.Report) error {
-	http.ReportParts(r)
-	r.Extra[Key] = map[string]any{
+func (p *plan) finish(r *takt.Report) {
+	x := map[string]any{
 		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
 		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
 	}
+	if n := p.cached.Load(); n > 0 {
+		x["cached_tokens"] = n
+	}
+	r.Extra[Key] = x
 	if r.Goodput != nil {
 		r.Goodput.Missed = map[string]uint64{}
 		for i, condition := range p.o.slos {
 			r.Goodput.Missed[condition.text] += p.missed[i].Load()
 		}
 	}
-	return nil
 }
 
 // source says by what tokens were counted.

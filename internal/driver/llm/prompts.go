@@ -7,32 +7,37 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 )
 
-// Bounds of prompts.
+// Bounds of a file of prompts.
 const (
-	mostWords   = 1_000_000 // of a prompt that is made
-	mostMade    = 1000      // prompts that are made; they come in turn
-	madeBytes   = 32 << 20  // of them together
-	mostPrompts = 100_000   // of a file
-	mostFile    = 256 << 20 // bytes of a file
-	wordBytes   = 6         // of a word of a made prompt with its blank, about
+	mostPrompts = 100_000
+	mostFile    = 256 << 20 // bytes
+	mostTurns   = 1000      // of a conversation
 )
 
-// prompt is what a request asks: a text, or messages as they are.
-type prompt struct {
-	text     string
-	messages json.RawMessage // nil: text
+// script is what a person says: one turn, or several in a conversation.
+type script struct {
+	turns [][]byte // messages with commas between them, or the inside of a string where requests have a text
+	open  int      // where the first words are in the first turn that are each operation's own; 0: nowhere
+	words int      // of the first turn, if open is not 0
 }
 
-// prompts are those of the file, or made ones.
-func (o *Options) prompts() ([]prompt, error) {
+// entry is what a file says of one conversation: the turns of a person, or messages as they are.
+type entry struct {
+	texts    []string
+	messages []json.RawMessage // nil: texts
+}
+
+// scripts are those of the file, or made ones.
+func (o *Options) scripts() (list []script, err error) {
 	if o.Prompts == "" {
-		return made(o.Words, o.seed), nil
+		return o.made()
 	}
 	f, err := files.Open(o.Prompts)
 	if err != nil {
@@ -43,40 +48,122 @@ func (o *Options) prompts() ([]prompt, error) {
 	if err != nil {
 		return nil, value.About(err, "prompts")
 	}
-	list, err := parsePrompts(files.TextOf(b))
-	if err != nil {
+	entries, empty, err := parsePrompts(files.TextOf(b))
+	if o.empty = empty; err != nil {
 		return nil, value.About(fmt.Errorf("--prompts %s: %w", o.Prompts, err), "prompts")
+	}
+	draws := rand.New(rand.NewPCG(o.seed, 9))
+	for i, e := range entries {
+		s, err := o.script(e, int(o.turns.Draw(draws)))
+		if err != nil {
+			return nil, value.About(fmt.Errorf("prompt %d: %w", i+1, err), "prompts")
+		}
+		list = append(list, s)
 	}
 	return list, nil
 }
 
-// made are prompts of random words, each of which begins otherwise, so that a server's cache of prefixes does not
-// know it.
-func made(words int, seed uint64) (list []prompt) {
-	r := rand.New(rand.NewPCG(seed, 6))
-	vocabulary := strings.Fields("time year people way day man thing woman life child world school state family student group country problem hand part place case week company system program question work number night point home water room mother area money story fact month lot right study book eye job word business issue side kind head house service friend father power hour game line end member law car city name team minute idea kid body back")
-	for range max(1, min(mostMade, madeBytes/(words*wordBytes))) {
-		var b strings.Builder
-		for i := range words {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(vocabulary[r.IntN(len(vocabulary))])
+// script is an entry as a conversation of so many turns at most.
+func (o *Options) script(e entry, turns int) (s script, err error) {
+	if e.messages == nil {
+		for _, text := range e.texts[:min(turns, len(e.texts))] {
+			s.turns = append(s.turns, o.asked(text).json)
 		}
-		list = append(list, prompt{text: b.String()})
+		return s, nil
 	}
-	return list
+	if !o.hasMessages() {
+		return s, fmt.Errorf("it has messages, and requests to %s have a text; give {\"prompt\":…}, or a url that ends with /chat/completions", o.url.Path)
+	}
+	if o.PrefixTokens > 0 && len(e.messages) > 0 && roleOf(e.messages[0]) == "system" {
+		return s, errors.New("it has a system message of its own; leave out --prefix-tokens")
+	}
+	if o.converses() {
+		s.turns, err = split(e.messages, turns)
+		return s, err
+	}
+	s.turns = [][]byte{joined(e.messages)}
+	return s, nil
 }
 
-// parsePrompts reads a file: an array of JSON, lines of JSON, or plain lines.
-func parsePrompts(b []byte) (list []prompt, err error) {
+// split cuts messages into turns of a person, so many at most. An answer ends a turn, and what it says does not matter.
+func split(messages []json.RawMessage, most int) (turns [][]byte, err error) {
+	var turn []json.RawMessage
+	asks := false
+	for i, m := range messages {
+		switch role := roleOf(m); role {
+		case "user":
+			asks = true
+		case "system", "developer":
+		case "assistant":
+			if asks {
+				turns, turn, asks = append(turns, joined(turn)), nil, false
+				continue
+			}
+		default:
+			return nil, fmt.Errorf("message %d has the role %.40q; those of conversations are system, developer, user and assistant", i+1, role)
+		}
+		turn = append(turn, m)
+	}
+	if asks {
+		turns = append(turns, joined(turn))
+	}
+	if len(turns) == 0 {
+		return nil, errors.New("it has no message with the role user")
+	}
+	return turns[:min(most, len(turns))], nil
+}
+
+// joined are messages with commas between them.
+func joined(list []json.RawMessage) []byte {
+	var b []byte
+	for i, m := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m...)
+	}
+	return b
+}
+
+// roleOf is the role of a message; "": it has none.
+func roleOf(message json.RawMessage) string {
+	var m struct{ Role string }
+	_ = json.Unmarshal(message, &m) // the server says what is wrong with it
+	return m.Role
+}
+
+// question is a text as part of a request.
+type question struct {
+	json []byte
+	text int // where the text begins in json
+}
+
+// asked is the question of a person.
+func (o *Options) asked(text string) question {
+	const before, after = `{"role":"user","content":`, `}`
+	q := quoted(text)
+	if !o.hasMessages() {
+		return question{json: q[1 : len(q)-1]}
+	}
+	return question{slices.Concat([]byte(before), q, []byte(after)), len(before) + 1}
+}
+
+// quoted is a text as JSON.
+func quoted(text string) []byte {
+	b, _ := json.Marshal(text) // a string does not fail
+	return b
+}
+
+// parsePrompts reads a file: an array of JSON, lines of JSON, or plain lines. empty is the number of conversations that
+// it passes over, since no person says anything in them: files of others have such.
+func parsePrompts(b []byte) (list []entry, empty int, err error) {
 	var entries []json.RawMessage
 	switch first := bytes.TrimSpace(b); {
 	case len(first) == 0:
-		return nil, errors.New("it is empty; write a prompt on each line")
+		return nil, 0, errors.New("it is empty; write a prompt on each line")
 	case first[0] == '[':
 		if err := json.Unmarshal(first, &entries); err != nil {
-			return nil, fmt.Errorf("it begins as a JSON array and is none: %w; a file of plain lines may not begin with [", err)
+			return nil, 0, fmt.Errorf("it begins as a JSON array and is none: %w; a file of plain lines may not begin with [", err)
 		}
 	case first[0] == '{':
 		for line := range bytes.Lines(first) {
@@ -85,55 +172,70 @@ func parsePrompts(b []byte) (list []prompt, err error) {
 	default:
 		list, err = plainLines(b)
 	}
-	for i, entry := range entries {
-		if len(entry) == 0 {
+	for i, e := range entries {
+		if len(e) == 0 {
 			continue
 		}
-		one, err := entryOf(entry)
-		if err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		switch one, err := entryOf(e); {
+		case errors.Is(err, errNobody):
+			empty++
+		case err != nil:
+			return nil, 0, fmt.Errorf("entry %d: %w", i+1, err)
+		default:
+			list = append(list, one)
 		}
-		list = append(list, one)
 	}
-	if len(list) > mostPrompts {
-		return nil, fmt.Errorf("it has %d prompts; give %d at most", len(list), mostPrompts)
+	switch {
+	case err != nil:
+	case len(list) == 0:
+		err = errNobody
+	case len(list) > mostPrompts:
+		err = fmt.Errorf("it has %d prompts; give %d at most", len(list), mostPrompts)
 	}
-	return list, err
+	return list, empty, err
 }
 
 // plainLines are the lines that are not empty.
-func plainLines(b []byte) (list []prompt, err error) {
+func plainLines(b []byte) (list []entry, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, mostFile)
 	for lines.Scan() {
 		if line := strings.TrimSpace(lines.Text()); line != "" {
-			list = append(list, prompt{text: strings.ToValidUTF8(line, "\ufffd")})
+			list = append(list, entry{texts: []string{strings.ToValidUTF8(line, "\ufffd")}})
 		}
 	}
 	return list, lines.Err()
 }
 
+// errNobody is a conversation in which no person says anything.
+var errNobody = errors.New("no person says anything in its conversations; takt sends what has \"from\":\"human\"")
+
 // entryOf reads {"prompt":…}, {"messages":…}, or ShareGPT's {"conversations":[{"from":"human","value":…}]}, of which
-// the first turn of a person is the prompt.
-func entryOf(b []byte) (p prompt, err error) {
-	var e struct {
+// it takes what a person says.
+func entryOf(b []byte) (e entry, err error) {
+	var in struct {
 		Prompt        *string
-		Messages      json.RawMessage
+		Messages      []json.RawMessage
 		Conversations []struct{ From, Value string }
 	}
-	if err := json.Unmarshal(b, &e); err != nil {
-		return p, fmt.Errorf("not a JSON object with prompt, messages or conversations: %w", err)
+	if err := json.Unmarshal(b, &in); err != nil {
+		return e, fmt.Errorf("not a JSON object with prompt, messages or conversations: %w", err)
 	}
 	switch {
-	case e.Prompt != nil:
-		return prompt{text: *e.Prompt}, nil
-	case len(e.Messages) > 0 && e.Messages[0] == '[':
-		return prompt{messages: e.Messages}, nil
+	case in.Prompt != nil:
+		return entry{texts: []string{*in.Prompt}}, nil
+	case in.Messages != nil:
+		return entry{messages: in.Messages}, nil
+	case in.Conversations == nil:
+		return e, errors.New(`it has no prompt; write {"prompt":"…"}, {"messages":[…]} or ShareGPT's {"conversations":[{"from":"human","value":"…"}]}`)
 	}
-	for _, turn := range e.Conversations {
-		if turn.From == "human" || turn.From == "user" {
-			return prompt{text: turn.Value}, nil
+	for _, turn := range in.Conversations {
+		if (turn.From == "human" || turn.From == "user") && strings.TrimSpace(turn.Value) != "" {
+			e.texts = append(e.texts, turn.Value)
 		}
 	}
-	return p, errors.New(`it has no prompt; write {"prompt":"…"}, {"messages":[…]} or ShareGPT's {"conversations":[{"from":"human","value":"…"}]}`)
+	if e.texts == nil {
+		return e, errNobody
+	}
+	return e, nil
 }

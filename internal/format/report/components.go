@@ -48,6 +48,10 @@ func meaning(name string) string {
 		return "since sent"
 	case "first_part_due", "ttft":
 		return "since due"
+	case "ttft_first":
+		return "of first turns, since due"
+	case "ttft_later":
+		return "of later turns, since due"
 	case "ttfo":
 		return "content, since due"
 	case "tpot":

@@ -45,7 +45,7 @@ var kinds = []Kind{
 	},
 	{
 		Name:      "llm",
-		Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens extra slo timeout_s"),
+		Variables: strings.Fields("api model host path prompts prompt_tokens max_tokens prefix_tokens prefixes turns think extra slo timeout_s"),
 		Leading:   strings.Fields("model host path rate_per_s rate stages duration_s requests connections"),
 		Columns:   strings.Fields("rate ttft.p50 ttft.p99 tpot.p50 maxgap.p99 goodput errors"),
 		Judges:    strings.Fields("ttft.p99 rate"),

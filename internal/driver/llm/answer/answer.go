@@ -3,6 +3,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,14 +106,39 @@ type Stream struct {
 	finished uint64
 	length   bool // a choice ended because of the limit of tokens
 	input    int
+	cached   int
 	most     int // largest number of output tokens that usage had
 	sum      int // of all such numbers, for servers that send differences
 	outputs  int // parts with output
 	err      *EventError
+	take     func(text []byte) // nil: nobody wants the text
 }
 
 // Reset prepares s for another answer.
-func (s *Stream) Reset(api API) { *s = Stream{api: api} }
+func (s *Stream) Reset(api API) { *s = Stream{api: api, take: s.take} }
+
+// Gather lets s pass on the text of answers: that of the first choice, without reasoning and calls of tools, piece by piece
+// as the inside of a JSON string. A piece changes after the call.
+func (s *Stream) Gather(take func(text []byte)) { s.take = take }
+
+// gather passes on a text, if value is one.
+func (s *Stream) gather(value []byte) {
+	if s.take != nil && len(value) > 2 && value[0] == '"' && json.Valid(value) {
+		s.take(value[1 : len(value)-1])
+	}
+}
+
+// gatherIn passes on the member of an object.
+func (s *Stream) gatherIn(object []byte, member string) {
+	if s.take == nil {
+		return
+	}
+	for name, value := range members(object) {
+		if string(name) == member {
+			s.gather(value)
+		}
+	}
+}
 
 // Read reads a part.
 func (s *Stream) Read(p parts.Part) Said {
@@ -137,6 +163,10 @@ func (s *Stream) Tokens() (n int, counted bool) {
 
 // Input is the number of tokens of the prompt by usage; 0: not known.
 func (s *Stream) Input() int { return s.input }
+
+// Cached is the number of tokens that the server had in its cache of prefixes, by usage; 0: none, or not known. Anthropic
+// does not count them as input.
+func (s *Stream) Cached() int { return s.cached }
 
 // Length reports whether a choice ended at the limit of tokens.
 func (s *Stream) Length() bool { return s.length }
@@ -181,6 +211,14 @@ func (s *Stream) usage(value []byte, input, output string) (grew bool) {
 			s.input = max(s.input, number(n))
 		case output:
 			grew = s.count(number(n))
+		case "cache_read_input_tokens": // of Anthropic
+			s.cached = max(s.cached, number(n))
+		case "prompt_tokens_details":
+			for name, n := range members(n) {
+				if string(name) == "cached_tokens" {
+					s.cached = max(s.cached, number(n))
+				}
+			}
 		}
 	}
 	return grew

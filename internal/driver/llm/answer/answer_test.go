@@ -17,6 +17,7 @@ type outcome struct {
 	n       int    // tokens
 	counted bool
 	input   int
+	cached  int
 	length  bool
 	err     string
 }
@@ -44,7 +45,7 @@ func read(api answer.API, kind parts.Kind, stream string) outcome {
 	r.End()
 	take()
 	o.n, o.counted = s.Tokens()
-	o.input, o.length = s.Input(), s.Length()
+	o.input, o.cached, o.length = s.Input(), s.Cached(), s.Length()
 	if err := s.Err(); err != nil {
 		o.err = err.Error()
 	}
@@ -70,7 +71,7 @@ const (
 func TestStreams(t *testing.T) {
 	cut, none := answer.ErrCut.Error(), answer.ErrNoChoices.Error()
 	ping := "event: ping\ndata: {\"type\": \"ping\"}\n\n"
-	start := events(`{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":25,"output_tokens":1}}}`)
+	start := events(`{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":25,"cache_read_input_tokens":9,"output_tokens":1}}}`)
 	block := events(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}`)
 	end := events(`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":15}}`, `{"type":"message_stop"}`)
 	for _, c := range []struct {
@@ -87,7 +88,7 @@ func TestStreams(t *testing.T) {
 		{"two choices in turns", answer.Chat, events(delta(said), `{"choices":[{"index":1,"delta":{"content":"b"}}]}`, stop, `{"choices":[{"index":1,"delta":{"content":"b"},"finish_reason":"length"}]}`), outcome{outputs: "ccc", n: 3, length: true}},
 		{"one of two choices has no end", answer.Chat, events(delta(said), `{"choices":[{"index":1,"delta":{"content":"b"}}]}`, stop), outcome{outputs: "cc", n: 2, err: cut}},
 		{"both choices in one chunk", answer.Chat, events(`{"choices":[{"index":0,"delta":{"content":"b"}},{"index":1,"delta":{"content":"b"}}]}`, done), outcome{outputs: "c", n: 1}},
-		{"usage without choices", answer.Chat, events(role, delta(said), stop, `{"choices":[],"usage":{"completion_tokens":4,"prompt_tokens":30,"prompt_tokens_details":{"cached_tokens":7}}}`, done), outcome{outputs: "c", n: 4, counted: true, input: 30}},
+		{"usage without choices", answer.Chat, events(role, delta(said), stop, `{"choices":[],"usage":{"completion_tokens":4,"prompt_tokens":30,"prompt_tokens_details":{"cached_tokens":7}}}`, done), outcome{outputs: "c", n: 4, counted: true, input: 30, cached: 7}},
 		{"usage in the chunk of the end, and no [DONE]", answer.Chat, events(delta(said), `{"choices":[{"delta":{},"index":0,"finish_reason":"length"}],"usage":{"completion_tokens":5,"prompt_tokens":3}}`), outcome{outputs: "c", n: 5, counted: true, input: 3, length: true}},
 		{"usage that grows, with bytes held back", answer.Chat, events(
 			`{"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":1}}`, `{"choices":[{"delta":{"content":""}}],"usage":{"completion_tokens":2}}`,
@@ -120,17 +121,17 @@ func TestStreams(t *testing.T) {
 		{"white space", answer.Chat, events("{ \"choices\" : [ { \"delta\" : { \"content\" : \"a\" } , \"finish_reason\" : \"stop\" } ] }"), outcome{outputs: "c", n: 1}},
 		{"a chunk that ends early", answer.Chat, events(`{"choices":[{"delta":{"content":"a`, done), outcome{err: none}},
 		{"completions", answer.Text, events(`{"choices":[{"text":"","index":0}]}`, `{"choices":[{"text":" a","index":0,"logprobs":null,"finish_reason":null}]}`, `{"choices":[{"text":" b","finish_reason":"length"}],"usage":{"prompt_tokens":2,"completion_tokens":2}}`, done), outcome{outputs: "cc", n: 2, counted: true, input: 2, length: true}},
-		{"Anthropic", answer.Anthropic, start + ping + block + ping + block + end, outcome{outputs: "cc", n: 15, counted: true, input: 25}},
+		{"Anthropic", answer.Anthropic, start + ping + block + ping + block + end, outcome{outputs: "cc", n: 15, counted: true, input: 25, cached: 9}},
 		{"Anthropic: thinking and tools", answer.Anthropic, start + events(
 			`{"type":"content_block_start","content_block":{"type":"thinking","thinking":""}}`, `{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"hm"}}`,
 			`{"type":"content_block_delta","delta":{"type":"signature_delta","signature":"xx"}}`, `{"type":"content_block_stop"}`,
 			`{"type":"content_block_start","content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}`,
 			`{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":""}}`, `{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{\"a"}}`) +
-			events(`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`), outcome{outputs: "rtt", n: 9, counted: true, input: 25, length: true}},
-		{"Anthropic: unknown events", answer.Anthropic, start + "event: new\ndata: {\"type\":\"new\",\"text\":\"x\"}\n\n" + block + end, outcome{outputs: "c", n: 15, counted: true, input: 25}},
-		{"Anthropic: an error", answer.Anthropic, start + block + "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n", outcome{outputs: "c", n: 1, input: 25, err: errText + "Overloaded"}},
+			events(`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`), outcome{outputs: "rtt", n: 9, counted: true, input: 25, cached: 9, length: true}},
+		{"Anthropic: unknown events", answer.Anthropic, start + "event: new\ndata: {\"type\":\"new\",\"text\":\"x\"}\n\n" + block + end, outcome{outputs: "c", n: 15, counted: true, input: 25, cached: 9}},
+		{"Anthropic: an error", answer.Anthropic, start + block + "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n", outcome{outputs: "c", n: 1, input: 25, cached: 9, err: errText + "Overloaded"}},
 		{"Anthropic: an error without the name", answer.Anthropic, events(`{"type":"error","error":{"type":"overloaded_error"}}`), outcome{err: errText + `{"type":"overloaded_error"}`}},
-		{"Anthropic: no end", answer.Anthropic, start + block, outcome{outputs: "c", n: 1, input: 25, err: cut}},
+		{"Anthropic: no end", answer.Anthropic, start + block, outcome{outputs: "c", n: 1, input: 25, cached: 9, err: cut}},
 		{"Ollama: chat", answer.Ollama, `{"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}` + "\n" + `{"message":{"content":"a"},"done":false}` + "\n\n" +
 			`{"message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":282,"eval_duration":4709213000}`, outcome{outputs: "rc", n: 282, counted: true, input: 26}},
 		{"Ollama: generate", answer.Ollama, `{"response":"a","done":false}` + "\n" + `{"response":"","done":true,"done_reason":"length","context":[1,2],"eval_count":1}` + "\n", outcome{outputs: "c", n: 1, counted: true, length: true}},

@@ -73,20 +73,25 @@ func (d Said) with(o Said) Said {
 // choice reads a choice of a chunk.
 func (s *Stream) choice(b []byte) (said Said) {
 	index := 0
-	var reason []byte
+	var reason, words, message []byte
 	for name, value := range members(b) {
 		switch string(name) {
 		case "index":
 			index = max(0, number(value))
 		case "text":
-			if filled(value) {
+			if words = value; filled(value) {
 				said.Output |= Content
 			}
 		case "delta", "message":
 			said.Output |= channels(value)
+			message = value
 		case "finish_reason":
 			reason = value
 		}
+	}
+	if index == 0 {
+		s.gather(words)
+		s.gatherIn(message, "content")
 	}
 	s.seen |= 1 << (index & 63)
 	said.Terminal = s.ends(index, reason)
@@ -147,8 +152,10 @@ func readAnthropic(s *Stream, p parts.Part) (said Said) {
 		}
 	case is(kind, "content_block_start"):
 		said.Output = blockChannel(block)
+		s.gatherIn(block, "text")
 	case is(kind, "content_block_delta"):
 		said.Output = blockChannel(delta)
+		s.gatherIn(delta, "text")
 	case is(kind, "message_delta"):
 		s.usage(usage, "input_tokens", "output_tokens")
 		for name, value := range members(delta) {
@@ -193,8 +200,10 @@ func readOllama(s *Stream, p parts.Part) (said Said) {
 		case "message":
 			s.seen = 1
 			said.Output |= channels(value)
+			s.gatherIn(value, "content")
 		case "response":
 			s.seen = 1
+			s.gather(value)
 		case "done":
 			s.done = s.done || string(value) == "true"
 		case "done_reason":
