@@ -237,7 +237,7 @@ func TestLikeKeepsRateAndCV(t *testing.T) {
 		if n%5000 == 0 && len(dues) != n {
 			t.Errorf("whole passes have %d operations, want %d", len(dues), n)
 		}
-		if most := s.Most(); float64(len(dues)) > most || most > float64(len(dues))+1 {
+		if most := s.Most(); most != float64(len(dues)) {
 			t.Errorf("%v are the most, and there are %d", most, len(dues))
 		}
 	}
@@ -259,13 +259,23 @@ func TestPattern(t *testing.T) {
 		t.Error("more arrivals than there is room for")
 	}
 	for want, p := range map[float64]*Pattern{
-		0:          patternOf(1, 2),
-		1e-300:     patternOf(1, 1, 1),
-		math.Sqrt2: patternOf(0, 0, 2*time.Second), // gaps 0 and 2
+		0:                patternOf(1, 2),
+		1e-300:           patternOf(1, 1, 1),
+		math.Sqrt2:       patternOf(0, 0, 2*time.Second), // gaps 0 and 2
+		math.Sqrt(3) / 2: patternOf(5*time.Second, 6*time.Second, 7*time.Second, 11*time.Second),
 	} {
 		if got := p.CV(); math.Abs(got-want) > 1e-12 {
 			t.Errorf("CV %v of %v, want %v", got, p.at, want)
 		}
+	}
+	if cv := patternOf(0, 0, 1).CV(); math.Abs(cv-math.Sqrt2) > 1e-12 {
+		t.Errorf("CV %v in a nanosecond", cv)
+	}
+	if x := patternOf(0, 1).numbers(2).number(1); x != 1 {
+		t.Errorf("the second of two is at %v, want 1 mean gap", x)
+	}
+	if MaxPattern*8 != 64<<20 {
+		t.Error("a Pattern may have more than 64 MiB")
 	}
 	if (&Pattern{}).CV() != 0 {
 		t.Error("a CV without arrivals")
@@ -332,6 +342,9 @@ func TestMost(t *testing.T) {
 	}{
 		"uniform": {Constant(100, time.Second), 100},
 		"endless": {Constant(100, 0), math.Inf(1)},
+		"one":     {Spec{Stages: Constant(100, 0).Stages, Limit: 1}, 1},
+		"Poisson": {Spec{Stages: Constant(100, time.Second).Stages, Poisson: true}, 172},
+		"gamma":   {Spec{Stages: Constant(100, time.Second).Stages, Gamma: 3}, 350},
 		"limit":   {Spec{Stages: Constant(100, 0).Stages, Limit: 7, Gamma: 100}, 7},
 		"warm-up": {Spec{Stages: Constant(100, time.Second).Stages, Warmup: time.Second}, 200},
 		"ramp":    {Ramp(0, 100, time.Second), 50},

@@ -45,10 +45,7 @@ func (s Spec) within(units float64) float64 {
 func mostGamma(units, cv float64) float64 {
 	x := units / (cv * cv)
 	unlikely := func(a float64) bool { return x-a+a*math.Log(a/x) >= surplus }
-	low, high := x, 2*x+surplus
-	for !unlikely(high) {
-		high *= 2
-	}
+	low, high := x, 2*x+surplus // unlikely(high), whatever x is
 	for range 60 {
 		if middle := (low + high) / 2; unlikely(middle) {
 			high = middle

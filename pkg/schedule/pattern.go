@@ -68,9 +68,6 @@ func (p *Pattern) numbers(expected uint64) *repeated {
 
 // most is how many arrivals there are at most within so many units of Λ.
 func (p *Pattern) most(units float64) float64 {
-	if units >= math.MaxUint64 {
-		return units
-	}
 	r := p.numbers(uint64(math.Ceil(units)))
 	n := float64(len(r.at))
 	passes := math.Floor(units / n)
