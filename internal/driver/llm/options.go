@@ -293,9 +293,9 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.conn.OpenTo(&takt.Driver{Loop: o.loopOf(p), Phases: o.phases()})
+	d, err := o.conn.OpenTo(func() *takt.Loop { return o.loopOf(p) })
 	if err == nil {
-		d.Finish = p.finishing(d.Finish, nil)
+		d.Phases, d.Finish = o.phases(), p.finishing(d.Finish, nil)
 	}
 	return d, err
 }

@@ -202,6 +202,31 @@ func TestFailedTurnEndsConversation(t *testing.T) {
 	}
 }
 
+// Conversations that began in the warm-up are not counted, though their later turns are.
+func TestWarmupOfConversations(t *testing.T) {
+	m := serveModel(t, false, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
+	r := converse(t, conversing("2", "300ms", nil), m.url, func(e *engine.Options) {
+		e.Warmup, e.Duration, e.Rate = 100*time.Millisecond, 100*time.Millisecond, engine.MustRate("50/s")
+	})
+	begun, completed, _ := rounds(r)
+	if first, later := steps.Of(r, "first turn").Counts.OK, steps.Of(r, "later turns").Counts.OK; begun != 5 || completed != 5 || first != 5 || later != 10 {
+		t.Errorf("%v begun, %v completed; %d first and %d later turns", begun, completed, first, later)
+	}
+}
+
+// The key log has the secrets of the connections of both engines.
+func TestKeyLog(t *testing.T) {
+	m := serveModel(t, true, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
+	for _, turns := range []string{"1", "2"} {
+		name := filepath.Join(t.TempDir(), "keys")
+		o := conversing(turns, "", func(o *Options) { o.conn.Insecure, o.conn.TLSKeyLog = true, name })
+		r := converse(t, o, m.url, func(e *engine.Options) { e.Requests, e.Rate = 2, engine.MustRate("100/s") })
+		if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), "TRAFFIC_SECRET") || r.Counts.Failed > 0 || r.Extra["tls"] == nil {
+			t.Errorf("turns %s: %d bytes, %v; %+v, %v", turns, len(b), err, r.Counts, r.Extra["tls"])
+		}
+	}
+}
+
 // Users without a schedule begin another conversation after each, and a server that is gone does not make them run.
 func TestUsersConverse(t *testing.T) {
 	m := serveModel(t, false, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
