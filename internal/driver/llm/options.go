@@ -66,8 +66,8 @@ type Options struct {
 	warmup time.Duration
 	talks  *talks // nil: requests are no conversations
 
-	inFlight, users, given int // conversations at once at most; users without a schedule; -c
-	scheduled              bool
+	inFlight, users, given int    // conversations at once at most; users without a schedule; -c
+	scheduled, loops       bool   // there is a schedule; --engine loop is given
 	part, parts            uint64 // of the schedule that this process sends
 }
 
@@ -118,6 +118,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 func (o *Options) Shape(e *engine.Options) {
 	o.seed, o.warmup = e.Seed, e.Warmup
 	o.part, o.parts = e.Shard.Place()
+	o.loops = e.Engine == "loop"
 	if o.scheduled = !e.Closed(); o.converses() {
 		o.users = users.Shape(e, &o.given, defaultUsers)
 	}
@@ -155,6 +156,7 @@ func (o *Options) Validate(args []string) []error {
 func (o *Options) checkTurns() (faults value.Faults) {
 	faults.If(o.Think != "" && !o.converses(), "--think is given without --turns; add that, or say with --rate when requests are due")
 	faults.If(o.given > 0 && o.scheduled && o.converses(), "both -c and a rate are given with --turns; drop -c, each conversation has a connection of its own, and --max-in-flight limits them")
+	faults.If(o.loops && o.converses(), "--engine loop is given with --turns; leave it out, each conversation has a goroutine of its own")
 	faults.If(o.converses() && (o.conn.HTTP2Connections > 1 || o.conn.HTTP2Streams > 0), "--h2-connections or --h2-streams is given with --turns; leave it out, each conversation has a connection of its own, and one request at a time")
 	return faults
 }

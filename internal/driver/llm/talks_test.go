@@ -446,6 +446,7 @@ func TestWays(t *testing.T) {
 		})
 	}
 	for name, change := range map[string]func(o *Options, e *engine.Options){
+		"--engine loop is given with --turns": func(o *Options, e *engine.Options) { o.Turns, e.Engine = "2", "loop" },
 		"HTTP/2 in workers":                   func(o *Options, e *engine.Options) { o.conn.HTTP2, e.Engine = true, "worker" },
 		"proxies over TLS":                    func(o *Options, _ *engine.Options) { _ = o.conn.Proxy.Set("https://p:1") },
 		"HTTP/2 without TLS through a proxy":  func(o *Options, _ *engine.Options) { o.conn.HTTP2 = true; _ = o.conn.Proxy.Set("http://p:1") },
