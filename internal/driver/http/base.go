@@ -25,13 +25,13 @@ func (o *Options) Lacks(u *url.URL, users bool) string {
 	return o.needsNet()
 }
 
-// OpenTo opens what the flags of connections name, for a driver that makes its connections by LoopTo, and completes d.
-func (o *Options) OpenTo(d *takt.Driver) (*takt.Driver, error) {
+// OpenTo opens the driver of a run whose connections loop describes, by LoopTo, after it has opened what the flags of
+// connections name.
+func (o *Options) OpenTo(loop func() *takt.Loop) (*takt.Driver, error) {
 	if err := o.openKeys(); err != nil {
 		return nil, err
 	}
-	d.Finish, d.Close = o.FinishTo, o.close
-	return d, nil
+	return &takt.Driver{Loop: loop(), Finish: o.FinishTo, Close: o.close}, nil
 }
 
 // DescribeWay adds the flags of connections that shape the load to Report.Variables.

@@ -25,9 +25,9 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	return o.usersOf(crowd, list, o.userLoop, o.finish)
 }
 
-// UsersTo is Users for a protocol on top of HTTP. loop describes connections to its server.
-func (o *Options) UsersTo(u *url.URL, crowd users.Options, loop *takt.Loop) (*takt.Driver, *users.Crowd, error) {
-	return o.usersOf(crowd, []*url.URL{u}, func(*url.URL, func(int) *users.User) *takt.Loop { return loop }, o.FinishTo)
+// UsersTo is OpenTo for users with connections of their own to u.
+func (o *Options) UsersTo(u *url.URL, crowd users.Options, loop func() *takt.Loop) (*takt.Driver, *users.Crowd, error) {
+	return o.usersOf(crowd, []*url.URL{u}, func(*url.URL, func(int) *users.User) *takt.Loop { return loop() }, o.FinishTo)
 }
 
 // usersOf opens the driver of users with connections to all hosts of the list.

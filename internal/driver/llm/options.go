@@ -66,8 +66,8 @@ type Options struct {
 	warmup time.Duration
 	talks  *talks // nil: requests are no conversations
 
-	inFlight, users, given int // conversations at once at most; users without a schedule; -c
-	scheduled              bool
+	inFlight, users, given int    // conversations at once at most; users without a schedule; -c
+	scheduled, loops       bool   // there is a schedule; --engine loop is given
 	part, parts            uint64 // of the schedule that this process sends
 }
 
@@ -118,6 +118,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 func (o *Options) Shape(e *engine.Options) {
 	o.seed, o.warmup = e.Seed, e.Warmup
 	o.part, o.parts = e.Shard.Place()
+	o.loops = e.Engine == "loop"
 	if o.scheduled = !e.Closed(); o.converses() {
 		o.users = users.Shape(e, &o.given, defaultUsers)
 	}
@@ -155,6 +156,7 @@ func (o *Options) Validate(args []string) []error {
 func (o *Options) checkTurns() (faults value.Faults) {
 	faults.If(o.Think != "" && !o.converses(), "--think is given without --turns; add that, or say with --rate when requests are due")
 	faults.If(o.given > 0 && o.scheduled && o.converses(), "both -c and a rate are given with --turns; drop -c, each conversation has a connection of its own, and --max-in-flight limits them")
+	faults.If(o.loops && o.converses(), "--engine loop is given with --turns; leave it out, each conversation has a goroutine of its own")
 	faults.If(o.converses() && (o.conn.HTTP2Connections > 1 || o.conn.HTTP2Streams > 0), "--h2-connections or --h2-streams is given with --turns; leave it out, each conversation has a connection of its own, and one request at a time")
 	return faults
 }
@@ -296,9 +298,9 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.conn.OpenTo(o.driverOf(p))
+	d, err := o.conn.OpenTo(func() *takt.Loop { return o.loopOf(p) })
 	if err == nil {
-		d.Finish = p.finishing(d.Finish, nil)
+		d.Timed, d.Goal, d.Finish = o.Timed(), o.Goal(), p.finishing(d.Finish, nil)
 	}
 	return d, err
 }
@@ -307,11 +309,6 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 func (o *Options) newPlan() (*plan, error) {
 	r, err := o.newRequests()
 	return &plan{requests: r, o: o, missed: make([]atomic.Uint64, len(o.slos))}, err
-}
-
-// driverOf is the driver of p, without what connections add.
-func (o *Options) driverOf(p *plan) *takt.Driver {
-	return &takt.Driver{Loop: o.loopOf(p), Timed: o.Timed(), Goal: o.Goal()}
 }
 
 // loopOf describes the connections of a run.

@@ -49,6 +49,7 @@ type talk struct {
 	held    int      // bytes of answers
 	cut     bool     // the answer is longer
 	sent    time.Time
+	counted bool // its first turn was due after the warm-up
 }
 
 // turn is the Data of an operation.
@@ -148,8 +149,12 @@ func (s *talks) end(op *takt.Op, r *takt.Result, at time.Time) {
 	if talk.cut = false; !failed {
 		talk.answers = append(talk.answers, bytes.ToValidUTF8(talk.answer, []byte("\ufffd")))
 	}
+	first := t.place.Step == 0
+	if first {
+		talk.counted = op.Due >= s.o.warmup
+	}
 	if op.Due >= s.o.warmup {
-		first, row := t.place.Step == 0, t.row()
+		row, counted := t.row(), talk.counted
 		t.counts = func() {
 			s.figures[row].Count(failed, response, service)
 			if cut {
@@ -159,6 +164,7 @@ func (s *talks) end(op *takt.Op, r *takt.Result, at time.Time) {
 				s.rounds.Begun++
 			}
 			switch {
+			case !counted:
 			case next.Failed:
 				s.rounds.Failed++
 			case next.Over:
@@ -194,7 +200,7 @@ func (s *talks) open() (*takt.Driver, error) {
 		Begin:  func(_ *users.User, op *takt.Op, _ *takt.Result) bool { s.begin(op); return true },
 		End:    func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at) },
 		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last },
-	}, o.loopOf(p))
+	}, func() *takt.Loop { return o.loopOf(p) })
 	if err != nil {
 		return nil, err
 	}

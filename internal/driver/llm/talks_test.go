@@ -202,6 +202,31 @@ func TestFailedTurnEndsConversation(t *testing.T) {
 	}
 }
 
+// Conversations that began in the warm-up are not counted, though their later turns are.
+func TestWarmupOfConversations(t *testing.T) {
+	m := serveModel(t, false, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
+	r := converse(t, conversing("2", "300ms", nil), m.url, func(e *engine.Options) {
+		e.Warmup, e.Duration, e.Rate = 100*time.Millisecond, 100*time.Millisecond, engine.MustRate("50/s")
+	})
+	begun, completed, _ := rounds(r)
+	if first, later := steps.Of(r, "first turn").Counts.OK, steps.Of(r, "later turns").Counts.OK; begun != 5 || completed != 5 || first != 5 || later != 10 {
+		t.Errorf("%v begun, %v completed; %d first and %d later turns", begun, completed, first, later)
+	}
+}
+
+// The key log has the secrets of the connections of both engines.
+func TestKeyLog(t *testing.T) {
+	m := serveModel(t, true, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
+	for _, turns := range []string{"1", "2"} {
+		name := filepath.Join(t.TempDir(), "keys")
+		o := conversing(turns, "", func(o *Options) { o.conn.Insecure, o.conn.TLSKeyLog = true, name })
+		r := converse(t, o, m.url, func(e *engine.Options) { e.Requests, e.Rate = 2, engine.MustRate("100/s") })
+		if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), "TRAFFIC_SECRET") || r.Counts.Failed > 0 || r.Extra["tls"] == nil {
+			t.Errorf("turns %s: %d bytes, %v; %+v, %v", turns, len(b), err, r.Counts, r.Extra["tls"])
+		}
+	}
+}
+
 // Users without a schedule begin another conversation after each, and a server that is gone does not make them run.
 func TestUsersConverse(t *testing.T) {
 	m := serveModel(t, false, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
@@ -421,6 +446,7 @@ func TestWays(t *testing.T) {
 		})
 	}
 	for name, change := range map[string]func(o *Options, e *engine.Options){
+		"--engine loop is given with --turns": func(o *Options, e *engine.Options) { o.Turns, e.Engine = "2", "loop" },
 		"HTTP/2 in workers":                   func(o *Options, e *engine.Options) { o.conn.HTTP2, e.Engine = true, "worker" },
 		"proxies over TLS":                    func(o *Options, _ *engine.Options) { _ = o.conn.Proxy.Set("https://p:1") },
 		"HTTP/2 without TLS through a proxy":  func(o *Options, _ *engine.Options) { o.conn.HTTP2 = true; _ = o.conn.Proxy.Set("http://p:1") },
