@@ -90,9 +90,9 @@ func (a *async) prepare(context.Context) error {
 		}
 		a.clients = append(a.clients, c)
 		a.relays = c.Relays && (i == 0 || a.relays)
-		a.queues = a.queues || c.Queues
 		a.lingers = a.lingers || c.Drain != nil
 	}
+	a.queues = a.plan.Driver.Queues
 	a.grid = a.lagOf()
 	a.woke = -a.grid
 	if all := a.clients[0].StartAll; all != nil && len(a.clients) == 1 {
@@ -190,7 +190,7 @@ func (a *async) pace(w pace.Waiter) {
 		case !a.due(now):
 			a.mu.Unlock()
 			a.pause(false)
-			a.await(w, now, max(due, a.woke+a.grid))
+			a.await(w, max(due, a.woke+a.grid))
 		case a.busy < a.max:
 			a.woke = now
 			ops := a.takeDue(now)
@@ -226,13 +226,10 @@ func (a *async) pace(w pace.Waiter) {
 }
 
 // await waits until the next operation is due. An answer may make another operation due before.
-func (a *async) await(w pace.Waiter, now, until time.Duration) {
+func (a *async) await(w pace.Waiter, until time.Duration) {
+	w.Until(until, a.woken())
 	reactive, ok := a.src.(Reactive)
-	if !ok || until-now <= sleepLate {
-		w.Until(until, a.flow.stop)
-		return
-	}
-	if a.world.First(a.world.After(until-now-sleepLate), a.nudges, a.flow.stop) != 1 {
+	if !ok {
 		return
 	}
 	a.mu.Lock()
@@ -244,12 +241,14 @@ func (a *async) await(w pace.Waiter, now, until time.Duration) {
 
 // rest waits until a starved source is asked again: at the next Wake if the clients queue, whose
 // source waits for their completions.
-func (a *async) rest(w pace.Waiter) {
+func (a *async) rest(w pace.Waiter) { w.Until(w.Now()+starvedPause, a.woken()) }
+
+// woken ends a wait of the pacer: at the next Wake or stop if the clients queue, otherwise at stop.
+func (a *async) woken() <-chan struct{} {
 	if a.queues {
-		a.world.Either(a.world.After(starvedPause), a.nudges)
-		return
+		return a.nudges
 	}
-	w.Until(w.Now()+starvedPause, a.flow.stop)
+	return a.flow.stop
 }
 
 func (a *async) pause(full bool) {
@@ -637,6 +636,7 @@ func (a *async) flush() {
 func (a *async) stop(at time.Duration) {
 	a.void = a.void || a.now == nil
 	a.end(at)
+	signal(a.nudges)
 }
 
 func (a *async) cut(at time.Duration) {

@@ -28,7 +28,7 @@ type World interface {
 	// Either is First for two channels, without an allocation.
 	Either(a, b <-chan struct{}) int
 	// Waiter makes a waiter for instants since start, for the calling goroutine only.
-	// precise: as exact as the machine permits.
+	// precise: as exact as the machine permits; otherwise its Until returns at once when stop is ready.
 	Waiter(start time.Time, precise bool) pace.Waiter
 	// OnEnd runs f in a goroutine when ctx ends, unless undo is called before.
 	OnEnd(ctx context.Context, f func()) (undo func() bool)
@@ -87,7 +87,7 @@ func (machine) Waiter(start time.Time, precise bool) pace.Waiter {
 	if precise {
 		return pace.Precise(start)
 	}
-	return pace.Timer(start)
+	return pace.Prompt(start)
 }
 
 func (machine) OnEnd(ctx context.Context, f func()) (undo func() bool) {

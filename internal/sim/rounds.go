@@ -69,6 +69,12 @@ func (k *checker) users(w *world, rep *takt.Report) {
 		c.lasting = map[string]*user{}
 	}
 	c.fixed = c.s.fixed() && c.users == 0
+	for _, r := range k.rows {
+		// The word of its end came when the run was cut already.
+		if t := w.users.bySeq[r.Seq]; r.Class == takt.ClassUnfinished && t != nil && w.origin+r.Done-t.done < told {
+			t.ended, t.dropped = false, false
+		}
+	}
 	byRound := map[uint64][]*try{}
 	for _, t := range w.users.tries {
 		byRound[t.round] = append(byRound[t.round], t)

@@ -95,11 +95,11 @@ func New(o Options) *Crowd {
 	return c
 }
 
-// Client is the asynchronous client of the crowd.
+// Client is the asynchronous client of the crowd, for a driver with Queues.
 func (c *Crowd) Client(sink takt.Sink) *takt.AsyncClient {
 	c.sink = sink
 	c.ctx, c.cancel = context.WithCancel(engine.ContextOf(sink))
-	return &takt.AsyncClient{Queues: true, Start: c.start, Started: c.started, Close: c.close}
+	return &takt.AsyncClient{Start: c.start, Started: c.started, Close: c.close}
 }
 
 // Seen is what the run has seen so far.

@@ -50,6 +50,7 @@ func (o *Options) Users(crowd users.Options) (*takt.Driver, *users.Crowd, error)
 	return &takt.Driver{
 		Phases: engine.NetPhases,
 		Probe:  probes(probe),
+		Queues: true,
 		Async:  func(_ int, sink takt.Sink) (*takt.AsyncClient, error) { return c.Client(sink), nil },
 		Finish: func(ctx context.Context, r *takt.Report) error {
 			seen := c.Seen()
