@@ -60,17 +60,19 @@ type Connection interface {
 // A nil World is this machine.
 func Connections(w World, l *takt.Loop) (probe func(context.Context) error, connection func(i int) Connection) {
 	b := newBlocking(WorldOf(w), l)
+	b.stamped = sock.Quiet
 	return b.probe, b.connection
 }
 
 func newBlocking(w World, l *takt.Loop) *blocking {
-	return &blocking{world: w, loop: l, addresses: newAddresses(w, l)}
+	return &blocking{world: w, loop: l, addresses: newAddresses(w, l), stamped: sock.Stamped}
 }
 
 type blocking struct {
 	world     World
 	loop      *takt.Loop
 	addresses *addresses
+	stamped   func(net.Conn) net.Conn // a connection whose reads have the kernel's stamps
 	mu        sync.Mutex
 	first     link
 
@@ -289,7 +291,7 @@ func (c *conn) attach(l link) {
 	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.seal, c.addr, c.used = sock.Stamped(l.net), l.seal, l.addr, now
+	c.net, c.seal, c.addr, c.used = c.all.stamped(l.net), l.seal, l.addr, now
 	if c.seal != nil && c.raw == nil {
 		c.raw = make([]byte, readBuffer)
 	}

@@ -102,9 +102,10 @@ func (machine) LookupHost(ctx context.Context, host string) ([]string, error) {
 	return net.DefaultResolver.LookupHost(ctx, host)
 }
 
-// Connect connects to addresses that addresses.find or resolve returned, which asked package reach.
+// Connect connects to addresses that addresses.find or resolve returned, which asked package reach. As in the loop, no
+// probes keep a connection alive: to ask for them takes a third of the system calls of a connection.
 func (machine) Connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, network, addr)
+	return (&net.Dialer{KeepAlive: -1}).DialContext(ctx, network, addr)
 }
 
 func (machine) After(d time.Duration) <-chan struct{} {
