@@ -67,6 +67,9 @@ func (p *Plan) needs() needs {
 	case p.unlocked():
 		// A client limited to one operation in flight may spin for its end on a core of its own.
 		n.waiters, n.few = 0, p.Closed() && p.InFlight() > 1 && proc.CPU() > 0
+		if p.Driver.Queues {
+			n.garbage = usersGarbage
+		}
 	}
 	return n
 }
