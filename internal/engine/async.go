@@ -90,9 +90,9 @@ func (a *async) prepare(context.Context) error {
 		}
 		a.clients = append(a.clients, c)
 		a.relays = c.Relays && (i == 0 || a.relays)
-		a.queues = a.queues || c.Queues
 		a.lingers = a.lingers || c.Drain != nil
 	}
+	a.queues = a.plan.Driver.Queues
 	a.grid = a.lagOf()
 	a.woke = -a.grid
 	if all := a.clients[0].StartAll; all != nil && len(a.clients) == 1 {
@@ -191,7 +191,7 @@ func (a *async) pace(w pace.Waiter) {
 		case !a.due(now):
 			a.mu.Unlock()
 			a.pause(false)
-			a.await(w, now, max(due, a.woke+a.grid))
+			a.await(w, max(due, a.woke+a.grid))
 		case a.busy < a.max:
 			a.woke = now
 			ops := a.takeDue(now)
@@ -227,13 +227,10 @@ func (a *async) pace(w pace.Waiter) {
 }
 
 // await waits until the next operation is due. An answer may make another operation due before.
-func (a *async) await(w pace.Waiter, now, until time.Duration) {
+func (a *async) await(w pace.Waiter, until time.Duration) {
+	w.Until(until, a.woken())
 	reactive, ok := a.src.(Reactive)
-	if !ok || until-now <= sleepLate {
-		w.Until(until, a.flow.stop)
-		return
-	}
-	if a.world.First(a.world.After(until-now-sleepLate), a.nudges, a.flow.stop) != 1 {
+	if !ok {
 		return
 	}
 	a.mu.Lock()
@@ -246,19 +243,22 @@ func (a *async) await(w pace.Waiter, now, until time.Duration) {
 // rest waits until a starved source is asked again: at the next Wake if the clients queue, whose
 // source waits for their completions.
 func (a *async) rest(w pace.Waiter) {
-	resting, knows := a.src.(Resting)
-	switch {
-	case knows && a.queues:
-		var ready <-chan struct{}
-		if at, known := resting.RestsUntil(); known {
-			ready = a.world.After(max(0, at-w.Now()))
+	until := w.Now() + starvedPause
+	if r, ok := a.src.(Resting); ok && a.queues {
+		at, known := r.RestsUntil()
+		if until = at; !known {
+			until = w.Now() + time.Hour // or until it is woken
 		}
-		a.world.First(ready, a.nudges, a.flow.stop, a.quit)
-	case a.queues:
-		a.world.Either(a.world.After(starvedPause), a.nudges)
-	default:
-		w.Until(w.Now()+starvedPause, a.flow.stop)
 	}
+	w.Until(until, a.woken())
+}
+
+// woken ends a wait of the pacer: at the next Wake or stop if the clients queue, otherwise at stop.
+func (a *async) woken() <-chan struct{} {
+	if a.queues {
+		return a.nudges
+	}
+	return a.flow.stop
 }
 
 func (a *async) pause(full bool) {
@@ -646,6 +646,7 @@ func (a *async) flush() {
 func (a *async) stop(at time.Duration) {
 	a.void = a.void || a.now == nil
 	a.end(at)
+	signal(a.nudges)
 }
 
 func (a *async) cut(at time.Duration) {

@@ -28,7 +28,7 @@ func TestPlaceBehindALateOperation(t *testing.T) {
 				o.Requests, o.MaxInFlight = 200, 200
 				p := plan(t, o, nil)
 				var work sync.WaitGroup
-				p.Driver = &takt.Driver{Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
+				p.Driver = &takt.Driver{Queues: true, Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 					ops := make(chan takt.Op, o.Requests)
 					work.Go(func() {
 						turn := takt.Turn{Place: 1}
@@ -46,9 +46,8 @@ func TestPlaceBehindALateOperation(t *testing.T) {
 						}
 					})
 					return &takt.AsyncClient{
-						Queues: true,
-						Start:  func(op *takt.Op) error { ops <- *op; return nil },
-						Close:  func() error { close(ops); work.Wait(); return nil },
+						Start: func(op *takt.Op) error { ops <- *op; return nil },
+						Close: func() error { close(ops); work.Wait(); return nil },
 					}, nil
 				}}
 				rep, err := engine.Run(t.Context(), p)

@@ -18,7 +18,7 @@ func TestRoomOfADroppedOperation(t *testing.T) {
 		o.Requests, o.MaxInFlight = 3, 1
 		p := plan(t, o, nil)
 		var work sync.WaitGroup
-		p.Driver = &takt.Driver{Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
+		p.Driver = &takt.Driver{Queues: true, Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 			start := func(op *takt.Op) error {
 				token, seq := op.Token, op.Seq
 				work.Go(func() {
@@ -32,7 +32,7 @@ func TestRoomOfADroppedOperation(t *testing.T) {
 				})
 				return nil
 			}
-			return &takt.AsyncClient{Queues: true, Start: start, Close: func() error { work.Wait(); return nil }}, nil
+			return &takt.AsyncClient{Start: start, Close: func() error { work.Wait(); return nil }}, nil
 		}}
 		rep, err := engine.Run(t.Context(), p)
 		if err != nil {

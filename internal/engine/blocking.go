@@ -60,19 +60,22 @@ type Connection interface {
 // A nil World is this machine.
 func Connections(w World, l *takt.Loop) (probe func(context.Context) error, connection func(i int) Connection) {
 	b := newBlocking(WorldOf(w), l)
+	b.stamped = sock.Quiet
 	return b.probe, b.connection
 }
 
 func newBlocking(w World, l *takt.Loop) *blocking {
-	return &blocking{world: w, loop: l, addresses: newAddresses(w, l)}
+	return &blocking{world: w, loop: l, addresses: newAddresses(w, l), stamped: sock.Stamped}
 }
 
 type blocking struct {
 	world     World
 	loop      *takt.Loop
 	addresses *addresses
+	stamped   func(net.Conn) net.Conn // a connection whose reads have the kernel's stamps
 	mu        sync.Mutex
 	first     link
+	buffers   sync.Pool // of *[readBuffer]byte, that no operation uses
 
 	caution caution
 }
@@ -97,7 +100,7 @@ func (b *blocking) probe(ctx context.Context) error {
 func (b *blocking) worker(i int) (takt.Worker, error) { return b.connection(i), nil }
 
 func (b *blocking) connection(i int) Connection {
-	c := &conn{all: b, index: i, world: b.world, loop: b.loop, in: make([]byte, readBuffer)}
+	c := &conn{all: b, index: i, world: b.world, loop: b.loop}
 	if b.loop.Mux != nil {
 		c.mux = b.loop.Mux(i)
 		c.parted, _ = c.mux.(Parted)
@@ -134,7 +137,7 @@ type conn struct {
 	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
 	seal   *seal.Conn // TLS over net; nil: none
-	raw    []byte     // bytes of net before TLS opens them
+	raw    []byte     // bytes of net before TLS opens them; nil: no operation is under way, as for in
 	addr   string     // of net; "": not connected
 	on     string     // address of the operation under way
 	looker looker     // looks into the socket
@@ -166,6 +169,7 @@ type conn struct {
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := c.world.Now()
 	c.watch(ctx)
+	c.borrow()
 	c.on, c.timed = "", false
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
@@ -175,7 +179,38 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		Fail(r, err, false)
 	}
 	c.leave()
+	c.giveBack()
 	c.used = start
+}
+
+// borrow gets the buffers of an operation: 2000 users who think need none meanwhile.
+func (c *conn) borrow() {
+	if c.in == nil {
+		c.in = c.all.buffer()
+	}
+	if c.seal != nil && c.raw == nil {
+		c.raw = c.all.buffer()
+	}
+}
+
+// giveBack is for buffers without unparsed bytes. One that has grown stays with its connection, whose answers need it.
+func (c *conn) giveBack() {
+	if c.lo == c.hi && cap(c.in) == readBuffer {
+		c.all.buffers.Put((*[readBuffer]byte)(c.in[:readBuffer]))
+		c.in, c.lo, c.hi = nil, 0, 0
+	}
+	if c.raw != nil {
+		c.all.buffers.Put((*[readBuffer]byte)(c.raw))
+		c.raw = nil
+	}
+}
+
+// buffer is one of readBuffer bytes.
+func (b *blocking) buffer() []byte {
+	if p, ok := b.buffers.Get().(*[readBuffer]byte); ok {
+		return p[:]
+	}
+	return make([]byte, readBuffer)
 }
 
 // leave says that the operation under way uses its address no more.
@@ -307,10 +342,8 @@ func (c *conn) attach(l link) {
 	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.seal, c.addr, c.used = sock.Stamped(l.net), l.seal, l.addr, now
-	if c.seal != nil && c.raw == nil {
-		c.raw = make([]byte, readBuffer)
-	}
+	c.net, c.seal, c.addr, c.used = c.all.stamped(l.net), l.seal, l.addr, now
+	c.borrow()
 	c.looker.attach(l.net)
 	c.path, _ = l.net.(syscall.Conn)
 	if c.index < pathsMeasured {

@@ -48,6 +48,19 @@ func newConn(t testing.TB, l *takt.Loop) takt.Worker {
 	return w
 }
 
+// A connection that rests has no buffers: there may be 10,000.
+func TestRestingConnectionHasNoBuffers(t *testing.T) {
+	addr, _ := serve(t, target.Options{})
+	w := newConn(t, httpLoop(t, addr))
+	for range 3 {
+		var r takt.Result
+		w.Do(t.Context(), &takt.Op{}, &r)
+		if r.Class != "" || r.Status != 200 || engine.HasBuffers(w) {
+			t.Errorf("%+v, buffers %v", r, engine.HasBuffers(w))
+		}
+	}
+}
+
 // The whole path of a request, from the engine's worker to the socket and back,
 // allocates nothing once it is connected.
 func TestBlockingDoesNotAllocate(t *testing.T) {

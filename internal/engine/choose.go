@@ -47,6 +47,10 @@ func (p *Plan) loops() bool {
 	return d.Loop != nil && d.Async == nil && d.Worker == nil
 }
 
+// unlocked reports whether the pacer is not locked to a thread, which costs a switch of threads with every wake-up. Without a
+// schedule it hardly waits for the clock, and that of users often waits for what an answer makes due.
+func (p *Plan) unlocked() bool { return p.Driver.Async != nil && (p.Closed() || p.Driver.Queues) }
+
 // needs is what p needs from the process.
 func (p *Plan) needs() needs {
 	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
@@ -60,10 +64,12 @@ func (p *Plan) needs() needs {
 		}
 	case p.Driver.Loop != nil:
 		n.garbage = someGarbage
-	case p.Driver.Async != nil && p.Closed():
-		// The pacer waits for completions only. A client limited to one operation in flight
-		// may spin for its end on a core of its own.
-		n.waiters, n.few = 0, p.InFlight() > 1 && proc.CPU() > 0
+	case p.unlocked():
+		// A client limited to one operation in flight may spin for its end on a core of its own.
+		n.waiters, n.few = 0, p.Closed() && p.InFlight() > 1 && proc.CPU() > 0
+		if p.Driver.Queues {
+			n.garbage = usersGarbage
+		}
 	}
 	return n
 }

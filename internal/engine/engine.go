@@ -216,9 +216,7 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		switch {
 		case r.plan.NewWaiter != nil:
 			return r.plan.NewWaiter(r.started)
-		case r.plan.Closed() && r.mode.name() == "async":
-			// The pacer never waits for the clock. A goroutine locked to its thread costs a
-			// thread switch with every wake-up.
+		case r.plan.unlocked():
 			return r.world.Waiter(r.started, false)
 		}
 		return r.world.Waiter(r.started, true)

@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // named is this machine with a resolver of its own.
 type named struct {
@@ -12,3 +16,6 @@ func (n named) LookupHost(_ context.Context, host string) ([]string, error) { re
 
 // Named is this machine, whose names are looked up with look.
 func Named(look func(host string) ([]string, error)) World { return named{look: look} }
+
+// HasBuffers reports whether a worker of Blocking has buffers while no operation is under way.
+func HasBuffers(w takt.Worker) bool { c := w.(*conn); return c.in != nil || c.raw != nil }

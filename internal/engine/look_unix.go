@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // looker looks into the socket of an idle connection.
@@ -37,7 +39,10 @@ func (l *looker) attach(c net.Conn) {
 	}
 	if l.peek == nil {
 		l.peek = func(fd uintptr) {
-			l.n, _, l.err = syscall.Recvfrom(int(fd), l.b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+			n, errno := sock.Peek(int(fd), l.b[:])
+			if l.n, l.err = n, nil; errno != 0 {
+				l.err = errno
+			}
 		}
 	}
 }

@@ -29,6 +29,7 @@ func TestTune(t *testing.T) {
 		{KeepNothing, noGarbage, 3, -1, true},
 		{KeepNothing, someGarbage, 3, 77, true},
 		{KeepNothing, allGarbage, 3, 400, true},
+		{KeepNothing, usersGarbage, 3, 200, true},
 		{KeepCollector, allGarbage, 3, 77, false},
 		{KeepAll, noGarbage, 1, 77, false},
 	} {

@@ -23,7 +23,7 @@ func TestTimerIsExactUnderFakeTime(t *testing.T) {
 }
 
 func TestUntilReturnsSoonAfterStop(t *testing.T) {
-	for name, wait := range map[string]func(time.Time) pace.Waiter{"timer": pace.Timer, "precise": pace.Precise} {
+	for name, wait := range map[string]func(time.Time) pace.Waiter{"timer": pace.Timer, "precise": pace.Precise, "prompt": pace.Prompt} {
 		t.Run(name, func(t *testing.T) {
 			w := wait(time.Now())
 			defer w.Close()
@@ -38,13 +38,35 @@ func TestUntilReturnsSoonAfterStop(t *testing.T) {
 }
 
 func TestNeverEarly(t *testing.T) {
-	w := pace.Precise(time.Now())
+	for name, wait := range map[string]func(time.Time) pace.Waiter{"precise": pace.Precise, "prompt": pace.Prompt} {
+		w := wait(time.Now())
+		for i := 1; i <= 100; i++ {
+			due := w.Now() + time.Duration(i)*10*time.Microsecond
+			w.Until(due, nil)
+			if now := w.Now(); now < due {
+				t.Fatalf("%s woke %v early", name, due-now)
+			}
+		}
+		w.Close()
+	}
+}
+
+// What ends a wait ends only this one: the next ends when it is due, however late the timer of the one before fires.
+func TestPromptAfterStop(t *testing.T) {
+	w := pace.Prompt(time.Now())
 	defer w.Close()
-	for i := 1; i <= 100; i++ {
-		due := w.Now() + time.Duration(i)*10*time.Microsecond
+	stop := make(chan struct{}, 1)
+	for range 1000 {
+		stop <- struct{}{}
+		w.Until(w.Now()+20*time.Microsecond, stop)
+		due := w.Now() + 50*time.Microsecond
 		w.Until(due, nil)
 		if now := w.Now(); now < due {
 			t.Fatalf("woke %v early", due-now)
+		}
+		select {
+		case <-stop: // the first wait was over before
+		default:
 		}
 	}
 }

@@ -72,8 +72,9 @@ func (k *checker) users(w *world, rep *takt.Report) {
 	}
 	c.fixed = c.s.fixed() && c.users == 0
 	for _, r := range c.rows {
-		if t := w.users.bySeq[r.Seq]; t != nil && r.Class == takt.ClassUnfinished && t.ended {
-			t.ended = false // its end was told after the cut
+		// The word of its end came when the run was cut already.
+		if t := w.users.bySeq[r.Seq]; r.Class == takt.ClassUnfinished && t != nil && t.ended && w.origin+r.Done-t.done < told {
+			t.ended, t.dropped = false, false
 			c.missed++
 		}
 	}

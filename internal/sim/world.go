@@ -518,7 +518,12 @@ func (w *world) First(list ...<-chan struct{}) (first int) {
 func (w *world) Either(a, b <-chan struct{}) int { return w.First(a, b) }
 
 // Waiter implements engine.World.
-func (w *world) Waiter(start time.Time, _ bool) pace.Waiter { return &waiter{w, start} }
+func (w *world) Waiter(start time.Time, precise bool) pace.Waiter {
+	if precise {
+		return &waiter{w, start}
+	}
+	return &prompt{waiter{w, start}}
+}
 
 // waiter sleeps as pace.Precise does.
 type waiter struct {
@@ -546,6 +551,25 @@ func (p *waiter) Until(due time.Duration, stop <-chan struct{}) {
 
 func (p *waiter) Live() bool { return true }
 func (p *waiter) Close()     {}
+
+// prompt waits as pace.Prompt does.
+type prompt struct{ waiter }
+
+func (p *prompt) Until(due time.Duration, stop <-chan struct{}) {
+	if due <= p.Now() {
+		return
+	}
+	w := p.w
+	w.note("wait", 0, int(due))
+	w.block(p.start.Sub(w.base)+due+w.wakeUp(), func() bool {
+		select {
+		case <-stop:
+			return true
+		default:
+			return false
+		}
+	})
+}
 
 // OnEnd implements engine.World.
 func (w *world) OnEnd(ctx context.Context, f func()) (undo func() bool) {

@@ -166,6 +166,41 @@ func TestCoursesOfSchedule(t *testing.T) {
 	}
 }
 
+// An answer wakes the engine if what follows is due before the operation that the engine waits for, or if it waits for
+// answers only.
+func TestCoursesWake(t *testing.T) {
+	base, err := schedule.Constant(10, 200*time.Millisecond).Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := NewCourses(base, Numbers{}, 0, 0, func(uint64, any) (any, time.Duration) { return "first", 0 })
+	woken := 0
+	src.Begin(func() { woken++ })
+	var op takt.Op
+	var got []int
+	seen := func() { got, woken = append(got, woken), 0 }
+	src.Next(&op)
+	src.Next(&op) // due at 100 ms
+	src.Follow("late", 100*time.Millisecond)
+	seen()
+	src.Follow("soon", 60*time.Millisecond)
+	seen()
+	src.Sooner(&op)
+	src.Follow("later", 70*time.Millisecond)
+	src.Over(nil, 0, 0)
+	seen()
+	for src.Next(&op) { // until nothing is known
+	}
+	src.Follow("last", time.Hour)
+	seen()
+	src.Next(&op)
+	src.Next(&op)
+	src.Over(nil, 0, 0)
+	if seen(); !slices.Equal(got, []int{0, 1, 0, 1, 1}) {
+		t.Errorf("it woke the engine %v times", got)
+	}
+}
+
 // The rounds of all processes have each number once, and none begins at the limit: the window ends when it
 // would have begun.
 func TestNumbersOfRounds(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
@@ -82,4 +84,59 @@ func TestUserComesWhileASeatIsVacated(t *testing.T) {
 	if err := client.Close(); err != nil || c.Seen().Crowded != 1 {
 		t.Errorf("%v, %+v", err, c.Seen())
 	}
+}
+
+// begins is a world that counts the goroutines that began in it.
+type begins struct {
+	engine.World
+	n atomic.Int64
+}
+
+func (b *begins) Go(f func()) { b.n.Add(1); b.World.Go(f) }
+
+// held is a line whose operations last until it is closed.
+type held struct {
+	line
+	until chan struct{}
+}
+
+func (h held) Do(context.Context, *takt.Op, *takt.Result) { <-h.until }
+
+// Operations one after the other share a goroutine, and of those side by side only some wait for more. None is left at the end.
+func TestGoroutinesAreUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world, conn := &begins{World: engine.WorldOf(nil)}, held{until: make(chan struct{})}
+		c := New(Options{
+			World: world, Seats: 1000, Connect: func(int) engine.Connection { return conn },
+			Key: func(op *takt.Op) []byte { return strconv.AppendUint(nil, op.Seq, 10) },
+		})
+		sink := new(counter)
+		client := c.Client(sink)
+		start := func(n uint64) {
+			sink.ended.Add(1)
+			if err := client.Start(&takt.Op{Seq: n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(2 * mostHands) {
+			start(i)
+		}
+		synctest.Wait()
+		close(conn.until)
+		synctest.Wait()
+		if n := len(c.hands); n != mostHands || world.n.Load() != 2*mostHands {
+			t.Errorf("%d of %d goroutines wait, want %d", n, world.n.Load(), mostHands)
+		}
+		for i := range uint64(100) {
+			start(i)
+			synctest.Wait()
+		}
+		if n := world.n.Load(); n != 2*mostHands {
+			t.Errorf("%d more goroutines for one operation at a time", n-2*mostHands)
+		}
+		sink.ended.Wait()
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

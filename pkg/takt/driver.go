@@ -55,6 +55,7 @@ type Driver struct {
 	Setup   func(ctx context.Context) error // work at the target before the run, after Probe; an error ends the run before its start
 	Loop    *Loop
 	Async   func(i int, sink Sink) (*AsyncClient, error)
+	Queues  bool                                       // clients of Async keep operations until earlier ones have ended, and call Sink.Began when they begin one: until then it is not sent
 	Worker  func(i int) (Worker, error)                // called in the worker's own goroutine
 	Receive func(ctx context.Context, sink Sink) error // consumers: counts arriving messages
 	Lag     func() int64                               // consumers: messages that are not read so far; called once a second
@@ -103,9 +104,6 @@ type AsyncClient struct {
 	// from two goroutines at once. The goroutine that makes room then starts the waiting
 	// operation, which is cheaper than to wake another one.
 	Relays bool
-	// Queues says that the client may keep operations that it was given until an earlier one has
-	// ended. It calls Sink.Began when it begins one: until then the operation is not sent.
-	Queues bool
 	// Collects is how much later than due the engine may start an operation, because the client
 	// keeps operations for longer than this to send them together. One wake-up then starts several.
 	Collects time.Duration
@@ -118,7 +116,7 @@ type AsyncClient struct {
 	Close func() error
 }
 
-// Turn is what an operation of a client that Queues waited for before it began.
+// Turn is what an operation of a driver with Queues waited for before it began.
 type Turn struct {
 	Free    time.Time     // end of the wait; zero: it did not wait
 	Service time.Duration // service time of the operation that it waited for
@@ -134,7 +132,7 @@ type Sink interface {
 	// DoneAll ends several operations with the result r, whose bytes are the total of all. One
 	// clock reading and one lock serve all: at 500k/s they are a quarter of the engine's cost.
 	DoneAll(tokens []uint64, r *Result)
-	// Began says that a client which Queues now begins the operation with this token.
+	// Began says that a client of a driver with Queues now begins the operation with this token.
 	Began(token uint64, t Turn)
 	// Drop ends an operation that its client never began, and counts it as dropped.
 	Drop(token uint64)

@@ -60,6 +60,7 @@ func (o *Options) usersOf(crowd users.Options, list []*url.URL, loop func(u *url
 	return &takt.Driver{
 		Phases: engine.NetPhases,
 		Probe:  probes(probe),
+		Queues: true,
 		Async:  func(_ int, sink takt.Sink) (*takt.AsyncClient, error) { return c.Client(sink), nil },
 		Finish: func(ctx context.Context, r *takt.Report) error {
 			seen := c.Seen()
