@@ -79,7 +79,7 @@ func (a *reading) hear(p parts.Part, form http.Form) bool {
 }
 
 // note notes when the parts of this read came.
-func (a *reading) note(in *engine.Coming, t http.Timing) {
+func (a *reading) note(in *engine.Coming, t http.Timing, r *takt.Result) {
 	if t.First > 0 && !a.counted {
 		if a.counted = true; a.turn != nil {
 			in.Record(a.turn.phase(), t.Due, max(1, t.First-t.Due))
@@ -87,7 +87,8 @@ func (a *reading) note(in *engine.Coming, t http.Timing) {
 	}
 	if a.first == 0 && a.said.Output&^answer.Reasoning != 0 {
 		a.first = in.At
-		in.Record(phaseTTFO, t.Due, max(1, a.first-t.Due))
+		r.Timed[rowTTFO] = max(1, a.first-t.Due)
+		in.Record(phaseTTFO, t.Due, r.Timed[rowTTFO])
 	}
 	if a.said.Terminal {
 		a.end = in.At
@@ -192,7 +193,7 @@ func (c *codec) Came(in engine.Coming) {
 // Parse implements takt.Codec.
 func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
 	n, p = c.StreamCodec.Parse(in, eof, r)
-	c.reading.note(&c.in, c.Known())
+	c.reading.note(&c.in, c.Known(), r)
 	if p != takt.More {
 		c.reading.ended(&c.in, c.Known(), c.Form(), r)
 	}
@@ -251,7 +252,7 @@ func (m *mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 	had := len(list)
 	n, list, alive = m.StreamMux.Parse(in, eof, list)
 	for _, tag := range m.heard {
-		m.readings[tag].note(&m.in, m.Known(tag))
+		m.readings[tag].note(&m.in, m.Known(tag), m.results[tag])
 	}
 	for _, e := range list[had:] {
 		if e.Kind == takt.MuxEnd {
