@@ -96,7 +96,7 @@ func checkPath(where string) error {
 func ParseCondition(text string) (name string, c Check, err error) {
 	name, is, want := relate(text)
 	if inside, rest, ok := strings.Cut(strings.TrimPrefix(text, "{{"), "}}"); ok && strings.HasPrefix(text, "{{") && IsName(strings.TrimSpace(inside)) {
-		return "", c, fmt.Errorf("%.60q has braces around the name; write %s%.60s", text, strings.TrimSpace(inside), rest)
+		return "", c, fmt.Errorf("%.60q is not a condition: it has braces around the name; write %s%.60s", text, strings.TrimSpace(inside), rest)
 	}
 	if !IsName(name) {
 		return "", c, fmt.Errorf("%.60q is not a condition; write NAME of a captured value, or NAME == VALUE, also with != < <= > >= contains or matches", text)

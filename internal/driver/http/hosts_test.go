@@ -89,7 +89,9 @@ GET /shop?u={{.Seq}}
 			j.note("shop")
 		})
 		lines := slices.DeleteFunc(slices.Clone(j.lines), func(s string) bool { return s == "shop" })
-		if r.Counts.OK != 100 || len(lines) > 0 || len(j.lines) != 20 {
+		shop := len(j.lines)
+		right := shop == 20 || strings.Contains(flags, "-c") && shop >= 16 && shop <= 21 // -n ends the rounds of 5 users at any step
+		if r.Counts.OK != 100 || len(lines) > 0 || !right {
 			t.Errorf("%s: %+v, %+v, %q", flags, r.Counts, r.Errors, j.lines)
 		}
 	}

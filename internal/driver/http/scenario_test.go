@@ -314,7 +314,7 @@ func TestScenarioFaults(t *testing.T) {
 		"GET /a\n@capture t = json t\n":           "scenario:2: capture t: leave the = out; write @capture t json t",
 		"GET /a\n@capture t $.t\n":                "scenario:2: capture t: \"$.t\" is a path in JSON; write json $.t",
 		"GET /a\n@check 200\n":                    "scenario:2: check \"200\": it begins with a status; write @check status 200",
-		"GET /a\n@capture x json x\n\nGET /b\n@when {{ x }} == 1\n": "scenario:5: \"{{ x }} == 1\" has braces around the name; write x == 1",
+		"GET /a\n@capture x json x\n\nGET /b\n@when {{ x }} == 1\n": "scenario:5: \"{{ x }} == 1\" is not a condition: it has braces around the name; write x == 1",
 		"GET /a\n@sleep 1s\n":              "scenario:2: unknown line @sleep; write @think 500ms",
 		"GET /a\n\nGET /b\n@journey b 9\n": "the step of line 3 begins the journey b",
 		"GET //\n":                         "write / for a path",
