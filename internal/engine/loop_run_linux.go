@@ -478,7 +478,7 @@ func (l *loop) undial(p *place) {
 func (l *loop) gather(begun, now time.Duration) bool {
 	if l.fresh && !l.full {
 		l.fresh = false
-		return false // a look for each token would be a twentieth of what it costs
+		return false // another look, for each part, would find nothing
 	}
 	if !l.full {
 		return l.readEarlier(begun) > 0 && l.claimed && l.claim.Due <= l.now()
