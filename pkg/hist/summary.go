@@ -19,10 +19,11 @@ func (h *Histogram) Summary() takt.Latency {
 }
 
 // Figures is Summary without the histogram, whose encoding takes a hundred times as long.
-func (h *Histogram) Figures() (l takt.Latency) {
+func (h *Histogram) Figures() takt.Latency {
 	if !isOurs(h.h) {
 		return figures(h.h)
 	}
+	var l takt.Latency
 	h.use(func(p *hdrhistogram.PackedHistogram) { l = figures(p) })
 	return l
 }
