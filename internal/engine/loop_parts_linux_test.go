@@ -77,6 +77,37 @@ func TestLoopSeesEmptySockets(t *testing.T) {
 	}
 }
 
+// early is a poller that wakes the loop after some time.
+type early struct {
+	quiet
+	after time.Duration
+}
+
+func (s *early) Wait(d time.Duration, events []sock.Event) int {
+	n := s.quiet.Wait(min(d, s.after), events)
+	s.waited[len(s.waited)-1] = d
+	return n
+}
+
+// A loop that a part woke waits for the next one without another look at its sockets. After a longer wait it looks,
+// and knows that they are empty.
+func TestLoopLooksOnceForAPart(t *testing.T) {
+	for after, want := range map[time.Duration][]time.Duration{
+		partsBeat / 4: {0, partsBeat, partsBeat, partsBeat}, partsBeat / 2: {0, partsBeat, 0, partsBeat, 0, partsBeat},
+	} {
+		l, _ := quietLoop(t)
+		sys := &early{after: after}
+		l.sys, l.parts, l.claimed, l.claim.Due = sys, true, true, 20*ms
+		l.flight.add(&place{})
+		for range 3 {
+			l.turn()
+		}
+		if !slices.Equal(sys.waited, want) {
+			t.Errorf("woken after %v it waits for %v; want %v", after, sys.waited, want)
+		}
+	}
+}
+
 // In a closed loop an operation is due when it is sent.
 func TestPartsStart(t *testing.T) {
 	codec := &told{}

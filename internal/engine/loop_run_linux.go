@@ -91,6 +91,7 @@ type loop struct {
 	wall    sock.Wall
 	readAt  time.Duration                         // last instant at which bytes were read
 	parts   bool                                  // codecs measure parts
+	fresh   bool                                  // with parts: the loop has just served all that came in a short wait
 	empty   time.Duration                         // instant at which no socket had bytes but those that were read since
 	record  func(phase int, due, d time.Duration) // of parts
 	caution caution
@@ -476,6 +477,10 @@ func (l *loop) undial(p *place) {
 // gather reads answers and reports whether the loop has more to do at once. A loop that is
 // short of connections collects several answers first. begun is the start of the turn.
 func (l *loop) gather(begun, now time.Duration) bool {
+	if l.fresh && !l.full {
+		l.fresh = false
+		return false // another look, for each part, would find nothing
+	}
 	if !l.full {
 		return l.readEarlier(begun) > 0 && l.claimed && l.claim.Due <= l.now()
 	}
@@ -572,6 +577,7 @@ func (l *loop) serve(d time.Duration) (got int) {
 	if n < len(l.events) {
 		l.empty = asked
 	}
+	l.fresh = l.parts && d > 0 && n < len(l.events) && l.waited-asked < partsBeat/2
 	return got
 }
 

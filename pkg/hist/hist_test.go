@@ -239,3 +239,28 @@ func BenchmarkRecord(b *testing.B) {
 		h.Record(time.Duration(i&0xfffff) * 100)
 	}
 }
+
+// gaps is a histogram of 5,000 gaps of 20 ms, as of a second of streams.
+func gaps() *hist.Histogram {
+	h := hist.New()
+	for i := range 5000 {
+		h.Record(20*time.Millisecond + time.Duration(i*i)*time.Nanosecond)
+	}
+	return h
+}
+
+func BenchmarkMerge(b *testing.B) {
+	into, h := hist.New(), gaps()
+	b.ReportAllocs()
+	for b.Loop() {
+		into.Merge(h)
+	}
+}
+
+func BenchmarkFigures(b *testing.B) {
+	h := gaps()
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Figures()
+	}
+}

@@ -3,6 +3,8 @@ package hist
 import (
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,12 +20,30 @@ func (h *Histogram) Summary() takt.Latency {
 
 // Figures is Summary without the histogram, whose encoding takes a hundred times as long.
 func (h *Histogram) Figures() takt.Latency {
-	q := func(q float64) float64 { return Micros(h.Quantile(q)) }
+	if !isOurs(h.h) {
+		return figures(h.h)
+	}
+	var l takt.Latency
+	h.use(func(p *hdrhistogram.PackedHistogram) { l = figures(p) })
+	return l
+}
+
+// counted is a histogram of the library.
+type counted interface {
+	TotalCount() int64
+	Min() int64
+	Mean() float64
+	StdDev() float64
+	ValueAtPercentile(percentile float64) int64
+}
+
+func figures(h counted) takt.Latency {
+	q := func(q float64) float64 { return Micros(quantile(h, q)) }
 	return takt.Latency{
-		Count:  h.Count(),
-		Min:    Micros(h.Min()),
-		Mean:   h.h.Mean() / 1e3,
-		Stdev:  h.h.StdDev() / 1e3,
+		Count:  uint64(h.TotalCount()),
+		Min:    Micros(time.Duration(h.Min())),
+		Mean:   h.Mean() / 1e3,
+		Stdev:  h.StdDev() / 1e3,
 		P50:    q(0.5),
 		P75:    q(0.75),
 		P90:    q(0.9),
@@ -31,6 +51,6 @@ func (h *Histogram) Figures() takt.Latency {
 		P99:    q(0.99),
 		P99_9:  q(0.999),
 		P99_99: q(0.9999),
-		Max:    Micros(h.Max()),
+		Max:    Micros(highest(h)),
 	}
 }

@@ -231,3 +231,14 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkRead(b *testing.B) {
+	var s answer.Stream
+	s.Reset(answer.Chat)
+	data := []byte(`{"id":"chatcmpl-0","object":"chat.completion.chunk","created":1795981487,"model":"takt","choices":[{"index":0,"delta":{"content":" takt"},"finish_reason":null}]}`)
+	p := parts.Part{Data: data, Size: len(data)}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Read(p)
+	}
+}

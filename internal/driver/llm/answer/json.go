@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
 )
@@ -50,7 +49,13 @@ func opened(b []byte, c byte) (rest []byte, ok bool) {
 	return b[1:], true
 }
 
-func blank(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
+// blank is b without the blanks at its start. With bytes.TrimLeft, a part took twice as long.
+func blank(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\r' || b[0] == '\n') {
+		b = b[1:]
+	}
+	return b
+}
 
 // cutValue cuts the value at the start of b. The value has a byte at least; a string has both quotes.
 func cutValue(b []byte) (value, rest []byte, ok bool) {
