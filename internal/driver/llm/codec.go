@@ -32,6 +32,7 @@ type plan struct {
 	cached           atomic.Uint64   // of input, those that servers had in their caches
 	byUsage, byParts atomic.Uint64   // where the number of output tokens is from
 	length           atomic.Uint64   // they ended at the limit of tokens
+	last             atomic.Int64    // when the last of them ended, in nanoseconds since the start of the run
 }
 
 // reading is the answer under way of a connection, or of a stream of one.
@@ -110,6 +111,7 @@ func (a *reading) ended(in *engine.Coming, t http.Timing, form http.Form, r *tak
 		in.Record(phaseTPOT, t.Due, f[tpot].high)
 	}
 	if t.Due >= a.plan.o.warmup {
+		a.plan.ends(a.end)
 		r.Goal = a.plan.count(&a.stream, &f)
 	}
 }
@@ -260,6 +262,12 @@ func (m *mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 		}
 	}
 	return n, list, alive
+}
+
+// ends notes that a good answer ended at this instant.
+func (p *plan) ends(at time.Duration) {
+	for last := p.last.Load(); int64(at) > last && !p.last.CompareAndSwap(last, int64(at)); last = p.last.Load() {
+	}
 }
 
 // count counts a good answer, and says whether it meets the SLOs.

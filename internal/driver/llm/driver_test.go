@@ -471,6 +471,13 @@ func TestFiguresOfReads(t *testing.T) {
 	if r.Class != "" || x.Output != 3 || x.Input != 7 || x.Cached != 5 || x.PerS != 1.5 || x.Length != 1 || x.From != "usage" {
 		t.Errorf("class %q, %+v", r.Class, x)
 	}
+	report.DurationS = 0.1 // the answer ended 0.26 s after the start
+	if err := d.Finish(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	if got := extra(t, report).PerS; got < 11.53 || got > 11.54 {
+		t.Errorf("%v tokens per second, want 3 in 0.26 s", got)
+	}
 	if want := [takt.MaxTimed]time.Duration{90 * ms, 100 * ms, 80 * ms, 140 * ms}; r.Timed != want || r.Goal != takt.GoalMissed {
 		t.Errorf("the row has %v, goal %v; want %v", r.Timed, r.Goal, want)
 	}

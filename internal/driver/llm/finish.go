@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"time"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,8 +25,9 @@ func (p *plan) finishing(connections func(context.Context, *takt.Report) error, 
 
 // finish adds the driver's figures: tokens of good answers, and which conditions they did not meet.
 func (p *plan) finish(r *takt.Report) {
+	lasted := max(r.DurationS, (time.Duration(p.last.Load()) - p.o.warmup).Seconds()) // an overloaded server answers long after the schedule
 	x := map[string]any{
-		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), r.DurationS),
+		"output_tokens": p.output.Load(), "output_tokens_per_s": over(float64(p.output.Load()), lasted),
 		"input_tokens": p.input.Load(), "tokens_from": p.source(), "length": p.length.Load(),
 	}
 	if n := p.cached.Load(); n > 0 {

@@ -20,7 +20,7 @@ func tokens(r *run) part.Part {
 		return part.Part{ID: "tokens", Title: "Goodput", Blocks: []part.Block{{Facts: facts}}}
 	}
 	count := func(name string) string { return page.Count(uint64(plainNumber(x[name]))) }
-	out := fmt.Sprintf("%s of output (by %s), %s in the measured time; %s of prompts", count("output_tokens"), page.Clean(fmt.Sprint(x["tokens_from"])), page.Rate(plainNumber(x["output_tokens_per_s"])), count("input_tokens"))
+	out := fmt.Sprintf("%s of output (by %s), %s until the last of these answers; %s of prompts", count("output_tokens"), page.Clean(fmt.Sprint(x["tokens_from"])), page.Rate(plainNumber(x["output_tokens_per_s"])), count("input_tokens"))
 	if plainNumber(x["cached_tokens"]) > 0 {
 		out += ", " + count("cached_tokens") + " from the server's cache"
 	}
