@@ -216,10 +216,12 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		switch {
 		case r.plan.NewWaiter != nil:
 			return r.plan.NewWaiter(r.started)
-		case r.plan.unlocked():
-			return r.world.Waiter(r.started, false)
+		case !r.plan.unlocked():
+			return r.world.Waiter(r.started, Precisely)
+		case r.plan.Driver.Queues:
+			return r.world.Waiter(r.started, Promptly)
 		}
-		return r.world.Waiter(r.started, true)
+		return r.world.Waiter(r.started, Plainly) // it waits for completions
 	}
 	r.rows.start()
 	r.mode.start(r.started, now, newWaiter)

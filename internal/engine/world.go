@@ -13,6 +13,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// Waiting is how a pacer waits.
+type Waiting int
+
+// The ways to wait. Until returns at once when stop is ready, except Precisely.
+const (
+	Precisely Waiting = iota // as exact as the machine permits, on a thread of its own
+	Promptly                 // nearly as exact, without a thread; no fake time passes meanwhile
+	Plainly                  // with Go's timers: up to 1 ms late
+)
+
 // World is a run's environment: its clocks, threads and network. The zero Plan runs on this
 // machine. internal/sim has a World in which a seed decides everything. So the engine waits
 // only through these methods. It reads the time or waits only without a lock, because the
@@ -28,8 +38,7 @@ type World interface {
 	// Either is First for two channels, without an allocation.
 	Either(a, b <-chan struct{}) int
 	// Waiter makes a waiter for instants since start, for the calling goroutine only.
-	// precise: as exact as the machine permits; otherwise its Until returns at once when stop is ready.
-	Waiter(start time.Time, precise bool) pace.Waiter
+	Waiter(start time.Time, how Waiting) pace.Waiter
 	// OnEnd runs f in a goroutine when ctx ends, unless undo is called before.
 	OnEnd(ctx context.Context, f func()) (undo func() bool)
 	// Go runs f in a new goroutine.
@@ -83,11 +92,14 @@ func (machine) Either(a, b <-chan struct{}) int {
 	}
 }
 
-func (machine) Waiter(start time.Time, precise bool) pace.Waiter {
-	if precise {
+func (machine) Waiter(start time.Time, how Waiting) pace.Waiter {
+	switch how {
+	case Precisely:
 		return pace.Precise(start)
+	case Promptly:
+		return pace.Prompt(start)
 	}
-	return pace.Prompt(start)
+	return pace.Timer(start)
 }
 
 func (machine) OnEnd(ctx context.Context, f func()) (undo func() bool) {

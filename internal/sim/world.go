@@ -518,8 +518,8 @@ func (w *world) First(list ...<-chan struct{}) (first int) {
 func (w *world) Either(a, b <-chan struct{}) int { return w.First(a, b) }
 
 // Waiter implements engine.World.
-func (w *world) Waiter(start time.Time, precise bool) pace.Waiter {
-	if precise {
+func (w *world) Waiter(start time.Time, how engine.Waiting) pace.Waiter {
+	if how == engine.Precisely {
 		return &waiter{w, start}
 	}
 	return &prompt{waiter{w, start}}
