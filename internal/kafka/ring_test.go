@@ -17,7 +17,8 @@ func TestQueue(t *testing.T) {
 			q.Push(i)
 			want = append(want, i)
 		} else if len(want) > 0 {
-			if head, got := *q.Head(), q.Pop(); head != want[0] || got != want[0] {
+			head := *q.Head() // before Pop, which clears it
+			if got := q.Pop(); head != want[0] || got != want[0] {
 				t.Fatalf("head %d, popped %d, want %d", head, got, want[0])
 			}
 			want = slices.Delete(want, 0, 1)

@@ -138,15 +138,16 @@ func TestFatesOfRecords(t *testing.T) {
 	for _, acks := range []string{produce.AcksLocal, produce.AcksAll} {
 		for seed := range uint64(20) {
 			for _, client := range clients() {
+				// These wait for a broker with a locked mutex, which is no wait to synctest.
+				real := client == cluster.ClientSarama || client == cluster.ClientSaramaAsync || client == cluster.ClientFranz && acks == produce.AcksAll
+				if real && seed >= 2 {
+					continue
+				}
 				o := produce.New()
 				o.Client, o.Acks, o.Timeout = client, acks, time.Second
-				f := &fates{luck: &dice{Rand: rand.New(rand.NewPCG(seed, 1)), calm: true}, Options: o}
+				f := &fates{luck: &dice{Rand: rand.New(rand.NewPCG(seed, 1)), calm: true}, Options: o, real: real}
 				t.Run(fmt.Sprintf("%s/%s/%d", client, acks, seed), func(t *testing.T) {
-					// These wait for a broker with a locked mutex, which is no wait to synctest.
-					if client == cluster.ClientSarama || client == cluster.ClientSaramaAsync || client == cluster.ClientFranz && acks == produce.AcksAll {
-						if seed >= 2 {
-							t.SkipNow()
-						}
+					if real {
 						t.Parallel()
 						c := broker(t, three...)
 						o.Brokers = c.ListenAddrs()[0]
@@ -168,6 +169,7 @@ func TestFatesOfRecords(t *testing.T) {
 type fates struct {
 	*produce.Options
 	luck *dice
+	real bool // in real time
 }
 
 func (o *fates) check(t *testing.T, c *kfake.Cluster) {
@@ -248,7 +250,7 @@ func (o *fates) check(t *testing.T, c *kfake.Cluster) {
 	if lost > 0 || len(copies) > 0 || l.Uncertain > r.Counts.Failed+r.Counts.Unfinished {
 		t.Errorf("%d acknowledged records are lost, %d are of nobody", lost, len(copies))
 	}
-	if l.Acknowledged > r.Counts.OK+inFlight {
+	if l.Acknowledged > r.Counts.OK+inFlight && !o.real { // on a busy machine the cut takes long enough for more answers
 		t.Error("takt sent records after the end of the run")
 	}
 	if o.Idempotence && o.Client == cluster.ClientTakt && extra > 0 {
