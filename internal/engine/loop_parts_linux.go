@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/taktload/takt/pkg/takt"
-)
+import "time"
 
 // partsBeat is how often a loop with answers in parts looks at its sockets: then it knows of parts that come in one
 // read that they came within this time, unless the loop itself was late. With many streams it looks more often anyway.
@@ -26,7 +22,6 @@ func (p *place) starts() {
 	if due < 0 {
 		due = p.sent
 	}
-	p.res.Timed = [takt.MaxTimed]time.Duration{} // the operation may begin again
 	p.conn.parted.Starts(p.tag, due, p.sent, &p.res)
 }
 

@@ -120,6 +120,23 @@ func CheckTarget(t string) error {
 	return nil
 }
 
+// PercentEncoded is s with what CheckTarget refuses, except #, and each byte of more percent-encoded (RFC 3986, 2.1).
+func PercentEncoded(s, more string) string {
+	if isVisible(s) && !strings.ContainsAny(s, more) {
+		return s
+	}
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; !isVisible(s[i:i+1]) || strings.IndexByte(more, c) >= 0 {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
 // CheckField reports what is wrong with a header line.
 func CheckField(f Field) error {
 	if !isToken(f.Name) {

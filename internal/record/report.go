@@ -159,10 +159,11 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	}
 	for i, h := range t.phases {
 		if h != nil && h.Count() > 0 {
-			m[r.cfg.phase(i)] = h.Summary()
+			l := h.Summary()
 			if k := i - len(r.cfg.Phases); k >= 0 {
-				m[r.cfg.phase(i)] = proof.With(h.Summary(), h, t.timed[k])
+				l = proof.With(l, h, t.timed[k])
 			}
+			m[r.cfg.phase(i)] = l
 		}
 	}
 	return m

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/http1"
 )
 
 // Text is a text with placeholders, as a file has it.
@@ -67,15 +69,7 @@ func (t Text) In(encoder string) Text {
 // URLText is a URL as a request line has it: what may not be in one is percent-encoded, and a fragment is left out.
 func URLText(s string) Text {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "#")
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return Literal(b.String())
+	return Literal(http1.PercentEncoded(s, ""))
 }
 
 // edged is a text whose blanks at its ends are kept: lines are read without those.
@@ -105,13 +99,7 @@ func URLRaw(t Text) Text {
 	for rest := string(t); rest != ""; {
 		before, after, found := strings.Cut(rest, "{{")
 		text, _, ends := strings.Cut(before, "#")
-		for i := range len(text) {
-			if c := text[i]; c <= ' ' || c >= 0x7f {
-				fmt.Fprintf(&b, "%%%02X", c)
-			} else {
-				b.WriteByte(c)
-			}
-		}
+		b.WriteString(http1.PercentEncoded(text, ""))
 		if ends || !found {
 			break
 		}

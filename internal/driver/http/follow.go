@@ -66,7 +66,8 @@ func (s *scenario) follower(t *turn, r *takt.Result) *turn {
 	}
 	h.number++
 	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().text.Method == http.MethodPost
-	h.to, _, _ = strings.Cut(encoded(t.location), "#")
+	// As browsers do (https://url.spec.whatwg.org): servers forget to encode names of files and words of a search.
+	h.to, _, _ = strings.Cut(http1.PercentEncoded(t.location, "\"<>`"), "#")
 	if whole(s.hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
 		if u, err := url.Parse(t.visit.place.Path); err == nil {
 			if u, err = u.Parse(h.to); err == nil {
@@ -76,26 +77,6 @@ func (s *scenario) follower(t *turn, r *takt.Result) *turn {
 	}
 	return &turn{visit: t.visit, place: t.place, hop: &h}
 }
-
-// encoded is a Location whose blanks and other characters that no URL has are percent-encoded, as browsers do: servers forget
-// it for names of files and words of a search.
-func encoded(location string) string {
-	if strings.IndexFunc(location, isRaw) < 0 {
-		return location
-	}
-	var b strings.Builder
-	for i := range len(location) {
-		if c := location[i]; isRaw(rune(c)) {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-// isRaw reports whether a byte, or a character beyond ASCII, is percent-encoded in a URL (https://url.spec.whatwg.org).
-func isRaw(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>`", c) }
 
 // apply changes the request of the step, as browsers do.
 func (h *hop) apply(q *http1.Request) {

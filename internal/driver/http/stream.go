@@ -83,6 +83,7 @@ type meter struct {
 
 // begin prepares m for an answer.
 func (m *meter) begin(due, sent time.Duration, r *takt.Result) {
+	r.Timed = [takt.MaxTimed]time.Duration{} // the operation may begin again
 	m.reader.Reset(parts.Chunks, 0)
 	*m = meter{Timing: Timing{Due: due, Sent: sent}, result: r, reader: m.reader, hears: m.hears}
 }
