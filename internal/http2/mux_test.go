@@ -62,9 +62,9 @@ func serve(t *testing.T, requests Requests, opt http1.Options, h http.HandlerFun
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
 	go func() {
 		c, err := l.Accept()
+		_ = l.Close() // not earlier: a connection that nobody has accepted goes with its listener
 		if err == nil {
 			(&xhttp2.Server{MaxConcurrentStreams: 50}).ServeConn(c, &xhttp2.ServeConnOpts{Handler: h})
 		}
