@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/format/html/chromium"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/chromium"
+	"github.com/taktload/takt/internal/test/clitest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/clitest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // place is a home with a store and the pages over it.

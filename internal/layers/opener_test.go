@@ -50,7 +50,7 @@ var openers = map[string]string{
 	"internal/outfile/sync.go":            "folders of takt's state",
 	"internal/outfile/unfinished.go":      "folders of takt's state and stores",
 	"internal/outfile/container_linux.go": "marks of container engines, and the owner of a folder whose file was refused",
-	"internal/format/html/chromium":       "a profile for pictures; not reached by commands",
+	"internal/test/chromium":              "a profile for pictures; not reached by commands",
 
 	// The system.
 	"internal/cli/core/stdout_linux.go": "/dev/null",
@@ -73,8 +73,8 @@ var openers = map[string]string{
 	"internal/engine/addresses.go":  "asks whether a target is --unix-socket",
 
 	// For tests only.
-	"internal/clocktest":           "tests",
-	"internal/metrics/metricstest": "tests",
+	"internal/test/clocktest":   "tests",
+	"internal/test/metricstest": "tests",
 }
 
 // byAddress are functions that connect to a machine. Package reach has those that an address of a target may

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/judge/honest"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/internal/trial"
 )
 

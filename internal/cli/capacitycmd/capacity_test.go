@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/clitest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/metricstest"
 	"github.com/taktload/takt/internal/metrics/post"
 	"github.com/taktload/takt/internal/metrics/protobuf"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 func TestExport(t *testing.T) {
