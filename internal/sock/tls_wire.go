@@ -1,4 +1,4 @@
-package seal
+package sock
 
 import (
 	"encoding/binary"

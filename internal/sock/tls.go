@@ -1,6 +1,4 @@
-// Package seal is the client side of TLS for a thread that serves many sockets and may wait in
-// none of them: after the handshake the caller moves the bytes, and TLS works in memory.
-package seal
+package sock
 
 import (
 	"context"
@@ -10,25 +8,26 @@ import (
 	"slices"
 )
 
-// Conn is one connection. The handshake is blocking and may run in a goroutine of its own; all
+// TLS is the client side of TLS for a thread that serves many sockets and may wait in none of them:
+// after the handshake the caller moves the bytes, and TLS works in memory. The handshake is blocking and may run in a goroutine of its own; all
 // other methods are for one thread, after Detach, and never wait.
-type Conn struct {
+type TLS struct {
 	wire wire
 	tls  *tls.Conn
 }
 
-// Client returns a Conn over c, whose handshake is still to be made. conf has a ServerName, or
+// NewTLS returns TLS over c, whose handshake is still to be made. conf has a ServerName, or
 // says that none is checked.
-func Client(c net.Conn, conf *tls.Config) *Conn {
+func NewTLS(c net.Conn, conf *tls.Config) *TLS {
 	conf = conf.Clone()
 	conf.DynamicRecordSizingDisabled = true // small records first would cost a large request more of them
-	s := &Conn{wire: wire{conn: c, local: c.LocalAddr(), remote: c.RemoteAddr()}}
+	s := &TLS{wire: wire{conn: c, local: c.LocalAddr(), remote: c.RemoteAddr()}}
 	s.tls = tls.Client(&s.wire, conf)
 	return s
 }
 
 // Handshake makes the handshake over the connection, which it closes when it fails.
-func (s *Conn) Handshake(ctx context.Context) error {
+func (s *TLS) Handshake(ctx context.Context) error {
 	err := s.tls.HandshakeContext(ctx)
 	if err != nil {
 		_ = s.wire.conn.Close() // the handshake's error is the cause
@@ -38,14 +37,14 @@ func (s *Conn) Handshake(ctx context.Context) error {
 
 // Detach gives the connection back. From now on the caller moves the bytes between its socket
 // and Open and Out.
-func (s *Conn) Detach() net.Conn {
+func (s *TLS) Detach() net.Conn {
 	c := s.wire.conn
 	s.wire.conn = nil
 	return c
 }
 
 // State is what the handshake agreed on.
-func (s *Conn) State() tls.ConnectionState { return s.tls.ConnectionState() }
+func (s *TLS) State() tls.ConnectionState { return s.tls.ConnectionState() }
 
 // ErrCut is the error of Open for a connection that ended although the other side has not said so,
 // between two records or within one.
@@ -54,7 +53,7 @@ var ErrCut = errors.New("the connection ended without close_notify")
 // Open appends to dst what the received bytes in contain, decrypted. eof: the connection ended
 // after in. The error is io.EOF when the other side has said that nothing follows, ErrCut, or a failure
 // of TLS; plain is what came before it. Open may add to Out, such as the answer to a new key.
-func (s *Conn) Open(dst, in []byte, eof bool) (plain []byte, err error) {
+func (s *TLS) Open(dst, in []byte, eof bool) (plain []byte, err error) {
 	s.wire.feed(in, eof)
 	defer s.wire.keep()
 	for {
@@ -75,20 +74,20 @@ func (s *Conn) Open(dst, in []byte, eof bool) (plain []byte, err error) {
 }
 
 // Seal encrypts b and adds it to Out.
-func (s *Conn) Seal(b []byte) error {
+func (s *TLS) Seal(b []byte) error {
 	_, err := s.tls.Write(b)
 	return err
 }
 
 // Close adds to Out that nothing follows. The error does not matter to a caller that closes
 // its socket.
-func (s *Conn) Close() error { return s.tls.CloseWrite() }
+func (s *TLS) Close() error { return s.tls.CloseWrite() }
 
 // Out are the bytes for the socket. They change with each call of another method.
-func (s *Conn) Out() []byte { return s.wire.out[s.wire.sent:] }
+func (s *TLS) Out() []byte { return s.wire.out[s.wire.sent:] }
 
 // Sent says that the socket took the first n bytes of Out.
-func (s *Conn) Sent(n int) {
+func (s *TLS) Sent(n int) {
 	w := &s.wire
 	if w.sent += n; w.sent == len(w.out) {
 		w.out, w.sent = w.out[:0], 0

@@ -1,4 +1,4 @@
-package seal
+package sock
 
 import (
 	"bytes"
@@ -48,14 +48,14 @@ func (p *tape) SetWriteDeadline(time.Time) error { return nil }
 type switched struct{ net.Conn }
 
 // pair returns both sides after the handshake, in memory. The server's bytes are in tape.out.
-func pair(t testing.TB, version uint16) (*Conn, *tls.Conn, *tape) {
+func tlsPair(t testing.TB, version uint16) (*TLS, *tls.Conn, *tape) {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	below := &switched{theirs}
 	server := tls.Server(below, &tls.Config{Certificates: []tls.Certificate{certificate(t)}, MaxVersion: version})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Handshake() }()
-	s := Client(ours, &tls.Config{InsecureSkipVerify: true})
+	s := NewTLS(ours, &tls.Config{InsecureSkipVerify: true})
 	if err := s.Handshake(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestOpenInPieces(t *testing.T) {
 	want := strings.Repeat("a long answer ", 3000) // three records
 	for name, version := range versions {
 		for _, piece := range []int{1, 2, 3, 4, 5, 6, 7, 100, 16_406, 1 << 20} {
-			s, server, p := pair(t, version)
+			s, server, p := tlsPair(t, version)
 			for _, part := range []string{want[:1], want[1:5], want[5:]} {
 				if _, err := server.Write([]byte(part)); err != nil {
 					t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOpenInPieces(t *testing.T) {
 // not kept.
 func TestSeal(t *testing.T) {
 	for name, version := range versions {
-		s, server, p := pair(t, version)
+		s, server, p := tlsPair(t, version)
 		want := strings.Repeat("a long request ", 10_000)
 		for _, part := range []string{want[:7], want[7:]} {
 			if err := s.Seal([]byte(part)); err != nil {
@@ -177,7 +177,7 @@ func TestEnds(t *testing.T) {
 			"no TLS":           {func(_ *tls.Conn, p *tape) { p.out.WriteString("HTTP/1.1 400 Bad Request") }, false, "", "record"},
 			"too long":         {func(_ *tls.Conn, p *tape) { p.out.Write([]byte{23, 3, 3, 0xff, 0xff}) }, false, "", "oversized record"},
 		} {
-			s, server, p := pair(t, version)
+			s, server, p := tlsPair(t, version)
 			c.change(server, p)
 			plain, err := s.Open(nil, p.out.Bytes(), c.eof)
 			if string(plain) != c.plain || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -210,7 +210,7 @@ func TestHandshakeFails(t *testing.T) {
 			most = 10 * time.Millisecond
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), most)
-		err := Client(ours, &tls.Config{InsecureSkipVerify: true}).Handshake(ctx)
+		err := NewTLS(ours, &tls.Config{InsecureSkipVerify: true}).Handshake(ctx)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -227,7 +227,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK"), 1)
 	f.Add([]byte("\x16\x03\x03\x00\x04\x00\x00\x00\x00"), 9)
 	f.Fuzz(func(t *testing.T, in []byte, piece int) {
-		s, _, p := pair(t, tls.VersionTLS13)
+		s, _, p := tlsPair(t, tls.VersionTLS13)
 		if _, err := s.Open(nil, p.out.Bytes(), false); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func FuzzOpen(f *testing.F) {
 
 // A request and its answer leave only what crypto/tls allocates itself: 2 readers of 24 bytes.
 func BenchmarkExchange(b *testing.B) {
-	s, server, p := pair(b, tls.VersionTLS13)
+	s, server, p := tlsPair(b, tls.VersionTLS13)
 	request, answer := bytes.Repeat([]byte{'q'}, 100), bytes.Repeat([]byte{'a'}, 300)
 	in, plain := make([]byte, 4096), make([]byte, 0, 32<<10)
 	b.ReportAllocs()
