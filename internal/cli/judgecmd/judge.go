@@ -20,7 +20,6 @@ import (
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/trial"
 	"github.com/taktload/takt/internal/value"
@@ -140,12 +139,12 @@ func (k *command) run(ctx context.Context, args []string) error {
 }
 
 // answer judges, or reads earlier answers.
-func (k *command) answer(ctx context.Context, args []string) (honest.Answer, error) {
+func (k *command) answer(ctx context.Context, args []string) (generators.Answer, error) {
 	if k.from != nil {
 		return k.earlier()
 	}
-	a := honest.Answer{
-		SchemaVersion: honest.Schema, Takt: core.Version, StartedAt: time.Now().UTC().Truncate(time.Second), Host: proc.HostClass(),
+	a := generators.Answer{
+		SchemaVersion: generators.Schema, Takt: core.Version, StartedAt: time.Now().UTC().Truncate(time.Second), Host: proc.HostClass(),
 		Rate: k.options.Rate, Duration: k.options.Duration.Seconds(), Repeats: k.options.Repeats,
 	}
 	dir, err := os.MkdirTemp("", "takt-judge-")
@@ -178,14 +177,14 @@ func (k *command) answer(ctx context.Context, args []string) (honest.Answer, err
 }
 
 // earlier reads answers of other runs.
-func (k *command) earlier() (all honest.Answer, err error) {
+func (k *command) earlier() (all generators.Answer, err error) {
 	for i, path := range k.from {
-		var a honest.Answer
+		var a generators.Answer
 		text, err := files.ReadFile(path)
 		if err == nil {
 			err = json.Unmarshal(text, &a)
 		}
-		if err == nil && (a.SchemaVersion != honest.Schema || a.Generators == nil) {
+		if err == nil && (a.SchemaVersion != generators.Schema || a.Generators == nil) {
 			err = errors.New("it is not an answer of this version of takt judge")
 		}
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/plot"
-	"github.com/taktload/takt/internal/judge/honest"
+	"github.com/taktload/takt/internal/judge/generators"
 )
 
 // Honesty writes the page of judge.
-func Honesty(w io.Writer, a honest.Answer) error {
+func Honesty(w io.Writer, a generators.Answer) error {
 	d, err := (*Frame)(nil).answered(answer.Honesty(a), a, nil)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/judge/honest"
+	"github.com/taktload/takt/internal/judge/generators"
 )
 
 // Honesty is a picture of trials.
@@ -19,8 +19,8 @@ type Honesty struct {
 // HonestyRow is a generator under one load.
 type HonestyRow struct {
 	Name      string
-	Trials    []*honest.Trial // one for each column; nil: there is none
-	Generator int             // its number, from 0: a line separates generators
+	Trials    []*generators.Trial // one for each column; nil: there is none
+	Generator int                 // its number, from 0: a line separates generators
 }
 
 // The picture of trials, in pixels.
@@ -32,16 +32,16 @@ const (
 )
 
 // honestColours are the fills of figures by their state.
-func honestColours() map[honest.State]string {
-	return map[honest.State]string{
-		honest.Right: "#2a7", honest.Wrong: "#c33", honest.Silent: "#7a1010", honest.Admitted: "#e0a100", honest.NotPrinted: "#ddd", honest.Unclear: "#bbb",
+func honestColours() map[generators.State]string {
+	return map[generators.State]string{
+		generators.Right: "#2a7", generators.Wrong: "#c33", generators.Silent: "#7a1010", generators.Admitted: "#e0a100", generators.NotPrinted: "#ddd", generators.Unclear: "#bbb",
 	}
 }
 
 // honestNames are the states in words.
-func honestNames() map[honest.State]string {
-	return map[honest.State]string{
-		honest.Right: "right", honest.Wrong: "wrong", honest.Silent: "silent", honest.Admitted: "wrong, and it says so", honest.NotPrinted: "not printed", honest.Unclear: "unclear",
+func honestNames() map[generators.State]string {
+	return map[generators.State]string{
+		generators.Right: "right", generators.Wrong: "wrong", generators.Silent: "silent", generators.Admitted: "wrong, and it says so", generators.NotPrinted: "not printed", generators.Unclear: "unclear",
 	}
 }
 
@@ -49,7 +49,7 @@ func honestNames() map[honest.State]string {
 func HonestySVG(w io.Writer, h Honesty) error {
 	d := &drawing{}
 	width, height := 760.0, honestTop+30
-	column := (honestBox+1)*float64(len(honest.Figures())) + honestGap
+	column := (honestBox+1)*float64(len(generators.Figures())) + honestGap
 	if len(h.Rows) > 0 {
 		width = max(width, honestLeft+column*float64(len(h.Columns))+20)
 		height += honestRow*float64(len(h.Rows)) + 24
@@ -57,7 +57,7 @@ func HonestySVG(w io.Writer, h Honesty) error {
 	d.linef(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="12">`, width, height)
 	d.linef(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	d.text(width/2, 24, "middle", h.Title)
-	d.text(width/2, 42, "middle", "a row: a generator with that many connections; in each column: "+strings.Join(honest.Figures(), ", "))
+	d.text(width/2, 42, "middle", "a row: a generator with that many connections; in each column: "+strings.Join(generators.Figures(), ", "))
 	for k, name := range h.Columns {
 		d.text(honestLeft+column*float64(k)+column/2-honestGap/2, honestTop-10, "middle", name)
 	}
@@ -78,13 +78,13 @@ func HonestySVG(w io.Writer, h Honesty) error {
 }
 
 // honestGroup draws the figures of a trial.
-func (d *drawing) honestGroup(x, y float64, t *honest.Trial) {
+func (d *drawing) honestGroup(x, y float64, t *generators.Trial) {
 	if t == nil || t.Cells == nil {
 		d.text(x, y+honestBox, "start", "left out")
 		return
 	}
 	colours, names := honestColours(), honestNames()
-	for i, figure := range honest.Figures() {
+	for i, figure := range generators.Figures() {
 		if c := t.Cell(figure); c != nil {
 			fmt.Fprintf(&d.b, `<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"><title>%s: %s</title></rect>`+"\n",
 				x+(honestBox+1)*float64(i), y, honestBox, honestBox+5, colours[c.State], c.Figure, names[c.State])
@@ -95,7 +95,7 @@ func (d *drawing) honestGroup(x, y float64, t *honest.Trial) {
 // honestLegend explains the colours.
 func (d *drawing) honestLegend(y float64) {
 	x, colours, names := honestLeft, honestColours(), honestNames()
-	for _, s := range honest.States() {
+	for _, s := range generators.States() {
 		name := names[s]
 		d.linef(`<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" fill="%s"/>`, x, y, honestBox, honestBox+5, colours[s])
 		d.text(x+honestBox+5, y+honestBox+2, "start", name)

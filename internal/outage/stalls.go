@@ -1,6 +1,4 @@
-// Package stalls finds the times in which the target of a run answered nothing, from the intervals of
-// its report.
-package stalls
+package outage
 
 import (
 	"fmt"
@@ -12,21 +10,21 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Of is the stalls of a report: those that it has, or those that Find finds in the report of an older
+// StallsOf is the stalls of a report: those that it has, or those that FindStalls finds in the report of an older
 // takt. It is nil if the intervals cannot be read.
-func Of(r *takt.Report) []takt.Stall {
+func StallsOf(r *takt.Report) []takt.Stall {
 	if r.Stalls != nil {
 		return r.Stalls
 	}
-	list, _ := Find(r) // whoever reads the intervals says what is wrong with them
+	list, _ := FindStalls(r) // whoever reads the intervals says what is wrong with them
 	return list
 }
 
-// Find finds the stalls of a run. A stall of length L holds up everything that is due in it: at a
+// FindStalls finds the stalls of a run. A stall of length L holds up everything that is due in it: at a
 // rate λ the operations that waited longer than a limit are about λ·(L − limit). A single slow
 // operation, however slow, is not a stall. A timeout is not an answer, so it does not end a stall.
 // The list is not nil. The error is about a histogram of the intervals.
-func Find(r *takt.Report) ([]takt.Stall, error) {
+func FindStalls(r *takt.Report) ([]takt.Stall, error) {
 	s, err := seriesOf(r)
 	if err != nil {
 		return nil, err
@@ -38,9 +36,9 @@ func Find(r *takt.Report) ([]takt.Stall, error) {
 	return list, nil
 }
 
-// Sentence says how often and for how long the target stalled; "" if it did not.
-func Sentence(r *takt.Report) string {
-	list := Of(r)
+// StallSentence says how often and for how long the target stalled; "" if it did not.
+func StallSentence(r *takt.Report) string {
+	list := StallsOf(r)
 	if len(list) == 0 {
 		return ""
 	}

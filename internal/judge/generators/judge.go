@@ -1,10 +1,9 @@
-package honest
+package generators
 
 import (
 	"math"
 	"slices"
 
-	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/stats"
 )
 
@@ -29,7 +28,7 @@ func Judge(t *Trial) {
 	j := judging{t: t, runs: t.quiet()}
 	j.load()
 	j.counts()
-	for _, name := range []string{generators.P50, generators.P90, generators.P99, generators.Max} {
+	for _, name := range []string{P50, P90, P99, Max} {
 		j.latency(name)
 	}
 	j.included()
@@ -44,11 +43,11 @@ func Judge(t *Trial) {
 // judging is the judgement of one trial.
 type judging struct {
 	t    *Trial
-	runs []Run // those that count
+	runs []TrialRun // those that count
 }
 
 // median is that of the runs for which of knows a figure.
-func (j judging) median(of func(r *Run) (float64, bool)) (float64, bool) {
+func (j judging) median(of func(r *TrialRun) (float64, bool)) (float64, bool) {
 	var list []float64
 	for i := range j.runs {
 		if v, ok := of(&j.runs[i]); ok && !math.IsNaN(v) {
@@ -62,18 +61,18 @@ func (j judging) median(of func(r *Run) (float64, bool)) (float64, bool) {
 }
 
 // recorded is a median of what every run has.
-func (j judging) recorded(of func(r *Run) float64) float64 {
-	v, _ := j.median(func(r *Run) (float64, bool) { return of(r), true })
+func (j judging) recorded(of func(r *TrialRun) float64) float64 {
+	v, _ := j.median(func(r *TrialRun) (float64, bool) { return of(r), true })
 	return v
 }
 
 // said is the median of a figure of the generator.
 func (j judging) said(name string) (float64, bool) {
-	return j.median(func(r *Run) (float64, bool) { v, ok := r.Said.Figures[name]; return v, ok })
+	return j.median(func(r *TrialRun) (float64, bool) { v, ok := r.Said.Figures[name]; return v, ok })
 }
 
 // most reports whether more than half of the runs are so.
-func (j judging) most(is func(r *Run) bool) bool {
+func (j judging) most(is func(r *TrialRun) bool) bool {
 	n := 0
 	for i := range j.runs {
 		if is(&j.runs[i]) {
@@ -85,21 +84,21 @@ func (j judging) most(is func(r *Run) bool) bool {
 
 // invalid: the generator itself calls the run invalid, or says how late it sent.
 func (j judging) invalid() bool {
-	return j.most(func(r *Run) bool {
-		return r.Said.Invalid || r.Served.LateP99 > spacingTime && r.Said.Figures[generators.Late] > r.Served.LateP99/2
+	return j.most(func(r *TrialRun) bool {
+		return r.Said.Invalid || r.Served.LateP99 > spacingTime && r.Said.Figures[Late] > r.Served.LateP99/2
 	})
 }
 
 // warned: the generator says by any word that something is wrong.
 func (j judging) warned() bool {
-	return j.invalid() || j.most(func(r *Run) bool {
-		return len(r.Said.Words) > 0 || r.Failed || r.Said.Figures[generators.Dropped] > 0
+	return j.invalid() || j.most(func(r *TrialRun) bool {
+		return len(r.Said.Words) > 0 || r.Failed || r.Said.Figures[Dropped] > 0
 	})
 }
 
 // lateness is how late the target itself was, in ms: p99 and the worst.
 func (j judging) lateness() (p99, worst float64) {
-	return j.recorded(func(r *Run) float64 { return r.Served.TargetP99 }), j.recorded(func(r *Run) float64 { return r.Served.TargetWorst })
+	return j.recorded(func(r *TrialRun) float64 { return r.Served.TargetP99 }), j.recorded(func(r *TrialRun) float64 { return r.Served.TargetWorst })
 }
 
 // unclear reports whether a figure that is above the truth by off may be so because the machine was busy: then the
@@ -110,8 +109,8 @@ func (j judging) unclear(off, tolerance float64) bool {
 }
 
 // quiet are the runs whose target was not late, if there are any.
-func (t *Trial) quiet() []Run {
-	var list []Run
+func (t *Trial) quiet() []TrialRun {
+	var list []TrialRun
 	for _, r := range t.Runs {
 		if r.Served.TargetP99 <= lateTarget {
 			list = append(list, r)
@@ -146,9 +145,9 @@ func (j judging) notPrinted(figure string, truth float64) {
 
 // load judges whether the load arrived that was asked for, and when.
 func (j judging) load() {
-	due := j.recorded(func(r *Run) float64 { return r.Felt.Due })
-	sent := j.recorded(func(r *Run) float64 { return r.Served.Requests - r.Said.Figures[generators.Retried] })
-	dropped, _ := j.said(generators.Dropped)
+	due := j.recorded(func(r *TrialRun) float64 { return r.Felt.Due })
+	sent := j.recorded(func(r *TrialRun) float64 { return r.Served.Requests - r.Said.Figures[Retried] })
+	dropped, _ := j.said(Dropped)
 	missing := due - sent
 	own, _ := j.lateness()
 	switch {
@@ -163,18 +162,18 @@ func (j judging) load() {
 	default:
 		j.judge(Sent, false, sent, due)
 	}
-	late := j.recorded(func(r *Run) float64 { return r.Served.LateP99 })
+	late := j.recorded(func(r *TrialRun) float64 { return r.Served.LateP99 })
 	j.judgeTime(Spacing, late, 0, spacingTime+own)
 }
 
 // included pardons late arrivals that the latencies contain: the generator waited for a connection, and its p99
 // has the wait.
 func (j judging) included() {
-	spacing, p99 := j.t.Cell(Spacing), j.t.Cell(generators.P99)
+	spacing, p99 := j.t.Cell(Spacing), j.t.Cell(P99)
 	if spacing.State != Wrong || p99.Said == nil || *p99.Said < (1-nearShare)**spacing.Said {
 		return
 	}
-	for _, name := range []string{generators.P50, generators.P90, generators.P99} {
+	for _, name := range []string{P50, P90, P99} {
 		if j.t.Cell(name).State != Right {
 			return
 		}
@@ -187,24 +186,24 @@ func (j judging) included() {
 // counts judges the figures that the record of the target has.
 func (j judging) counts() {
 	open := float64(j.t.Connections) // may be open at the end, or be used before the start
-	answered := j.recorded(func(r *Run) float64 { return r.Served.Answered })
-	if said, ok := j.said(generators.Answered); ok {
-		j.judge(generators.Answered, math.Abs(said-answered) <= open, said, answered)
+	answered := j.recorded(func(r *TrialRun) float64 { return r.Served.Answered })
+	if said, ok := j.said(Answered); ok {
+		j.judge(Answered, math.Abs(said-answered) <= open, said, answered)
 	} else {
-		j.notPrinted(generators.Answered, answered)
+		j.notPrinted(Answered, answered)
 	}
-	broken := j.recorded(func(r *Run) float64 { return r.Served.Broken })
-	if said, ok := j.said(generators.Errors); ok {
-		again, _ := j.said(generators.Retried)
+	broken := j.recorded(func(r *TrialRun) float64 { return r.Served.Broken })
+	if said, ok := j.said(Errors); ok {
+		again, _ := j.said(Retried)
 		said += again
 		near := math.Abs(said-broken) <= max(1, nearErrors*broken)
 		if !near && said < broken/2 && !j.warned() {
-			j.add(generators.Errors, Silent, said, broken)
+			j.add(Errors, Silent, said, broken)
 		} else {
-			j.judge(generators.Errors, near, said, broken)
+			j.judge(Errors, near, said, broken)
 		}
 	} else {
-		j.notPrinted(generators.Errors, broken)
+		j.notPrinted(Errors, broken)
 	}
 	j.rate()
 }
@@ -212,27 +211,27 @@ func (j judging) counts() {
 // rate judges the rate that was said: it may be that of the arrivals, or that of answers in the time of the
 // schedule.
 func (j judging) rate() {
-	arrived := j.recorded(func(r *Run) float64 { return r.Served.Rate })
-	said, ok := j.said(generators.Rate)
+	arrived := j.recorded(func(r *TrialRun) float64 { return r.Served.Rate })
+	said, ok := j.said(Rate)
 	if !ok {
-		j.notPrinted(generators.Rate, arrived)
+		j.notPrinted(Rate, arrived)
 		return
 	}
 	truth := arrived
 	for _, other := range []float64{
-		j.recorded(func(r *Run) float64 { return r.Served.Rate * r.Served.Answered / max(1, r.Served.Requests) }),
-		j.recorded(func(r *Run) float64 { return r.Served.Whole }),
+		j.recorded(func(r *TrialRun) float64 { return r.Served.Rate * r.Served.Answered / max(1, r.Served.Requests) }),
+		j.recorded(func(r *TrialRun) float64 { return r.Served.Whole }),
 	} {
 		if math.Abs(other-said) < math.Abs(truth-said) {
 			truth = other
 		}
 	}
-	j.judge(generators.Rate, math.Abs(said-truth) <= nearRate*truth, said, truth)
+	j.judge(Rate, math.Abs(said-truth) <= nearRate*truth, said, truth)
 }
 
 // latency judges a latency: said to users, and felt by them.
 func (j judging) latency(name string) {
-	felt := j.recorded(func(r *Run) float64 { return r.Felt.of(name) })
+	felt := j.recorded(func(r *TrialRun) float64 { return r.Felt.of(name) })
 	said, ok := j.said(name)
 	if !ok {
 		j.notPrinted(name, felt)
@@ -240,7 +239,7 @@ func (j judging) latency(name string) {
 	}
 	own, worst := j.lateness()
 	least := nearTime
-	if name == generators.Max {
+	if name == Max {
 		own, least = worst, nearWorst
 	}
 	j.judgeTime(name, said, felt, max(least, nearShare*felt)+own)
@@ -259,11 +258,11 @@ func (j judging) judgeTime(figure string, said, truth, tolerance float64) {
 // of is a latency by its name, in ms.
 func (f *Felt) of(name string) float64 {
 	switch name {
-	case generators.P50:
+	case P50:
 		return f.P50
-	case generators.P90:
+	case P90:
 		return f.P90
-	case generators.P99:
+	case P99:
 		return f.P99
 	}
 	return f.Max
@@ -272,12 +271,12 @@ func (f *Felt) of(name string) float64 {
 // words judges whether a generator that could not send what it was to send says so: if requests came too late or
 // not at all.
 func (j judging) words() {
-	late := j.recorded(func(r *Run) float64 { return r.Served.LateP99 })
-	due := j.recorded(func(r *Run) float64 { return r.Felt.Due })
-	sent := j.recorded(func(r *Run) float64 { return r.Served.Requests })
+	late := j.recorded(func(r *TrialRun) float64 { return r.Served.LateP99 })
+	due := j.recorded(func(r *TrialRun) float64 { return r.Felt.Due })
+	sent := j.recorded(func(r *TrialRun) float64 { return r.Served.Requests })
 	state := Silent
 	if late <= spacingTime && sent >= fullLoad*due || j.warned() {
 		state = Right
 	}
-	j.t.Cells = append(j.t.Cells, Cell{Figure: generators.Words, State: state})
+	j.t.Cells = append(j.t.Cells, Cell{Figure: Words, State: state})
 }

@@ -1,4 +1,4 @@
-package assert_test
+package outage_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -41,16 +41,16 @@ func frozen() *takt.Report {
 // A freeze is a stall with its length and what it held up, in the report and in a sentence.
 func TestFind(t *testing.T) {
 	r := frozen()
-	list, err := stalls.Find(r)
+	list, err := outage.FindStalls(r)
 	if err != nil || len(list) != 1 || list[0].FromS != 2 || list[0].ToS < 2.99 || list[0].ToS > 3.01 || list[0].LongestUS < 999e3 || list[0].LongestUS > 1001e3 || list[0].Held < 98 || list[0].Held > 100 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if got, want := stalls.Sentence(r), "The target stalled once, for up to 1s; 99 operations had to wait for it."; got != want {
+	if got, want := outage.StallSentence(r), "The target stalled once, for up to 1s; 99 operations had to wait for it."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.Intervals[1].HDR = "AAAA"
-	if _, err := stalls.Find(r); err == nil || stalls.Sentence(r) != "" {
-		t.Errorf("%v, %q of intervals that cannot be read", err, stalls.Sentence(r))
+	if _, err := outage.FindStalls(r); err == nil || outage.StallSentence(r) != "" {
+		t.Errorf("%v, %q of intervals that cannot be read", err, outage.StallSentence(r))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestFindUnfinished(t *testing.T) {
 		}
 		last.HDR, last.ResponseMax = h.Encode(), 1e6
 		r.Counts = takt.Counts{Scheduled: 500, OK: 400, Unfinished: 100}
-		if list, err := stalls.Find(r); err != nil || len(list) != 2 || list[1].Held != 100 {
+		if list, err := outage.FindStalls(r); err != nil || len(list) != 2 || list[1].Held != 100 {
 			t.Errorf("%+v, %v", list, err)
 		}
 	}
@@ -75,9 +75,9 @@ func TestFindUnfinished(t *testing.T) {
 // were none. Both survive JSON.
 func TestOf(t *testing.T) {
 	r := frozen()
-	old := len(stalls.Of(r))
+	old := len(outage.StallsOf(r))
 	r.Stalls = []takt.Stall{}
-	none := len(stalls.Of(r))
+	none := len(outage.StallsOf(r))
 	if old != 1 || none != 0 {
 		t.Errorf("%d stalls of an old report, %d of one without", old, none)
 	}

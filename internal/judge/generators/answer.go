@@ -1,12 +1,8 @@
-// Package honest compares what a load generator says with what its target recorded, and with what users of
-// the schedule felt. It works on figures alone: package trial makes them.
-package honest
+package generators
 
 import (
 	"slices"
 	"time"
-
-	"github.com/taktload/takt/internal/judge/generators"
 )
 
 // Schema is the version of the JSON of an Answer.
@@ -35,25 +31,25 @@ type Generator struct {
 
 // Trial is a generator against a target with one pathology.
 type Trial struct {
-	Pathology   string   `json:"pathology"`
-	Connections int      `json:"connections"`
-	Weak        bool     `json:"weak,omitempty"`     // the generator was stopped or had too little CPU: its own words count
-	LeftOut     string   `json:"left_out,omitempty"` // why there are no runs
-	Command     []string `json:"command,omitempty"`  // of the first run
-	Runs        []Run    `json:"runs,omitempty"`
-	Cells       []Cell   `json:"cells,omitempty"`
+	Pathology   string     `json:"pathology"`
+	Connections int        `json:"connections"`
+	Weak        bool       `json:"weak,omitempty"`     // the generator was stopped or had too little CPU: its own words count
+	LeftOut     string     `json:"left_out,omitempty"` // why there are no runs
+	Command     []string   `json:"command,omitempty"`  // of the first run
+	Runs        []TrialRun `json:"runs,omitempty"`
+	Cells       []Cell     `json:"cells,omitempty"`
 }
 
-// Run is one run of a trial.
-type Run struct {
-	Said   generators.Said `json:"said"`
-	Unread string          `json:"unread,omitempty"` // why nothing is known of what it said
-	Exit   string          `json:"exit"`             // how the process ended: "exit status 0"
-	Failed bool            `json:"failed,omitempty"` // the exit code is not 0
-	Served Served          `json:"served"`
-	Felt   Felt            `json:"felt"`
-	CPU    float64         `json:"cpu_us_per_request"`
-	Memory int64           `json:"memory_bytes"` // sum of the peaks of its processes; 0: unknown
+// TrialRun is one run of a trial.
+type TrialRun struct {
+	Said   Said    `json:"said"`
+	Unread string  `json:"unread,omitempty"` // why nothing is known of what it said
+	Exit   string  `json:"exit"`             // how the process ended: "exit status 0"
+	Failed bool    `json:"failed,omitempty"` // the exit code is not 0
+	Served Served  `json:"served"`
+	Felt   Felt    `json:"felt"`
+	CPU    float64 `json:"cpu_us_per_request"`
+	Memory int64   `json:"memory_bytes"` // sum of the peaks of its processes; 0: unknown
 }
 
 // Served is the record of the target. Times are in ms.
@@ -103,7 +99,7 @@ const (
 
 // Figures are all figures of cells, in the order of tables.
 func Figures() []string {
-	return []string{Sent, Spacing, generators.Answered, generators.Errors, generators.Rate, generators.P50, generators.P90, generators.P99, generators.Max, generators.Words}
+	return []string{Sent, Spacing, Answered, Errors, Rate, P50, P90, P99, Max, Words}
 }
 
 // Cell is one figure of a trial.
