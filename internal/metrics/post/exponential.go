@@ -1,6 +1,4 @@
-// Package exponential has the histograms of OpenTelemetry and the native ones of Prometheus: buckets
-// whose bounds are powers of 2^(1/32), so each is 2.2 % wide.
-package exponential
+package post
 
 import (
 	"math"
@@ -13,8 +11,9 @@ import (
 // factor of 100 has 213 buckets. Scale 8 is the highest that Prometheus knows, and would have 1700.
 const Scale = 5
 
-// Histogram counts seconds. Counts[i] values were in (Bound(First+i), Bound(First+i+1)].
-type Histogram struct {
+// Exponential is a histogram of OpenTelemetry, and a native one of Prometheus: the bounds of its buckets are
+// powers of 2^(1/32), so each is 2.2 % wide. It counts seconds: Counts[i] values were in (Bound(First+i), Bound(First+i+1)].
+type Exponential struct {
 	First  int
 	Counts []uint64
 }
@@ -22,9 +21,9 @@ type Histogram struct {
 // Bound is the lower bound of a bucket, in seconds.
 func Bound(index int) float64 { return math.Exp2(float64(index) / (1 << Scale)) }
 
-// Of returns h in exponential buckets. A bucket of h is at most 0.1 % wide. It counts where its upper
+// ExponentialOf returns h in exponential buckets. A bucket of h is at most 0.1 % wide. It counts where its upper
 // end is, which is the figure that takt shows for it.
-func Of(h timeline.Histogram) (e Histogram) {
+func ExponentialOf(h timeline.Histogram) (e Exponential) {
 	h.Each(func(_, to time.Duration, n uint64) {
 		i := index(to)
 		if len(e.Counts) == 0 {

@@ -1,4 +1,4 @@
-package exponential
+package post
 
 import (
 	"math"
@@ -52,7 +52,7 @@ func TestPercentilesAgree(t *testing.T) {
 		list = append(list, time.Duration(1e6*math.Exp(2*random.NormFloat64())))
 	}
 	h := of(t, list...)
-	e := Of(h)
+	e := ExponentialOf(h)
 	var sum uint64
 	for _, n := range e.Counts {
 		sum += n
@@ -73,10 +73,10 @@ func TestPercentilesAgree(t *testing.T) {
 }
 
 func TestEmptyAndExtreme(t *testing.T) {
-	if e := Of(timeline.Histogram{}); len(e.Counts) != 0 {
+	if e := ExponentialOf(timeline.Histogram{}); len(e.Counts) != 0 {
 		t.Errorf("an empty histogram has buckets: %+v", e)
 	}
-	if e := Of(of(t, hist.Lowest, hist.Highest)); len(e.Counts) != 1336 || e.Counts[0] != 1 || e.Counts[1335] != 1 {
+	if e := ExponentialOf(of(t, hist.Lowest, hist.Highest)); len(e.Counts) != 1336 || e.Counts[0] != 1 || e.Counts[1335] != 1 {
 		t.Errorf("the whole range has %d buckets", len(e.Counts))
 	}
 }
