@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // Those who share a lock keep out who wants it alone, until the last of them closes the file.
@@ -23,22 +23,22 @@ func TestLocks(t *testing.T) {
 		return f
 	}
 	a, b, c := open(), open(), open()
-	if err := errors.Join(filelock.TryShared(a), filelock.TryShared(b)); err != nil {
+	if err := errors.Join(outfile.TryLockShared(a), outfile.TryLockShared(b)); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []*os.File{a, b} {
-		if err := filelock.TryExclusive(c); !errors.Is(err, filelock.ErrHeld) {
+		if err := outfile.TryLock(c); !errors.Is(err, outfile.ErrLocked) {
 			t.Errorf("beside others: %v", err)
 		}
 		f.Close()
 	}
-	if err := filelock.TryExclusive(c); err != nil {
+	if err := outfile.TryLock(c); err != nil {
 		t.Error(err)
 	}
-	if err := filelock.TryShared(open()); !errors.Is(err, filelock.ErrHeld) {
+	if err := outfile.TryLockShared(open()); !errors.Is(err, outfile.ErrLocked) {
 		t.Errorf("beside one who wants it alone: %v", err)
 	}
-	if err := filelock.TryShared(a); err == nil || errors.Is(err, filelock.ErrHeld) {
+	if err := outfile.TryLockShared(a); err == nil || errors.Is(err, outfile.ErrLocked) {
 		t.Errorf("a closed file: %v", err)
 	}
 }
