@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/pause"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"

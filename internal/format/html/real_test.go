@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/test/chromium"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"

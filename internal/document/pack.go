@@ -1,6 +1,4 @@
-// Package inside puts reports into an HTML page and reads them back. The histograms of a report
-// are compressed one by one, which is most of its size; inside compresses them together.
-package inside
+package document
 
 import (
 	"bytes"
@@ -12,7 +10,6 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/audit"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,11 +25,12 @@ const (
 // histogram is how the text of a histogram begins, with its quote.
 const histogram = `"HISTF`
 
-// Pack returns the reports as base64.
-func Pack(reports ...*takt.Report) (string, error) {
+// PackPage returns the reports as base64, for an HTML page. The histograms of a report are compressed one by
+// one, which is most of its size; here they are compressed together.
+func PackPage(reports ...*takt.Report) (string, error) {
 	var docs [][]byte
 	for _, r := range reports {
-		text, err := document.Encode(r)
+		text, err := Encode(r)
 		if err != nil {
 			return "", err
 		}

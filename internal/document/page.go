@@ -1,4 +1,4 @@
-package inside
+package document
 
 import (
 	"bufio"
@@ -11,18 +11,18 @@ import (
 	"github.com/taktload/takt/internal/files"
 )
 
-// Open and Close enclose the data in a page.
+// PageOpen and PageClose enclose the data in a page.
 const (
-	Open  = `<script type="application/vnd.takt.reports" id="takt-reports">`
-	Close = `</script>`
+	PageOpen  = `<script type="application/vnd.takt.reports" id="takt-reports">`
+	PageClose = `</script>`
 )
 
 // longestHead is the number of bytes in which a page says that it is one.
 const longestHead = 512
 
-// Reports returns the JSON in in: the reports of an HTML page that takt wrote, or in itself if in
+// OfPage returns the JSON in in: the reports of an HTML page that takt wrote, or in itself if in
 // is not a page.
-func Reports(in io.Reader) (io.Reader, error) {
+func OfPage(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(in)
 	head, _ := b.Peek(longestHead) // an error of in returns with the next read
 	if !isPage(head) {
@@ -35,8 +35,8 @@ func Reports(in io.Reader) (io.Reader, error) {
 	case len(page) > audit.MaxDocument:
 		return nil, fmt.Errorf("the page is longer than %d MiB, and no page of takt is", audit.MaxDocument>>20)
 	}
-	_, rest, found := bytes.Cut(page, []byte(Open))
-	packed, _, closed := bytes.Cut(rest, []byte(Close))
+	_, rest, found := bytes.Cut(page, []byte(PageOpen))
+	packed, _, closed := bytes.Cut(rest, []byte(PageClose))
 	if !found || !closed {
 		return nil, errors.New("the page contains no report; give a whole page that takt wrote of a run, as with -o html=FILE")
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// document is a page. All its texts are escaped by the template, except charts.
-type document struct {
+// webPage is a page. All its texts are escaped by the template, except charts.
+type webPage struct {
 	Title    string
 	Subtitle []string
 	Verdict  verdictWord
@@ -105,7 +105,7 @@ var parsed = sync.OnceValue(func() *template.Template {
 })
 
 // write writes the page with the reports in it.
-func (d *document) write(w io.Writer, reports ...*takt.Report) error {
+func (d *webPage) write(w io.Writer, reports ...*takt.Report) error {
 	if len(reports) > 0 && d.Frame == nil {
 		packed, err := pack(reports)
 		if err != nil {

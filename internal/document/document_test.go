@@ -1,4 +1,4 @@
-package store_test
+package document_test
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/test/storetest"
 	"github.com/taktload/takt/pkg/takt"

@@ -1,6 +1,4 @@
-// Package finite encodes reports as JSON, which has no NaN and no infinity. A report with one
-// of them (from a driver's own section, say) is better than none after an hour's run.
-package finite
+package document
 
 import (
 	"encoding/json"
@@ -18,10 +16,11 @@ const (
 	maxNamed = 5  // largest number of paths in the warning
 )
 
-// Encode returns encode(r). If JSON cannot represent a number of r, it returns encode of a
+// Finite returns encode(r). JSON has no NaN and no infinity, and a report with one of them (from a driver's own
+// section, say) is better than none after an hour's run. If JSON cannot represent a number of r, it returns encode of a
 // copy in which NaN and infinity are 0, or null where the type permits it, and a warning names
 // them. The error is that of encode.
-func Encode(r *takt.Report, encode func(*takt.Report) ([]byte, error)) ([]byte, error) {
+func Finite(r *takt.Report, encode func(*takt.Report) ([]byte, error)) ([]byte, error) {
 	b, err := encode(r)
 	if _, odd := err.(*json.UnsupportedValueError); odd {
 		return encode(copyOf(r))

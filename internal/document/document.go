@@ -1,4 +1,4 @@
-// Package document is a report as the stores keep it: JSON, packed with gzip.
+// Package document is a report as bytes: as JSON, as the stores keep it, and within an HTML page.
 package document
 
 import (
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
-	"github.com/taktload/takt/internal/finite"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
@@ -49,9 +48,9 @@ func Pack(reports ...*takt.Report) ([]Packed, error) {
 	return all, nil
 }
 
-// Encode is r as JSON. Numbers that JSON cannot represent are replaced: see finite.Encode.
+// Encode is r as JSON. Numbers that JSON cannot represent are replaced: see Finite.
 func Encode(r *takt.Report) ([]byte, error) {
-	text, err := finite.Encode(r, func(r *takt.Report) ([]byte, error) { return json.Marshal(r) })
+	text, err := Finite(r, func(r *takt.Report) ([]byte, error) { return json.Marshal(r) })
 	if err != nil {
 		return nil, fmt.Errorf("the report of run %q cannot be kept: %w", r.ID, err)
 	}

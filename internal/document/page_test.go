@@ -1,4 +1,4 @@
-package inside_test
+package document_test
 
 import (
 	"bytes"
@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format/html/inside"
-	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -30,16 +29,16 @@ func report() *takt.Report {
 
 func page(t *testing.T, reports ...*takt.Report) string {
 	t.Helper()
-	packed, err := inside.Pack(reports...)
+	packed, err := document.PackPage(reports...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return " \n<!DOCTYPE html><p>" + inside.Open + packed + inside.Close
+	return " \n<!DOCTYPE html><p>" + document.PageOpen + packed + document.PageClose
 }
 
 func read(t *testing.T, page string) string {
 	t.Helper()
-	r, err := inside.Reports(strings.NewReader(page))
+	r, err := document.OfPage(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,17 +74,17 @@ func TestOtherFiles(t *testing.T) {
 
 func TestDamagedPages(t *testing.T) {
 	whole := page(t, report())
-	data := strings.Index(whole, inside.Open) + len(inside.Open)
+	data := strings.Index(whole, document.PageOpen) + len(document.PageOpen)
 	for name, text := range map[string]string{
 		"no data":      "<!doctype html><p>hello",
 		"cut off":      whole[:len(whole)-20],
-		"no gzip":      whole[:data] + "AAAA" + inside.Close,
+		"no gzip":      whole[:data] + "AAAA" + document.PageClose,
 		"no base64":    whole[:data] + "?" + whole[data:],
 		"other bytes":  whole[:data+40] + "AAAAAAAAAAAA" + whole[data+52:],
-		"half of it":   whole[:data+400] + inside.Close,
-		"empty script": whole[:data] + inside.Close,
+		"half of it":   whole[:data+400] + document.PageClose,
+		"empty script": whole[:data] + document.PageClose,
 	} {
-		if _, err := inside.Reports(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "takt wrote") {
+		if _, err := document.OfPage(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "takt wrote") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -94,14 +93,14 @@ func TestDamagedPages(t *testing.T) {
 // A small page cannot make takt use much memory.
 func TestBombs(t *testing.T) {
 	zeros := bytes.Repeat([]byte("a"), 65<<20)
-	if _, err := inside.Reports(strings.NewReader("<!doctype html>" + inside.Open + inside.PackBytes(zeros) + inside.Close)); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
+	if _, err := document.OfPage(strings.NewReader("<!doctype html>" + document.PageOpen + document.PackBytes(zeros) + document.PageClose)); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
 		t.Errorf("a text of 65 MiB: the error is %v", err)
 	}
 	// Each byte pair becomes a histogram of 60 bytes or more.
 	n := 3 << 20
 	bomb := append(bytes.Repeat([]byte{1}, n), 0)
 	bomb = append(bomb, bytes.Repeat([]byte{1, 2}, n)...)
-	if _, err := inside.Reports(strings.NewReader("<!doctype html>" + inside.Open + inside.PackBytes(bomb) + inside.Close)); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
+	if _, err := document.OfPage(strings.NewReader("<!doctype html>" + document.PageOpen + document.PackBytes(bomb) + document.PageClose)); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
 		t.Errorf("%d histograms: the error is %v", n, err)
 	}
 }
