@@ -9,7 +9,6 @@ import (
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
@@ -122,7 +121,7 @@ func Honesty(w io.Writer, a generators.Answer, name string, color bool) error {
 	case "html":
 		return html.Honesty(w, a)
 	case "svg":
-		return plot.HonestySVG(w, answer.HonestyPicture(a))
+		return answer.HonestySVG(w, answer.HonestyPicture(a))
 	}
 	return written(w, answer.Honesty(a), a, name, color, Honesties())
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/judge/generators"
 )
 
@@ -74,12 +73,12 @@ func HonestyName(g *generators.Generator) string {
 }
 
 // HonestyPicture is the picture of all trials.
-func HonestyPicture(a generators.Answer) plot.Honesty {
-	h := plot.Honesty{Title: honestyLine(a), Columns: honestyColumns(a)}
+func HonestyPicture(a generators.Answer) HonestyCurves {
+	h := HonestyCurves{Title: honestyLine(a), Columns: honestyColumns(a)}
 	for i := range a.Generators {
 		g := &a.Generators[i]
 		for _, n := range connectionsOf(g) {
-			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
+			row := HonestyCurve{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
 			for _, name := range h.Columns {
 				row.Trials = append(row.Trials, g.Trial(name, n))
 			}

@@ -28,7 +28,7 @@ type webPage struct {
 
 	Frame       *Frame        // nil: a file that needs nothing else
 	Body        template.HTML // of a page that another package writes
-	Data        template.HTML // the reports, between inside.Open and inside.Close
+	Data        template.HTML // the reports, between document.PageOpen and document.PageClose
 	JSON        string        // the answer of a command whose page has no reports
 	Style       template.CSS
 	Script      template.JS

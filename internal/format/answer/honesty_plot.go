@@ -1,4 +1,4 @@
-package plot
+package answer
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"github.com/taktload/takt/internal/judge/generators"
 )
 
-// Honesty is a picture of trials.
-type Honesty struct {
+// HonestyCurves is a picture of trials.
+type HonestyCurves struct {
 	Title   string
 	Columns []string // names of pathologies
-	Rows    []HonestyRow
+	Rows    []HonestyCurve
 }
 
-// HonestyRow is a generator under one load.
-type HonestyRow struct {
+// HonestyCurve is a generator under one load.
+type HonestyCurve struct {
 	Name      string
 	Trials    []*generators.Trial // one for each column; nil: there is none
 	Generator int                 // its number, from 0: a line separates generators
@@ -46,7 +46,7 @@ func honestNames() map[generators.State]string {
 }
 
 // HonestySVG draws a box for each figure of each trial.
-func HonestySVG(w io.Writer, h Honesty) error {
+func HonestySVG(w io.Writer, h HonestyCurves) error {
 	d := &drawing{}
 	width, height := 760.0, honestTop+30
 	column := (honestBox+1)*float64(len(generators.Figures())) + honestGap

@@ -1,4 +1,4 @@
-package plot
+package answer
 
 import (
 	"encoding/xml"
@@ -12,8 +12,8 @@ import (
 	"github.com/taktload/takt/internal/judge/capacity"
 )
 
-// SVG draws response and service time over the offered rate and the throughput.
-func SVG(w io.Writer, c capacity.Answer, title string) error {
+// CapacitySVG draws response and service time over the offered rate and the throughput.
+func CapacitySVG(w io.Writer, c capacity.Answer, title string) error {
 	d := drawing{scale: scaleOf(c)}
 	d.draw(c, title)
 	_, err := io.WriteString(w, d.b.String())

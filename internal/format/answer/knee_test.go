@@ -1,4 +1,4 @@
-package plot
+package answer
 
 import (
 	"strings"

@@ -1,5 +1,4 @@
-// Package plot draws curves: in the cells of a text, and as SVG.
-package plot
+package answer
 
 import (
 	"fmt"
@@ -36,9 +35,9 @@ func scaleOf(c capacity.Answer) (s scale) {
 	return s
 }
 
-// Range is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower steps are
+// CapacityRange is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower steps are
 // drawn at the upper edge. bound is the limit of the SLO in µs; 0: none for the statistic shown.
-func Range(c capacity.Answer) (rate, time, bound float64) {
+func CapacityRange(c capacity.Answer) (rate, time, bound float64) {
 	s := scaleOf(c)
 	return s.rate, s.time, s.bound
 }
@@ -102,8 +101,8 @@ func (v *canvas) mark(c capacity.Answer, step capacity.Step, us float64, mark ru
 	v.cells[v.row(us)][v.column(step.Offered)] = mark
 }
 
-// Draw draws response time ● and service time ○ over the offered rate.
-func Draw(p *page.Page, c capacity.Answer) {
+// DrawCapacity draws response time ● and service time ○ over the offered rate.
+func DrawCapacity(p *page.Page, c capacity.Answer) {
 	v := newCanvas(scaleOf(c))
 	if v.rate <= 0 || v.time <= 0 {
 		return
