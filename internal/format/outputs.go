@@ -1,5 +1,4 @@
-// Package output writes the report of a program that uses takt as a library to files.
-package output
+package format
 
 import (
 	"errors"
@@ -8,36 +7,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// List is the repeatable flag --output: formats with their paths.
-type List []output
+// Outputs is the repeatable flag --output: formats with their paths.
+type Outputs []output
 
 type output struct {
 	text   string // as given
-	format format.Format
+	format Format
 	path   string
 	file   *outfile.File // nil: standard output
 }
 
 // Set implements flag.Value.
-func (l *List) Set(s string) error {
-	f, path, err := format.Parse(s)
+func (l *Outputs) Set(s string) error {
+	f, path, err := Parse(s)
 	switch {
 	case err != nil:
 		return err
 	case f.Rows:
-		return fmt.Errorf("%s has a row for each request, which only the commands of takt write; use one of %s", f.Name, strings.Join(Formats(), ", "))
+		return fmt.Errorf("%s has a row for each request, which only the commands of takt write; use one of %s", f.Name, strings.Join(WholeNames(), ", "))
 	}
 	*l = append(*l, output{text: s, format: f, path: path})
 	return nil
 }
 
 // String implements flag.Value.
-func (l *List) String() string {
+func (l *Outputs) String() string {
 	var texts []string
 	for _, o := range *l {
 		texts = append(texts, o.text)
@@ -46,19 +44,19 @@ func (l *List) String() string {
 }
 
 // Validate finds outputs that would overwrite each other.
-func (l List) Validate() error {
+func (l Outputs) Validate() error {
 	var paths []string
 	for _, o := range l {
 		paths = append(paths, o.path)
 	}
-	return errors.Join(format.CheckPaths(paths)...)
+	return errors.Join(CheckPaths(paths)...)
 }
 
 // Open opens the files before the run, so a wrong path fails early.
-func (l List) Open() error {
+func (l Outputs) Open() error {
 	var errs []error
 	for i, o := range l {
-		if o.path == format.Stdout {
+		if o.path == Stdout {
 			continue
 		}
 		f, err := outfile.Open(o.path)
@@ -71,7 +69,7 @@ func (l List) Open() error {
 }
 
 // Discard removes the files of a run that did not start, and those with an error.
-func (l List) Discard() {
+func (l Outputs) Discard() {
 	for _, o := range l {
 		if o.file != nil {
 			o.file.Discard()
@@ -80,12 +78,12 @@ func (l List) Discard() {
 }
 
 // ToStdout reports whether an output goes to standard output.
-func (l List) ToStdout() bool {
-	return slices.ContainsFunc(l, func(o output) bool { return o.path == format.Stdout })
+func (l Outputs) ToStdout() bool {
+	return slices.ContainsFunc(l, func(o output) bool { return o.path == Stdout })
 }
 
-// Write writes r to all List, even if some fail.
-func (l List) Write(stdout io.Writer, r *takt.Report) error {
+// Write writes r to all outputs, even if some fail.
+func (l Outputs) Write(stdout io.Writer, r *takt.Report) error {
 	var errs []error
 	for _, o := range l {
 		if err := o.write(stdout, r); err != nil {
@@ -97,17 +95,17 @@ func (l List) Write(stdout io.Writer, r *takt.Report) error {
 
 func (o output) write(stdout io.Writer, r *takt.Report) error {
 	if o.file == nil {
-		return format.Replay(o.format, stdout, r)
+		return Replay(o.format, stdout, r)
 	}
-	if err := format.Replay(o.format, o.file, r); err != nil {
+	if err := Replay(o.format, o.file, r); err != nil {
 		return err
 	}
 	return o.file.Close()
 }
 
-// Formats are the names of the formats for which a report is enough.
-func Formats() (names []string) {
-	for _, f := range format.Table() {
+// WholeNames are the names of the formats for which a report is enough.
+func WholeNames() (names []string) {
+	for _, f := range Table() {
 		if !f.Rows {
 			names = append(names, f.Name)
 		}

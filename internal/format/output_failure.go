@@ -1,27 +1,26 @@
-package output
+package format
 
 import (
 	"os"
 
 	"github.com/taktload/takt/internal/files"
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
 )
 
-// Failure writes to a file that a command ended without what the file would contain. A file that cannot
+// FailFile writes to a file that a command ended without what the file would contain. A file that cannot
 // be written keeps its content: the error is on standard error, too.
-func Failure(path, name, command, why string) {
+func FailFile(path, name, command, why string) {
 	f, err := outfile.Open(path)
 	if err != nil {
 		return
 	}
 	defer f.Discard()
-	if format.Failure(f, name, command, why) == nil {
+	if Failure(f, name, command, why) == nil {
 		_ = f.Close()
 	}
 }
 
-// Replaceable reports whether there is a regular file at the path, or nothing. Failure is for these:
+// Replaceable reports whether there is a regular file at the path, or nothing. FailFile is for these:
 // devices and pipes have no older content.
 func Replaceable(path string) bool {
 	info, err := files.Stat(path)
@@ -29,11 +28,11 @@ func Replaceable(path string) bool {
 }
 
 // Fail writes the error of a program to its files.
-func (l List) Fail(program string, err error) {
+func (l Outputs) Fail(program string, err error) {
 	l.Discard()
 	for _, o := range l {
-		if o.path != format.Stdout && Replaceable(o.path) {
-			Failure(o.path, o.format.Name, program, err.Error())
+		if o.path != Stdout && Replaceable(o.path) {
+			FailFile(o.path, o.format.Name, program, err.Error())
 		}
 	}
 }
