@@ -12,7 +12,6 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
-	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/proc"
@@ -148,11 +147,11 @@ func (u *command) soFar(ctx context.Context, name string) (ui.SoFar, error) {
 	return ui.SoFar(so), err
 }
 
-func (u *command) live() (list []site.Live, err error) {
+func (u *command) live() (list []ui.Live, err error) {
 	all, err := u.watch.Going()
 	for _, g := range all {
 		r := stored.RunOf(g.Report)
-		list = append(list, site.Live{
+		list = append(list, ui.Live{
 			Name: g.Name, ID: r.ID, Kind: r.Kind, Target: r.Target(), Labels: r.Labels,
 			Started: r.StartedAt.UTC().Format(time.TimeOnly), Ended: g.Ended,
 		})

@@ -1,6 +1,4 @@
-// Package site writes the pages of takt ui that are not pages of a report: lists of runs, and what there
-// is to say instead of a page. All its texts are escaped by templates.
-package site
+package ui
 
 import (
 	"bytes"

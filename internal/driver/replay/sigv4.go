@@ -1,5 +1,4 @@
-// Package sigv4 signs requests to S3.
-package sigv4
+package replay
 
 import (
 	"bytes"
@@ -15,20 +14,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// UnsignedPayload replaces the hash of a body that is not signed.
-const UnsignedPayload = "UNSIGNED-PAYLOAD"
+// unsignedPayload replaces the hash of a body that is not signed.
+const unsignedPayload = "UNSIGNED-PAYLOAD"
 
-// PayloadHash is the hash of a body for SignRequest.
-func PayloadHash(body []byte) string {
+// payloadHash is the hash of a body for SignRequest.
+func payloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
-// Signer signs requests to S3 with AWS Signature Version 4, in the header
+// signer signs requests to S3 with AWS Signature Version 4, in the header
 // Authorization and over the whole body (docs.aws.amazon.com, Amazon S3 API
 // Reference, "Signature Calculations for the Authorization Header"). It is not safe for
 // concurrent use.
-type Signer struct {
+type signer struct {
 	Key    string // access key id
 	Secret takt.Secret
 	Region string
@@ -37,8 +36,8 @@ type Signer struct {
 	key []byte // derived from Secret, day and Region
 }
 
-// Request is what is signed.
-type Request struct {
+// signedRequest is what is signed.
+type signedRequest struct {
 	Method, Host string
 	URI          string      // path and query as sent
 	Header       [][2]string // further fields to be signed, name and value
@@ -46,28 +45,28 @@ type Request struct {
 	At           time.Time
 }
 
-// Signature has the fields that the request needs besides Host and SignRequest.Header.
-type Signature struct {
+// signature has the fields that the request needs besides Host and SignRequest.Header.
+type signature struct {
 	Authorization string // header Authorization
 	Date          string // header X-Amz-Date
 	PayloadHash   string // header X-Amz-Content-Sha256
 }
 
 // Sign computes the signature, in about 5 µs.
-func (s *Signer) Sign(r Request) Signature {
-	out := Signature{Date: r.At.UTC().Format("20060102T150405Z"), PayloadHash: r.PayloadHash}
+func (s *signer) Sign(r signedRequest) signature {
+	out := signature{Date: r.At.UTC().Format("20060102T150405Z"), PayloadHash: r.PayloadHash}
 	day := out.Date[:8]
 	scope := day + "/" + s.Region + "/s3/aws4_request"
 	names, canonical := r.canonical(out.Date)
-	toSign := "AWS4-HMAC-SHA256\n" + out.Date + "\n" + scope + "\n" + PayloadHash([]byte(canonical))
-	signature := hex.EncodeToString(mac(s.keyOf(day), toSign))
+	toSign := "AWS4-HMAC-SHA256\n" + out.Date + "\n" + scope + "\n" + payloadHash([]byte(canonical))
+	signature := hex.EncodeToString(hmacOf(s.keyOf(day), toSign))
 	out.Authorization = "AWS4-HMAC-SHA256 Credential=" + s.Key + "/" + scope + ",SignedHeaders=" + names + ",Signature=" + signature
 	return out
 }
 
 // canonical returns the request in the form that both sides hash, and the names of its
 // fields.
-func (r *Request) canonical(date string) (names, text string) {
+func (r *signedRequest) canonical(date string) (names, text string) {
 	fields := [][2]string{{"host", r.Host}, {"x-amz-content-sha256", r.PayloadHash}, {"x-amz-date", date}}
 	for _, h := range r.Header {
 		fields = append(fields, [2]string{strings.ToLower(h[0]), strings.Join(strings.Fields(h[1]), " ")})
@@ -85,15 +84,15 @@ func (r *Request) canonical(date string) (names, text string) {
 }
 
 // keyOf derives the key of a day, once for all requests of the day.
-func (s *Signer) keyOf(day string) []byte {
+func (s *signer) keyOf(day string) []byte {
 	if s.day != day {
-		k := mac([]byte("AWS4"+string(s.Secret)), day)
-		s.key, s.day = mac(mac(mac(k, s.Region), "s3"), "aws4_request"), day
+		k := hmacOf([]byte("AWS4"+string(s.Secret)), day)
+		s.key, s.day = hmacOf(hmacOf(hmacOf(k, s.Region), "s3"), "aws4_request"), day
 	}
 	return s.key
 }
 
-func mac(key []byte, text string) []byte {
+func hmacOf(key []byte, text string) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(text))
 	return h.Sum(nil)

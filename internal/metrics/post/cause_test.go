@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/httpfault"
+	"github.com/taktload/takt/internal/foreign"
 )
 
 func TestCause(t *testing.T) {
@@ -23,12 +23,12 @@ func TestCause(t *testing.T) {
 		t.Fatalf("net/http says %v, so Cause has nothing to do", err)
 	}
 	for _, e := range []error{err, fmt.Errorf("wrapped: %w", err)} {
-		if got := httpfault.Cause(e); got != context.Canceled {
+		if got := foreign.Cause(e); got != context.Canceled {
 			t.Errorf("%v", got)
 		}
 	}
 	other := errors.New("other")
-	if httpfault.Cause(other) != other || httpfault.Cause(nil) != nil {
+	if foreign.Cause(other) != other || foreign.Cause(nil) != nil {
 		t.Error("other errors stay as they are")
 	}
 }
