@@ -1,5 +1,4 @@
-// Package tracecmd is takt trace: what is in logs, and the files that their requests need.
-package tracecmd
+package cli
 
 import (
 	"context"
@@ -18,19 +17,19 @@ import (
 	"github.com/taktload/takt/internal/trace/requests"
 )
 
-// New returns the command whose subcommands read logs and send nothing.
-func New(env core.Env) *cobra.Command {
+// newTrace returns takt trace, whose subcommands read logs and send nothing.
+func newTrace(env core.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "trace", Short: "inspect access logs, and convert them", Args: core.NoArgs,
-		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral logs are merged in the order of their timestamps.\n\n" + formats(),
+		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral logs are merged in the order of their timestamps.\n\n" + traceFormats(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(newTraceConvert(env), newTraceStats(env), newTraceSeconds(env), newTraceFiles(env))
 	return c
 }
 
-// formats lists the names that --format accepts.
-func formats() string {
+// traceFormats lists the names that --format accepts.
+func traceFormats() string {
 	var names []string
 	for _, f := range reader.Formats() {
 		names = append(names, f[0])
@@ -50,7 +49,7 @@ func newTracing(env core.Env) tracing {
 	return tracing{env: env, reading: reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}}
 }
 
-// command completes the subcommand c. faults checks its own flags.
+// traceCommand completes the subcommand c. faults checks its own flags.
 func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults func() []error, run func(trace.Stream) error) *cobra.Command {
 	core.AddFlags(c, func(fs *pflag.FlagSet) {
 		flags(fs)

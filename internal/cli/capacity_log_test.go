@@ -1,4 +1,4 @@
-package capacitycmd_test
+package cli_test
 
 import (
 	"fmt"

@@ -1,5 +1,4 @@
-// Package uicmd is takt ui: it serves pages of the stored runs, and of runs that go on.
-package uicmd
+package runscmd
 
 import (
 	"context"
@@ -21,16 +20,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// command serves the pages.
-type command struct {
+// uiCommand serves the pages of stored runs, and of runs that go on.
+type uiCommand struct {
 	env   core.Env
 	store kept.Storing
 	watch *kept.Watch
 }
 
-// New returns takt ui.
-func New(env core.Env) *cobra.Command {
-	u := &command{env: env}
+// NewUI returns takt ui.
+func NewUI(env core.Env) *cobra.Command {
+	u := &uiCommand{env: env}
 	var o ui.Options
 	c := &cobra.Command{
 		Use:   "ui [flags]",
@@ -53,7 +52,7 @@ pages. Elsewhere they can; give --token-file, or --listen unix:PATH.`,
 }
 
 // serve serves until a signal comes.
-func (u *command) serve(ctx context.Context, o ui.Options) (err error) {
+func (u *uiCommand) serve(ctx context.Context, o ui.Options) (err error) {
 	if u.watch, err = u.store.NewWatch(u.env); err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func (u *command) serve(ctx context.Context, o ui.Options) (err error) {
 }
 
 // reading opens the store for f. Unlike other commands it recovers no runs: it changes nothing.
-func (u *command) reading(ctx context.Context, f func(store.Store) error) error {
+func (u *uiCommand) reading(ctx context.Context, f func(store.Store) error) error {
 	return u.store.Looking(ctx, u.env, f)
 }
 
@@ -95,7 +94,7 @@ func each(ctx context.Context, st store.Store, c kept.Choice, do func(*stored.Ru
 	return err
 }
 
-func (u *command) runs(ctx context.Context, filters []string, skip, n int) (list []stored.Run, more bool, err error) {
+func (u *uiCommand) runs(ctx context.Context, filters []string, skip, n int) (list []stored.Run, more bool, err error) {
 	c, err := chosen("", filters)
 	if err != nil {
 		return nil, false, err
@@ -115,7 +114,7 @@ func (u *command) runs(ctx context.Context, filters []string, skip, n int) (list
 	return list[:min(n, len(list))], len(list) > n, nil
 }
 
-func (u *command) report(ctx context.Context, id string) (r *takt.Report, err error) {
+func (u *uiCommand) report(ctx context.Context, id string) (r *takt.Report, err error) {
 	err = u.reading(ctx, func(st store.Store) error {
 		r, err = kept.LoadRun(ctx, st, id)
 		return err
@@ -126,7 +125,7 @@ func (u *command) report(ctx context.Context, id string) (r *takt.Report, err er
 // lastOfHistory is how far a history reaches back, as that of takt history.
 const lastOfHistory = "365d"
 
-func (u *command) history(ctx context.Context, filters []string) (found history.History, err error) {
+func (u *uiCommand) history(ctx context.Context, filters []string) (found history.History, err error) {
 	c, err := chosen(lastOfHistory, filters)
 	if err != nil {
 		return found, err
@@ -142,12 +141,12 @@ func (u *command) history(ctx context.Context, filters []string) (found history.
 	return found, err
 }
 
-func (u *command) soFar(ctx context.Context, name string) (ui.SoFar, error) {
+func (u *uiCommand) soFar(ctx context.Context, name string) (ui.SoFar, error) {
 	so, err := u.watch.SoFar(ctx, name)
 	return ui.SoFar(so), err
 }
 
-func (u *command) live() (list []ui.Live, err error) {
+func (u *uiCommand) live() (list []ui.Live, err error) {
 	all, err := u.watch.Going()
 	for _, g := range all {
 		r := stored.RunOf(g.Report)

@@ -1,4 +1,4 @@
-package tracecmd
+package cli
 
 import (
 	"errors"

@@ -1,5 +1,4 @@
-// Package capacitycmd is takt capacity: it searches the highest rate at which a target meets an SLO.
-package capacitycmd
+package cli
 
 import (
 	"cmp"
@@ -39,8 +38,8 @@ type capacityCommand struct {
 	slo capacity.SLO
 }
 
-// New returns takt capacity.
-func New(env core.Env) *cobra.Command {
+// newCapacity returns takt capacity.
+func newCapacity(env core.Env) *cobra.Command {
 	k := &capacityCommand{env: env, search: capacity.DefaultSearch(), spare: capacity.DefaultHeadroom, climb: defaultClimb()}
 	c := &cobra.Command{
 		Use:   "capacity --slo SLO -- COMMAND… | capacity --slo SLO --from RUN|FILE…",

@@ -1,4 +1,4 @@
-package capacitycmd
+package cli
 
 import (
 	"testing"

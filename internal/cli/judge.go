@@ -1,5 +1,4 @@
-// Package judgecmd is takt judge: does a load generator tell the truth?
-package judgecmd
+package cli
 
 import (
 	"context"
@@ -26,8 +25,8 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// command judges one generator, or takt in every mode.
-type command struct {
+// judgeCommand judges one generator, or takt in every mode.
+type judgeCommand struct {
 	env     core.Env
 	options trial.Options
 	reads   []string // rules
@@ -39,9 +38,9 @@ type command struct {
 	generator trial.Command
 }
 
-// New returns takt judge.
-func New(env core.Env) *cobra.Command {
-	k := &command{env: env, options: trial.Defaults()}
+// newJudge returns takt judge.
+func newJudge(env core.Env) *cobra.Command {
+	k := &judgeCommand{env: env, options: trial.Defaults()}
 	c := &cobra.Command{
 		Use:   core.JudgeCommand + " [flags] -- COMMAND… | judge",
 		Short: "find out whether a load generator tells the truth: exit code 0, 3 (figures are wrong) or 5 (unclear)",
@@ -59,7 +58,7 @@ takt can read ` + strings.Join(page.Wrap(strings.Join(generators.Known(), ", ")+
 	return core.Define(c, k.addFlags, k.validate, k.run)
 }
 
-func (k *command) addFlags(fs *pflag.FlagSet) {
+func (k *judgeCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, func(fs *pflag.FlagSet) {
 		fs.Var(value.Plain((*schedule.RateValue)(&k.options.Rate)), "rate", "ask for `RATE`")
 		fs.Var(value.Duration(&k.options.Duration), "duration", "run for `TIME` in each trial; with freezes for 6s or more")
@@ -80,7 +79,7 @@ func (k *command) addFlags(fs *pflag.FlagSet) {
 }
 
 // validate reports every fault at once.
-func (k *command) validate(args []string) (faults []error) {
+func (k *judgeCommand) validate(args []string) (faults []error) {
 	faults = k.outputs.Validate(k.env, format.Honesties(), format.CheckHonesty)
 	if k.conns != nil {
 		k.options.Connections = nil
@@ -118,7 +117,7 @@ func (k *command) validate(args []string) (faults []error) {
 	return faults
 }
 
-func (k *command) run(ctx context.Context, args []string) error {
+func (k *judgeCommand) run(ctx context.Context, args []string) error {
 	answer, err := k.answer(ctx, args)
 	if signal := core.SignalOf(ctx); signal != nil {
 		return core.ExitBy(signal, errors.New("stopped before the end, so there is no answer"))
@@ -139,7 +138,7 @@ func (k *command) run(ctx context.Context, args []string) error {
 }
 
 // answer judges, or reads earlier answers.
-func (k *command) answer(ctx context.Context, args []string) (generators.Answer, error) {
+func (k *judgeCommand) answer(ctx context.Context, args []string) (generators.Answer, error) {
 	if k.from != nil {
 		return k.earlier()
 	}
@@ -177,7 +176,7 @@ func (k *command) answer(ctx context.Context, args []string) (generators.Answer,
 }
 
 // earlier reads answers of other runs.
-func (k *command) earlier() (all generators.Answer, err error) {
+func (k *judgeCommand) earlier() (all generators.Answer, err error) {
 	for i, path := range k.from {
 		var a generators.Answer
 		text, err := files.ReadFile(path)

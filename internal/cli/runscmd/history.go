@@ -1,5 +1,4 @@
-// Package historycmd is takt history: at which revisions the metrics of stored runs changed.
-package historycmd
+package runscmd
 
 import (
 	"context"
@@ -18,8 +17,8 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// command finds the revisions at which something became slower.
-type command struct {
+// historyCommand finds the revisions at which something became slower.
+type historyCommand struct {
 	env     core.Env
 	store   kept.Storing
 	choice  kept.Choice
@@ -27,9 +26,9 @@ type command struct {
 	outputs core.AnswerOutputs
 }
 
-// New returns takt history.
-func New(env core.Env) *cobra.Command {
-	h := &command{env: env, choice: kept.Choice{Last: kept.Last{Text: "365d"}}, options: history.DefaultOptions()}
+// NewHistory returns takt history.
+func NewHistory(env core.Env) *cobra.Command {
+	h := &historyCommand{env: env, choice: kept.Choice{Last: kept.Last{Text: "365d"}}, options: history.DefaultOptions()}
 	c := &cobra.Command{
 		Use:   "history [FILTER…]",
 		Short: "find the revision that made a system slower: exit code 0 (none), 4 (slower) or 5 (inconclusive)",
@@ -49,7 +48,7 @@ if a series could not show a change of --detect. takt help collate lists the fie
 	}, h.validate, h.run)
 }
 
-func (h *command) addJudgementFlags(fs *pflag.FlagSet) {
+func (h *historyCommand) addJudgementFlags(fs *pflag.FlagSet) {
 	o := &h.options
 	fs.Var(value.Offering(value.List(&o.Metrics), stored.MetricNames()...), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.Percent(&o.Tolerance), "tolerance", "ignore changes up to `PERCENT`")
@@ -60,12 +59,12 @@ func (h *command) addJudgementFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&o.Lift), "vary", "the runs of a series may differ in this `VARIABLE`, flag or label; repeatable")
 }
 
-func (h *command) validate(args []string) (faults []error) {
+func (h *historyCommand) validate(args []string) (faults []error) {
 	faults = append(h.choice.Validate(args), h.outputs.Validate(h.env, format.Histories(), format.CheckHistory)...)
 	return core.AppendError(faults, h.options.Validate())
 }
 
-func (h *command) run(ctx context.Context, _ []string) error {
+func (h *historyCommand) run(ctx context.Context, _ []string) error {
 	found, err := h.judge(ctx)
 	if unfit := (*history.UnfitError)(nil); errors.As(err, &unfit) {
 		return core.ExitWith(core.ExitInvalid, err)
@@ -87,7 +86,7 @@ func (h *command) run(ctx context.Context, _ []string) error {
 }
 
 // judge reads the chosen runs one by one.
-func (h *command) judge(ctx context.Context) (found history.History, err error) {
+func (h *historyCommand) judge(ctx context.Context) (found history.History, err error) {
 	err = h.store.Reading(ctx, h.env, func(st store.Store) error {
 		c := history.NewCollector(h.options)
 		if err := h.choice.Each(ctx, st, c.Add); err != nil {
