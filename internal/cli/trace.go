@@ -13,8 +13,6 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/reading"
-	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // newTrace returns takt trace, whose subcommands read logs and send nothing.
@@ -40,13 +38,13 @@ func traceFormats() string {
 // tracing is the shared part of the subcommands: which logs and which of their requests to read.
 type tracing struct {
 	env     core.Env
-	reading reading.Settings
-	log     *reading.Log // the open logs; nil before run
+	reading reader.Settings
+	log     *reader.Log // the open logs; nil before run
 }
 
 // newTracing accepts all methods: without sending, even POST and DELETE are harmless.
 func newTracing(env core.Env) tracing {
-	return tracing{env: env, reading: reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}}
+	return tracing{env: env, reading: reader.Settings{Rules: trace.Rules{Methods: []string{"*"}}}}
 }
 
 // traceCommand completes the subcommand c. faults checks its own flags.
