@@ -1,12 +1,14 @@
-package ring
+package kafka_test
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/taktload/takt/internal/ring"
 )
 
 func TestHeapSorts(t *testing.T) {
-	h := NewHeap(func(a, b int) bool { return a < b })
+	h := ring.NewHeap(func(a, b int) bool { return a < b })
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 1000 {
 		h.Push(r.IntN(100))
