@@ -11,7 +11,7 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
