@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // publicScenario is a file of testdata/scenarios, with what serves it.

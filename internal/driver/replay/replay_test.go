@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/pkg/takt"

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs/verify-statistics.md again")
