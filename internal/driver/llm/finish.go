@@ -18,6 +18,7 @@ func (p *plan) finishing(connections func(context.Context, *takt.Report) error, 
 		if more != nil {
 			more(r, &f)
 		}
+		p.o.reportRefused(r)
 		r.Extra[tokens.Key] = f.Extra()
 		if r.Goodput != nil {
 			r.Goodput.Missed = map[string]uint64{}
