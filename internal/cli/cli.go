@@ -69,7 +69,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
+	root.AddCommand(newVersion(env), newTarget(env), newDemo(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
 		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), historycmd.New(env), judgecmd.New(env), uicmd.New(env), capacitycmd.New(env), fleetcmd.New(env), fleetcmd.NewShard(env), tracecmd.New(env), scenariocmd.New(env))
 	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env), shellcmd.NewEntry(env), newGuard(env))
 	loadcmd.Add(root, env)

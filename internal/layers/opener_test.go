@@ -45,6 +45,7 @@ var openers = map[string]string{
 	"internal/cli/judgecmd":               "a folder for the generator; not a command of sessions",
 	"internal/trial":                      "the generator, and its file in takt's folder; not reached by sessions",
 	"internal/cli/selftest_clock.go":      "a folder for the test; not a command of sessions",
+	"internal/cli/demo.go":                "takt itself; not a command of sessions",
 	"internal/outfile/follow_unix.go":     "links of paths that takt or its user chose",
 	"internal/outfile/pinned_linux.go":    "files below an open folder; folderOf leaves those of a session to package files",
 	"internal/outfile/sync.go":            "folders of takt's state",
@@ -53,12 +54,11 @@ var openers = map[string]string{
 	"internal/format/html/chromium":       "a profile for pictures; not reached by commands",
 
 	// The system.
-	"internal/cli/core/stdout_linux.go": "/dev/null",
-	"internal/proc":                     "/proc and /sys",
-	"internal/process":                  "/proc, and the guard of processes that takt started",
-	"internal/door":                     "/proc, and the sockets and keys of takt's servers, which sessions do not start",
-	"internal/screen":                   "/dev/tty",
-	"internal/sandbox":                  "what a confined clone sees; a process of its own",
+	"internal/proc":    "/proc and /sys",
+	"internal/process": "/proc, and the guard of processes that takt started",
+	"internal/door":    "/proc, and the sockets and keys of takt's servers, which sessions do not start",
+	"internal/screen":  "/dev/tty",
+	"internal/sandbox": "what a confined clone sees; a process of its own",
 
 	// Programs, which only the owner of a server starts.
 	"internal/apmserver":             "clones and Dockerfiles that package shell has checked",

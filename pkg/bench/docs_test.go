@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Every Go block of docs/library.md, docs/scenarios.md and README.md is a program that compiles, or stands word for
+// Every Go block of docs/library.md, docs/scenarios-examples.md and README.md is a program that compiles, or stands word for
 // word in the example that has a test of its own.
 func TestDocs(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/library.md")
@@ -28,7 +28,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := os.ReadFile("../../docs/scenarios.md")
+	scenarios, err := os.ReadFile("../../docs/scenarios-examples.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/figures"
-	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -64,7 +64,7 @@ func spansOf(name string, in *bufio.Reader) ([]figures.Step, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return figures.Steps(order.Timed(r, order.Timing{}))
+	return figures.Steps(trace.Timed(r, trace.Timing{}))
 }
 
 // sum computes the totals for the report.

@@ -14,7 +14,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/warn"
 )
 
@@ -41,12 +41,12 @@ func ramp(mu float64) string {
 			if len(rows)%200 == 0 {
 				r.Status = 503
 			}
-			rows = append(rows, row{sent.Add(took), string(loadfile.AppendRow(nil, &r))})
+			rows = append(rows, row{sent.Add(took), string(convert.AppendLoadRow(nil, &r))})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return a.end.Compare(b.end) })
 	var text strings.Builder
-	text.WriteString(loadfile.Head)
+	text.WriteString(convert.LoadHead)
 	for _, r := range rows {
 		text.WriteString(r.text)
 	}
@@ -109,7 +109,7 @@ func TestCapacityFromRows(t *testing.T) {
 // Requests that were offered and have no row are missed.
 func TestRowsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.csv")
-	text := loadfile.Head
+	text := convert.LoadHead
 	for i := range 60 {
 		text += fmt.Sprintf("2026-11-20 10:00:%02d.500 0.001 0 0 1 a 200 GET 2\n", i)
 	}

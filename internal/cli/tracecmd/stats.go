@@ -15,8 +15,7 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/figures"
-	"github.com/taktload/takt/internal/trace/order"
-	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -51,16 +50,16 @@ func newTraceStats(env core.Env) *cobra.Command {
 
 // surveyed is the output of takt trace stats -o json.
 type surveyed struct {
-	Logs     []reading.Inspected `json:"logs"`
-	Examples []figures.Example   `json:"examples"`
-	Skewed   string              `json:"skewed,omitempty"` // which figures are wrong, and why
+	Logs     []reader.Inspected `json:"logs"`
+	Examples []figures.Example  `json:"examples"`
+	Skewed   string             `json:"skewed,omitempty"` // which figures are wrong, and why
 	figures.Statistics
 }
 
 func (s *traceStats) write(src trace.Stream) error {
 	shown := &figures.Examples{Src: src}
 	stamps := &figures.Stamps{Src: shown}
-	found, err := figures.Survey(order.Timed(stamps, order.Timing{}), stamps)
+	found, err := figures.Survey(trace.Timed(stamps, trace.Timing{}), stamps)
 	if err != nil || found.Requests == 0 {
 		return err
 	}
@@ -111,7 +110,7 @@ func (a *surveyed) writeLogs(w io.Writer) error {
 
 // skewed says which figures are wrong because of the faults of the logs, and what to do; "": none.
 // The faults are those of the whole logs, even if flags choose a part.
-func (s *traceStats) skewed(logs []reading.Inspected) string {
+func (s *traceStats) skewed(logs []reader.Inspected) string {
 	var causes []string
 	for _, in := range logs {
 		for _, f := range in.Faults {
@@ -140,7 +139,7 @@ func newTraceSeconds(env core.Env) *cobra.Command {
 		Example: `  takt trace seconds raw.csv > seconds.csv
   takt trace seconds /var/log/nginx/access.log --zone UTC`,
 	}, func(*pflag.FlagSet) {}, func() []error { return nil }, func(src trace.Stream) error {
-		c, err := figures.Seconds(env.Stdout, order.Timed(src, order.Timing{}))
+		c, err := figures.Seconds(env.Stdout, trace.Timed(src, trace.Timing{}))
 		fmt.Fprintf(env.Stderr, "takt trace: %d rows, %d requests, %d errors, of which %d were 404\n", c.Rows, c.Requests, c.Errors, c.NotFound)
 		return err
 	})

@@ -14,8 +14,6 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/reading"
-	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // New returns the command whose subcommands read logs and send nothing.
@@ -41,13 +39,13 @@ func formats() string {
 // tracing is the shared part of the subcommands: which logs and which of their requests to read.
 type tracing struct {
 	env     core.Env
-	reading reading.Settings
-	log     *reading.Log // the open logs; nil before run
+	reading reader.Settings
+	log     *reader.Log // the open logs; nil before run
 }
 
 // newTracing accepts all methods: without sending, even POST and DELETE are harmless.
 func newTracing(env core.Env) tracing {
-	return tracing{env: env, reading: reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}}
+	return tracing{env: env, reading: reader.Settings{Rules: trace.Rules{Methods: []string{"*"}}}}
 }
 
 // command completes the subcommand c. faults checks its own flags.

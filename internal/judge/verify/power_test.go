@@ -198,7 +198,7 @@ func sameNumbers(t *testing.T, text, wanted string) {
 func TestPowerOfGroupsInDocs(t *testing.T) {
 	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
-	doc, err := os.ReadFile("../../../docs/verify.md")
+	doc, err := os.ReadFile("../../../docs/verify-statistics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
