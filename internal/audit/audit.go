@@ -46,6 +46,7 @@ func Check(r *takt.Report) error {
 		c.attribution()
 		c.intervals()
 		c.goodput()
+		c.tokens()
 		c.serverSeconds()
 		c.outages()
 		c.ledger()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -203,5 +204,24 @@ func (c *checker) ledger() {
 	}
 	if l.Surplus > *l.Stored {
 		c.fault("ledger.surplus is %d, more than the %d stored messages", l.Surplus, *l.Stored)
+	}
+}
+
+// tokens compares the tokens of a language model's answers with the answers and the time.
+func (c *checker) tokens() {
+	x, has := c.r.Extra[tokens.Key].(map[string]any)
+	if !has || c.r.Kind != tokens.Key {
+		return
+	}
+	f, ok := tokens.Of(c.r)
+	switch {
+	case !ok:
+		c.fault("extra.llm has a number or a word that takt does not write: %.200q", fmt.Sprint(x))
+	case f.Length > c.r.Counts.OK:
+		c.fault("extra.llm.length is %d, but counts.ok is %d", f.Length, c.r.Counts.OK)
+	case f.Output > 0 && c.r.Counts.OK == 0:
+		c.fault("extra.llm.output_tokens is %d, but counts.ok is 0", f.Output)
+	case above(c.product(f.PerS()), f.Output):
+		c.fault("extra.llm.output_tokens_per_s is %v, %.0f tokens in duration_s, but extra.llm.output_tokens is %d", f.PerS(), c.product(f.PerS()), f.Output)
 	}
 }

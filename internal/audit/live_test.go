@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -91,19 +92,24 @@ func TestStreams(t *testing.T) {
 		}
 		before = iv.T
 	}
+	lie := func(r *takt.Report, name string, v any) { r.Extra[tokens.Key].(map[string]any)[name] = v }
 	course := func(r *takt.Report, change func(c *takt.Course)) {
 		c := r.Intervals[2].Latency["ttft"]
 		change(&c)
 		r.Intervals[2].Latency["ttft"] = c
 	}
 	for want, change := range map[string]func(r *takt.Report){
-		"intervals.2.latency.ttft.p99_us is 1, but":             func(r *takt.Report) { course(r, func(c *takt.Course) { c.P99 = 1 }) },
-		"intervals.2.latency.ttft.hdr: cannot":                  func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = "x" }) },
-		"intervals.2.latency.ttft.hdr holds 1000 values":        func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = r.Intervals[2].Latency["gap"].HDR }) },
-		"intervals.1.good is 51, more than":                     func(r *takt.Report) { *r.Intervals[1].Good = 51 },
-		"goodput has 251 good and 1 undecided operations":       func(r *takt.Report) { r.Goodput.Good = 251 },
-		"goodput.undecided is 18446744073709551615, above 2^53": func(r *takt.Report) { r.Goodput.Undecided = 1<<64 - 1 },
-		"goodput.missed has 251 operations of a condition":      func(r *takt.Report) { r.Goodput.Missed["ttft<150ms"] = 251 },
+		"intervals.2.latency.ttft.p99_us is 1, but":                        func(r *takt.Report) { course(r, func(c *takt.Course) { c.P99 = 1 }) },
+		"intervals.2.latency.ttft.hdr: cannot":                             func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = "x" }) },
+		"intervals.2.latency.ttft.hdr holds 1000 values":                   func(r *takt.Report) { course(r, func(c *takt.Course) { c.HDR = r.Intervals[2].Latency["gap"].HDR }) },
+		"intervals.1.good is 51, more than":                                func(r *takt.Report) { *r.Intervals[1].Good = 51 },
+		"goodput has 251 good and 1 undecided operations":                  func(r *takt.Report) { r.Goodput.Good = 251 },
+		"goodput.undecided is 18446744073709551615, above 2^53":            func(r *takt.Report) { r.Goodput.Undecided = 1<<64 - 1 },
+		"goodput.missed has 251 operations of a condition":                 func(r *takt.Report) { r.Goodput.Missed["ttft<150ms"] = 251 },
+		"extra.llm has a number or a word that takt does not write":        func(r *takt.Report) { lie(r, "tokens_from", "hearsay") },
+		"extra.llm has a number or a word that takt does not write: \"map": func(r *takt.Report) { lie(r, "input_tokens", 0.5) },
+		"extra.llm.length is 251, but counts.ok is 250":                    func(r *takt.Report) { lie(r, "length", 251.0) },
+		"extra.llm.output_tokens_per_s is 1100, 5500 tokens":               func(r *takt.Report) { lie(r, "output_tokens_per_s", 1100.0) },
 		"goodput is 90 %": func(r *takt.Report) { r.Goodput.Percent = 90 },
 		"intervals.1.latency has 17 latencies, more than 16": func(r *takt.Report) {
 			for i := range 14 {

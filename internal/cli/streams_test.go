@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -81,6 +82,9 @@ func TestFiguresOfStreams(t *testing.T) {
 	}
 	if g := whole.Goodput; g == nil || g.Good != 0 || g.Undecided+g.Missed["maxgap<1ns"] < 50 || g.Missed["ttft<1h"] != 0 || g.SLO != "ttft<1h,maxgap<1ns" {
 		t.Errorf("goodput %+v", g)
+	}
+	if n, ok := tokens.Of(&whole); !ok || n.Output != 250 || n.Length != 50 || n.From != tokens.Usage || n.PerS() > 250/whole.DurationS {
+		t.Errorf("tokens %v", whole.Extra[tokens.Key])
 	}
 	if iv := whole.Intervals[0]; iv.Good == nil || iv.Latency["ttft"].P99 == 0 || iv.Latency["tpot"].HDR == "" {
 		t.Errorf("the first second is %+v", iv)

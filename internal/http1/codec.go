@@ -6,6 +6,7 @@ package http1
 import (
 	"cmp"
 	"math"
+	"sync/atomic"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -42,6 +43,7 @@ type Options struct {
 	Check     func(c Content) error           // checks the first CheckBytes of an answer that did not fail; c is valid during the call; nil: no check
 	Reads     func() bool                     // reports whether Check is for the body of the present answer, too; nil: it is
 	Room      *Room                           // of the bodies for Check; nil: no limit
+	Stale     *atomic.Uint64                  // counts operations that met the end of a connection that the server had kept open after an answer; nil: nobody wants to know
 	Field     func(name, value []byte)        // receives each header line of an answer, in order; nil: nobody wants them
 	Body      func(b []byte, ends bool) error // receives the bytes of a body that did not fail, as they come; ends: a chunk ends with them. An error is the answer's failure, ClassTooLarge; nil: nobody wants them
 	Sample    int                             // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
@@ -72,6 +74,7 @@ type Codec struct {
 	head, last bool // results of Requests.Append for the current request
 	answer
 	kept  Kept  // body for Options.Check
+	again bool  // the connection has had an answer
 	known known // last head; kept across answers and connections
 	body  int64 // size of the last answer's body
 }
@@ -131,6 +134,12 @@ func (c *Codec) Request(op *takt.Op) (request []byte) {
 // Reset discards a partly read answer. It keeps head and last of the request, so the
 // connection may be made after Append.
 func (c *Codec) Reset() {
+	c.again = false
+	c.restart()
+}
+
+// restart prepares c for the next answer of the connection.
+func (c *Codec) restart() {
 	c.answer = answer{headLeft: c.opt.MaxHead, fieldsLeft: c.opt.MaxFields, bodyLeft: c.opt.MaxBody}
 	c.kept.Reset()
 }
@@ -184,6 +193,9 @@ func (c *Codec) end(unread int) *fault {
 	case c.phase == inRest:
 		return nil
 	case unread == 0 && c.headLeft == c.opt.MaxHead:
+		if c.again && c.opt.Stale != nil {
+			c.opt.Stale.Add(1)
+		}
 		return errClosed
 	}
 	return errTruncated
@@ -197,8 +209,8 @@ func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	} else {
 		c.opt.Judge(c.class, r, &c.kept, c.said.coding)
 	}
-	c.Reset()
-	if last {
+	c.restart()
+	if c.again = !last; last {
 		return takt.Last
 	}
 	return takt.Done

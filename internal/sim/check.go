@@ -72,6 +72,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	if k.sc.Parts > 0 {
 		k.streams(w, rep)
 	}
+	if k.sc.Model {
+		k.speeches(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // unbounded is the Scenario.Room of sockets that accept any number of bytes at once.
@@ -55,6 +56,9 @@ type Scenario struct {
 	Gap      time.Duration // mean time between two parts
 	Together float64       // a part that comes with the one before
 	Hangs    float64       // a stream whose rest does not come
+	Model    bool          // the streams are those of a language model, for takt llm
+	Errors   float64       // of a model: an error within the stream
+	Unended  float64       // of a model: a stream that ends without its last event
 
 	Messages int // that arrive in the receiving mode
 
@@ -115,7 +119,7 @@ type Scenario struct {
 
 	Verbose bool // log every call of the threads to the world
 
-	spoil func(*checker) // falsifies what the oracle sees; the oracle must report a fault
+	spoil func(*checker, *takt.Report) // falsifies what the oracle sees; the oracle must report a fault
 }
 
 // The values of Scenario.Mode.

@@ -59,7 +59,8 @@ type request struct {
 	whole    bool          // the last attempt arrived whole
 	read     time.Duration // arrival of the last bytes that takt read together with the end of the answer
 
-	parts []time.Duration // when the parts of its stream reached the client
+	parts  []time.Duration // when the parts of its stream reached the client
+	speech *speech         // nil: its answer is not a language model's
 
 	// Of the asynchronous mode:
 	token uint64

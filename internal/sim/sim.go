@@ -107,7 +107,7 @@ func run(seed uint64, sc *Scenario) *Outcome {
 		k.fault("deadlock", "the run is stuck at %v: no thread can continue and no event is left", w.now)
 	default:
 		if sc.spoil != nil && len(k.rows) > 0 {
-			sc.spoil(k)
+			sc.spoil(k, rep)
 		}
 		w.origin = rep.StartedAt.Sub(w.base)
 		k.check(w, rep)
@@ -147,6 +147,11 @@ func (w *world) load() (*takt.Report, error) {
 	if w.sc.Parts > 0 {
 		p.Driver.Timed = (&http.Options{Stream: true}).Timed()
 		p.Driver.Loop.Codec = func(int) takt.Codec { return w.streamed() }
+	}
+	if w.sc.Model {
+		if err := w.listen(&o, &p); err != nil {
+			return nil, err
+		}
 	}
 	if w.sc.overTLS() {
 		p.Driver.Loop.TLS = clientTLS

@@ -138,15 +138,15 @@ func TestSeed(t *testing.T) {
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		kind  string
-		spoil func(k *checker)
+		spoil func(k *checker, _ *takt.Report)
 	}{
-		{"rows", func(k *checker) { k.rows = k.rows[1:] }},
-		{"order", func(k *checker) { k.rows[0].Free = k.rows[0].Sent + 1 }},
-		{"done", func(k *checker) { k.rows[0].Done += 1000_000 }},
-		{"answer", func(k *checker) { k.rows[0].Status = 201 }},
-		{"answer", func(k *checker) { k.rows[0].Seq = 1 << 40 }},
-		{"failure", func(k *checker) { k.rows[0].Class = engine.ClassReset }},
-		{"percentile", func(k *checker) { k.rows[0].Due -= 1000_000 }},
+		{"rows", func(k *checker, _ *takt.Report) { k.rows = k.rows[1:] }},
+		{"order", func(k *checker, _ *takt.Report) { k.rows[0].Free = k.rows[0].Sent + 1 }},
+		{"done", func(k *checker, _ *takt.Report) { k.rows[0].Done += 1000_000 }},
+		{"answer", func(k *checker, _ *takt.Report) { k.rows[0].Status = 201 }},
+		{"answer", func(k *checker, _ *takt.Report) { k.rows[0].Seq = 1 << 40 }},
+		{"failure", func(k *checker, _ *takt.Report) { k.rows[0].Class = engine.ClassReset }},
+		{"percentile", func(k *checker, _ *takt.Report) { k.rows[0].Due -= 1000_000 }},
 	} {
 		sc := &Scenario{Mode: modeLoop, Rate: 1000, Duration: 100_000_000, Loops: 1, InFlight: 100, Room: unbounded, Drain: 1e9, Timeout: 1e9, ConnectTimeout: 1e9, Service: 1e6, spoil: c.spoil}
 		o := run(1, sc)
@@ -170,7 +170,7 @@ func TestOracleOfStreams(t *testing.T) {
 			Mode: modeLoop, Rate: 200, Duration: 100 * time.Millisecond, Loops: 1, InFlight: 100, Room: unbounded, Drain: time.Second, Timeout: time.Second,
 			ConnectTimeout: time.Second, Service: time.Millisecond, Parts: 10, Gap: 20 * time.Millisecond,
 		}
-		sc.spoil = func(k *checker) {
+		sc.spoil = func(k *checker, _ *takt.Report) {
 			for i := range k.rows {
 				if d := &k.rows[i].Timed[c.row]; *d > 0 {
 					*d = max(0, *d+c.by)
@@ -190,7 +190,7 @@ func TestOracleOfStreams(t *testing.T) {
 func TestShrink(t *testing.T) {
 	sc := &Scenario{Mode: modeLoop, Rate: 1000, Duration: 20 * time.Millisecond, Loops: 3, InFlight: 100, Room: unbounded, Drain: time.Second,
 		Timeout: time.Second, ConnectTimeout: time.Second, Service: time.Millisecond, Drips: 0.3, Closes: 0.2}
-	sc.spoil = func(k *checker) { k.rows = k.rows[1:] }
+	sc.spoil = func(k *checker, _ *takt.Report) { k.rows = k.rows[1:] }
 	o := Shrink(run(7, sc))
 	if s := o.Scenario; s.Drips > 0 || s.Closes > 0 || s.Loops != 1 || o.Faults[0].Kind != "rows" {
 		t.Errorf("shrunk to %s: %v", s, o.Faults)

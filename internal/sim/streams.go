@@ -62,6 +62,9 @@ func (sc *Scenario) stream(r *rand.Rand) {
 	for range r.IntN(5) {
 		kinds[r.IntN(len(kinds))]()
 	}
+	if sc.Model = !sc.shared() && r.IntN(2) == 0; sc.Model && r.IntN(2) == 0 {
+		sc.Errors, sc.Unended = often, often
+	}
 }
 
 // streamed is a codec that measures the parts of answers, as takt http --stream has it.
@@ -161,12 +164,18 @@ func (v *server) stream(r *request, c *conn, f framing) {
 	}
 	reset, cut, hang := breaks("reset", sc.Resets), breaks("cut", sc.Cuts), breaks("hang", sc.Hangs)
 	f.send(f.head(), false, func() {})
+	if sc.Model {
+		v.speak(r, n)
+		f.send(f.event([]byte(r.speech.role()), false), false, func() {})
+	}
 	i := 0
 	part := func() {
 		i++
-		last := i == n && w.rng.IntN(2) == 0 // some servers end with the last part, and some later
-		f.send(f.event(append(bytes.Repeat([]byte("data: a token\n"), 1+w.rng.IntN(2)), '\n'), last), last, func() {
-			r.parts = append(r.parts, w.now)
+		at, last := i, i == n && w.rng.IntN(2) == 0 // some servers end with the last part, and some later
+		f.send(f.event(v.part(r, i, last), last), last, func() {
+			if r.parts = append(r.parts, w.now); r.speech != nil && at == r.speech.reasoning+1 {
+				r.speech.first = w.now
+			}
 			if last {
 				r.answered = w.now
 			}
@@ -191,7 +200,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 			return
 		case i == n:
 			i++
-			f.send(f.tail(), true, func() { r.answered = w.now })
+			f.send(v.tail(r, f), true, func() { r.answered = w.now })
 			f.over()
 			return
 		}
@@ -210,6 +219,26 @@ func (v *server) stream(r *request, c *conn, f framing) {
 		return
 	}
 	w.at(w.now+time.Duration(w.rng.Int64N(int64(sc.Gap)+1)), next)
+}
+
+// part is part i of an answer, with what follows the last one.
+func (v *server) part(r *request, i int, last bool) []byte {
+	switch s := r.speech; {
+	case s == nil:
+		return append(bytes.Repeat([]byte("data: a token\n"), 1+v.w.rng.IntN(2)), '\n')
+	case last:
+		return []byte(s.token(i) + s.end())
+	default:
+		return []byte(s.token(i))
+	}
+}
+
+// tail ends an answer after its last part.
+func (v *server) tail(r *request, f framing) []byte {
+	if r.speech == nil {
+		return f.tail()
+	}
+	return f.event([]byte(r.speech.end()), true)
 }
 
 // together is within what time the parts that takt read at once may have come for their gaps to count as 0 (docs/http.md).
@@ -233,7 +262,11 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 	var gaps, longer []time.Duration // true ones, and as long as they may seem
 	whole, exact := true, k.partsExact()
 	late := k.stood() || k.sc.LateWakes > 0
-	unknown := rep.Latency["gap_unknown"].Count + rep.Latency["first_part_unknown"].Count
+	firstDue, firstSent, firstUnknown := "first_part_due", "first_part", "first_part_unknown"
+	if k.sc.Model {
+		firstDue, firstSent, firstUnknown = "ttft", "ttft_sent", "ttft_unknown"
+	}
+	unknown := rep.Latency["gap_unknown"].Count + rep.Latency[firstUnknown].Count
 	for i := range k.rows {
 		r := &k.rows[i]
 		got, gap := r.Timed[0], r.Timed[1]
@@ -262,7 +295,7 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 		came, since := q.parts[0]-w.origin-r.Due, r.Done-(q.parts[len(q.parts)-1]-w.origin)
 		if r.Class != "" {
 			whole = false
-			if got > 0 && gap < since-exact && !(late && k.sc.shared()) { // then one read may have what came long after the part
+			if got > 0 && gap < since-exact && !(late && k.sc.shared()) && !q.speech.failed(r) { // then one read may have what came long after the part
 				k.fault("parts", "operation %d broke off %v after its last part, and its longest gap is %v", r.Seq, since, gap)
 			}
 			most = max(most, r.Done-(q.parts[0]-w.origin))
@@ -281,7 +314,7 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 		}
 	}
 	k.gaps(rep, gaps, longer, whole)
-	for name, want := range map[string]*hist.Histogram{"first_part_due": first, "maxgap": longest} {
+	for name, want := range map[string]*hist.Histogram{firstDue: first, "maxgap": longest} {
 		l := rep.Latency[name]
 		if c, err := proof.Read(l.Blocks); l.Count > 0 && (err != nil || c.Count() != l.Count) {
 			k.fault("parts", "%s: the blocks are not of all values: %v", name, err)
@@ -290,13 +323,13 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 			k.fault("parts", "%s: the report has n %d, p50 %v, max %v; the rows n %d, p50 %v, max %v", name, l.Count, l.P50, l.Max, want.Count(), hist.Micros(want.Quantile(0.5)), hist.Micros(want.Max()))
 		}
 	}
-	if n := rep.Latency["first_part"].Count + rep.Latency["first_part_unknown"].Count; n != first.Count() {
+	if n := rep.Latency[firstSent].Count + rep.Latency[firstUnknown].Count; n != first.Count() {
 		k.fault("parts", "%d operations have a first part, %d have one from sent, known or not", first.Count(), n)
 	}
 	if !late && unknown > 0 {
 		k.fault("parts", "%d parts were read too late, and nothing held takt up", unknown)
 	}
-	for _, name := range []string{"first_part_due", "maxgap", "gap"} {
+	for _, name := range []string{firstDue, "maxgap", "gap"} {
 		n := uint64(0)
 		for _, iv := range rep.Intervals {
 			if l, has := iv.Latency[name]; has {

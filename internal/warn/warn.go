@@ -230,6 +230,10 @@ const (
 	H2Streams takt.WarningCode = "h2_streams"
 	// of `takt http`: the server answered before it had the whole body, and takt did not send the rest
 	EarlyAnswers takt.WarningCode = "early_answers"
+	// of `takt http` and `takt llm`: more than 0.1 % of the requests met the end of a connection that the server had kept open after an answer. Some servers close after each answer and do not say so; closed loops send the next request just then
+	StaleConnections takt.WarningCode = "stale_connections"
+	// of `takt llm`: no request succeeded, and the most frequent status is one from 400 to 499. The warning says what to check
+	RequestsRefused takt.WarningCode = "requests_refused"
 	// of `takt http --stream` and `takt llm`: takt read more than 1 % of the parts too late to know when they came
 	UnknownGaps takt.WarningCode = "unknown_gaps"
 	// of `takt kafka`: the consumer met errors and went on

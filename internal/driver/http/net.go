@@ -50,7 +50,7 @@ type netClient struct {
 }
 
 func (o *Options) openNet() *takt.Driver {
-	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.check(), Room: &o.room}}
+	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}}
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections

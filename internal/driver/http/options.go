@@ -111,6 +111,7 @@ type Options struct {
 	handshakes handshakes
 	keys       *keyLog       // of the run; nil: none
 	room       http1.Room    // of the bodies that are read
+	stale      atomic.Uint64 // operations that met the end of a kept connection
 	dialled    atomic.Uint64 // connections of net/http
 	body       []byte        // of all requests that bring none of their own
 	requests   requests

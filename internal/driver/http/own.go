@@ -56,11 +56,25 @@ func (o *Options) FinishTo(ctx context.Context, r *takt.Report) error {
 	if n := engine.ObservedOf(ctx).EarlyAnswers() + o.muxes.early(); n > 0 {
 		r.Warn(warn.EarlyAnswers, "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", takt.Number("answers", n))
 	}
+	o.reportStale(r)
 	ReportParts(r)
 	if n := r.Status[strconv.Itoa(http.StatusProxyAuthRequired)]; n > 0 && o.Proxy.url != nil {
 		r.Warn(warn.ProxyLogin, "%d answers were the proxy's own, status 407: it wants a login; %s", takt.Number("answers", n), takt.Advice(o.Proxy.onLogin()))
 	}
 	return nil
+}
+
+// staleMost is the share of operations that may meet the end of a kept connection without a warning.
+const staleMost = 0.001
+
+// reportStale warns of a server that closes connections after answers that did not say so.
+func (o *Options) reportStale(r *takt.Report) {
+	n := o.stale.Swap(0)
+	if float64(n) <= staleMost*float64(r.Counts.Sent) {
+		return
+	}
+	r.Warn(warn.StaleConnections, "%d requests met the end of their connection (class closed): the server closed it after an answer without \"Connection: close\", or while it was idle; %s",
+		takt.Number("requests", n), takt.Advice("if the server closes after each answer, let each request have a connection of its own: -H 'Connection: close'"))
 }
 
 // finish warns of redirects that were not followed, and of a slip of those who come

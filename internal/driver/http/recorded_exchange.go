@@ -33,7 +33,7 @@ func (o *Options) codec() takt.Codec { return o.codecOf(nil) }
 
 // codecOf is codec for a connection with users; nil: it has none.
 func (o *Options) codecOf(user func() *users.User) takt.Codec {
-	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room}
+	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}
 	s, ok := o.requests.(*recorded)
 	if o.Stream {
 		return o.streamed(o.throughProxy(o.requests), opt)

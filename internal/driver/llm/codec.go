@@ -100,7 +100,7 @@ func (a *reading) note(in *engine.Coming, t http.Timing, r *takt.Result) {
 // ended judges and counts an answer.
 func (a *reading) ended(in *engine.Coming, t http.Timing, form http.Form, r *takt.Result) {
 	if r.Class == "" {
-		r.Class, r.Err = a.fault(form)
+		r.Class, r.Err = a.fault(form, int(r.Status))
 	}
 	if r.Class != "" {
 		return
@@ -117,13 +117,15 @@ func (a *reading) ended(in *engine.Coming, t http.Timing, form http.Form, r *tak
 }
 
 // fault is why an answer with a good status failed; "": it did not.
-func (a *reading) fault(form http.Form) (class string, err error) {
+func (a *reading) fault(form http.Form, status int) (class string, err error) {
 	switch {
 	case form.Streams:
+	case status >= 300:
+		return classNoStream, fmt.Errorf("the server answers with status %d and no stream; give the url that it redirects to", status)
 	case form.Coding != "":
 		return classNoStream, fmt.Errorf("the answer is compressed with %q, which takt did not ask for; turn that off in the server", form.Coding)
 	default:
-		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; is the path that of the API?", form.ContentType)
+		return classNoStream, fmt.Errorf("the answer is no stream, its content type is %q; check that the url is that of the API, and that the server streams", form.ContentType)
 	}
 	var event *answer.EventError
 	switch err = a.stream.Err(); {

@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/internal/test/targettest"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,7 +38,7 @@ func extra(t *testing.T, r *takt.Report) (x struct {
 	PerS   float64 `json:"output_tokens_per_s"`
 }) {
 	t.Helper()
-	b, err := json.Marshal(r.Extra[Key])
+	b, err := json.Marshal(r.Extra[tokens.Key])
 	if err == nil {
 		err = json.Unmarshal(b, &x)
 	}
@@ -51,22 +52,22 @@ func extra(t *testing.T, r *takt.Report) (x struct {
 func TestTargetOfStreams(t *testing.T) {
 	for name, opt := range map[string]target.Options{"plain": {}, "tls": {TLS: true}} {
 		t.Run(name, func(t *testing.T) {
-			const n, tokens = 10, 6
+			const n, most = 10, 6
 			opt.SSE, opt.Service = "5ms", "20ms"
 			s := targettest.Serve(t, opt)
 			o := New()
-			o.MaxTokens, o.conn.Insecure = strconv.Itoa(tokens), true
+			o.MaxTokens, o.conn.Insecure = strconv.Itoa(most), true
 			o.SLOs = []string{"ttft<1h,e2e<1h", "ttfo<1ns"}
 			r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Rate = n, engine.MustRate("100/s") })
 			x, l := extra(t, r), r.Latency
-			if r.Counts.OK != n || x.Output != n*tokens || x.Length != n || x.From != "usage" || x.Input == 0 {
+			if r.Counts.OK != n || x.Output != n*most || x.Length != n || x.From != "usage" || x.Input == 0 {
 				t.Fatalf("%+v, %+v, %+v", r.Counts, r.Errors, x)
 			}
 			if got := l["ttft_sent"].Count + l["ttft_unknown"].Count; got != n || l["ttft"].Count != n || l["ttfo"].Count != n {
 				t.Errorf("%d first tokens from sent, %d from due, %d of content; want %d", got, l["ttft"].Count, l["ttfo"].Count, n)
 			}
-			if gaps := l["gap"].Count + l["gap_unknown"].Count; gaps != n*(tokens-1) { // the events of the role and the end have no output
-				t.Errorf("%d gaps; want %d", gaps, n*(tokens-1))
+			if gaps := l["gap"].Count + l["gap_unknown"].Count; gaps != n*(most-1) { // the events of the role and the end have no output
+				t.Errorf("%d gaps; want %d", gaps, n*(most-1))
 			}
 			if l["ttft"].Max > l[takt.LatencyResponse].Max || l["tpot"].Count > n {
 				t.Errorf("first token after %v of %v; %d TPOTs", l["ttft"].Max, l[takt.LatencyResponse].Max, l["tpot"].Count)
@@ -354,6 +355,8 @@ func TestFaults(t *testing.T) {
 		{"http://h:1/other", "names no API", func(*Options) {}},
 		{"http://h:1/", "unknown API", func(o *Options) { o.API = "grpc" }},
 		{"http://h:1/", `"p99<1s" is no condition`, func(o *Options) { o.SLOs = []string{"ttft<1s,p99<1s"} }},
+		{"http://h:1/", "write --assert 'ttft.p99<1s'", func(o *Options) { o.SLOs = []string{"ttft.p99<1s"} }},
+		{"http://h:1/", "write --assert 'goodput>99%'", func(o *Options) { o.SLOs = []string{"goodput>99%"} }},
 		{"http://h:1/", "has no time above 0", func(o *Options) { o.SLOs = []string{"ttft<fast"} }},
 		{"http://h:1/", "has no time above 0", func(o *Options) { o.SLOs = []string{"ttft<0s"} }},
 		{"http://h:1/", "is not a JSON object", func(o *Options) { o.Extra = "[1]" }},
@@ -378,10 +381,11 @@ func TestFaults(t *testing.T) {
 		{"http://h:1/", "begins as a JSON array", with("[INST] hi\n")},
 		{"http://h:1/", "entry 2: it has no prompt", with("{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n")},
 		{"http://h:1/", "no person says anything", with(`[{"conversations":[]},{"conversations":[{"from":"gpt","value":"a"},{"from":"human","value":" "}]}]`)},
-		{"http://h:1/", "entry 1: not a JSON object", with(`{"conversations":[{"from":"human","value":5}]}`)},
-		{"http://h:1/", "entry 1: not a JSON object", with(`{"messages":"hi"}`)},
+		{"http://h:1/", "entry 1: conversations.value is a JSON number; write {", with(`{"conversations":[{"from":"human","value":5}]}`)},
+		{"http://h:1/", "entry 1: messages is a JSON string; write {", with(`{"messages":"hi"}`)},
 		{"http://h:1/", "exceeded max depth", with(`{"messages":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}")},
-		{"http://h:1/", "entry 2: not a JSON object", with("{\"prompt\":\"a\"}\nplain\n")},
+		{"http://h:1/", "entry 2: it is no JSON object on one line", with("{\"prompt\":\"a\"}\nplain\n")},
+		{"http://h:1/", "entry 1: it is a JSON string, and no object", with(`["hi"]`)},
 		{"http://h:1/v1/completions", "prompt 1: it has messages", with(`{"messages":[]}`)},
 		{"http://h:1/", "give 100000 at most", with(strings.Repeat("a\n", 100_001))},
 	} {

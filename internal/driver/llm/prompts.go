@@ -210,6 +210,21 @@ func plainLines(b []byte) (list []entry, err error) {
 // errNobody is a conversation in which no person says anything.
 var errNobody = errors.New("no person says anything in its conversations; takt sends what has \"from\":\"human\"")
 
+// shapes are those of an entry.
+const shapes = `{"prompt":"…"}, {"messages":[…]} or ShareGPT's {"conversations":[{"from":"human","value":"…"}]}`
+
+// slip is what is wrong with an entry, in words that do not name Go's types.
+func slip(err error) string {
+	var other *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &other):
+		return fmt.Sprintf("it is no JSON object on one line: %v", err)
+	case other.Field == "":
+		return "it is a JSON " + other.Value + ", and no object"
+	}
+	return fmt.Sprintf("%s is a JSON %s", strings.ToLower(other.Field), other.Value)
+}
+
 // entryOf reads {"prompt":…}, {"messages":…}, or ShareGPT's {"conversations":[{"from":"human","value":…}]}, of which
 // it takes what a person says.
 func entryOf(b []byte) (e entry, err error) {
@@ -219,7 +234,7 @@ func entryOf(b []byte) (e entry, err error) {
 		Conversations []struct{ From, Value string }
 	}
 	if err := json.Unmarshal(b, &in); err != nil {
-		return e, fmt.Errorf("not a JSON object with prompt, messages or conversations: %w", err)
+		return e, fmt.Errorf("%s; write %s", slip(err), shapes)
 	}
 	switch {
 	case in.Prompt != nil:
@@ -227,7 +242,7 @@ func entryOf(b []byte) (e entry, err error) {
 	case in.Messages != nil:
 		return entry{messages: in.Messages}, nil
 	case in.Conversations == nil:
-		return e, errors.New(`it has no prompt; write {"prompt":"…"}, {"messages":[…]} or ShareGPT's {"conversations":[{"from":"human","value":"…"}]}`)
+		return e, errors.New("it has no prompt; write " + shapes)
 	}
 	for _, turn := range in.Conversations {
 		if (turn.From == "human" || turn.From == "user") && strings.TrimSpace(turn.Value) != "" {

@@ -58,6 +58,9 @@ func (o *Options) readSLOs() error {
 func parseSLO(text string) (slo, error) {
 	name, limit, found := strings.Cut(text, "<")
 	of := slices.Index(metricNames(), strings.TrimSpace(name))
+	if metric, of, _ := strings.Cut(name, "."); of != "" && slices.Contains(metricNames(), metric) || strings.HasPrefix(text, "goodput>") {
+		return slo{}, value.Faultf("--slo %q is about the run, and --slo has conditions of each request; write --assert '%s'", text, text)
+	}
 	if !found || of < 0 {
 		return slo{}, value.Faultf("--slo %q is no condition; write NAME<TIME with %s, such as ttft<300ms", text, strings.Join(metricNames(), ", "))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/internal/users"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -221,13 +222,11 @@ func (s *talks) open() (*takt.Driver, error) {
 }
 
 // finish adds the figures of turns and conversations.
-func (s *talks) finish(r *takt.Report) {
+func (s *talks) finish(r *takt.Report, f *tokens.Figures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Extra[steps.Key] = steps.Rows(s.figures)
 	r.Extra[steps.Rounds] = s.rounds.Of(r)
 	s.courses.NoteCut(r, "raise --drain")
-	if s.cut > 0 {
-		r.Extra[Key].(map[string]any)["answers_cut"] = s.cut
-	}
+	f.Cut = s.cut
 }

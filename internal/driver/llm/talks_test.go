@@ -22,6 +22,7 @@ import (
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/internal/test/targettest"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -329,7 +330,7 @@ func TestLongAndBrokenAnswers(t *testing.T) {
 	if got := m.got[1].Messages[1].Content; got != piece+piece+piece+"\ufffd" {
 		t.Errorf("%d bytes", len(got))
 	}
-	if x := r.Extra[Key].(map[string]any); x["answers_cut"] != uint64(2) {
+	if x := r.Extra[tokens.Key].(map[string]any); x["answers_cut"] != 2.0 {
 		t.Errorf("%v", x)
 	}
 }

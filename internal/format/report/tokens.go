@@ -7,11 +7,12 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	figures "github.com/taktload/takt/internal/tokens"
 )
 
 // tokens has the tokens of answers of a language model, and the goodput.
 func tokens(r *run) part.Part {
-	x, ok := r.Extra["llm"].(map[string]any)
+	x, ok := figures.Of(r.Report)
 	facts := []part.Fact{{Label: "goodput", Says: goodput(r)}}
 	switch {
 	case !ok && r.Goodput == nil:
@@ -19,13 +20,12 @@ func tokens(r *run) part.Part {
 	case !ok:
 		return part.Part{ID: "tokens", Title: "Goodput", Blocks: []part.Block{{Facts: facts}}}
 	}
-	count := func(name string) string { return page.Count(uint64(plainNumber(x[name]))) }
-	out := fmt.Sprintf("%s of output (by %s), %s until the last of these answers; %s of prompts", count("output_tokens"), page.Clean(fmt.Sprint(x["tokens_from"])), page.Rate(plainNumber(x["output_tokens_per_s"])), count("input_tokens"))
-	if plainNumber(x["cached_tokens"]) > 0 {
-		out += ", " + count("cached_tokens") + " from the server's cache"
+	out := fmt.Sprintf("%s of output (by %s), %s until the last of these answers; %s of prompts", page.Count(x.Output), x.From, page.Rate(x.PerS()), page.Count(x.Input))
+	if x.Cached > 0 {
+		out += ", " + page.Count(x.Cached) + " from the server's cache"
 	}
-	if plainNumber(x["length"]) > 0 {
-		out += "; " + count("length") + " answers ended at the limit of tokens"
+	if x.Length > 0 {
+		out += "; " + page.Count(x.Length) + " answers ended at the limit of tokens"
 	}
 	return part.Part{ID: "tokens", Title: "Tokens", Blocks: []part.Block{{Facts: append([]part.Fact{{Label: "tokens", Says: out}}, facts...)}}}
 }

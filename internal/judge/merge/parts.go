@@ -11,6 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -161,8 +162,8 @@ func (all errorSums) list() []takt.ErrorClass {
 	return list
 }
 
-// wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards, and the
-// steps of a scenario. Numbers stay with their shard, under "parts", because only the driver knows
+// wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards, the
+// steps of a scenario, and tokens. Other numbers stay with their shard, under "parts", because only the driver knows
 // whether they are sums, means or maxima.
 func wholeExtra(list []shard) map[string]any {
 	extra := map[string]any{"shards": list[0].n}
@@ -172,14 +173,18 @@ func wholeExtra(list []shard) map[string]any {
 		}
 	}
 	var extras []map[string]any
+	var reports []*takt.Report
 	for _, s := range list {
-		extras = append(extras, s.Extra)
+		extras, reports = append(extras, s.Extra), append(reports, s.Report)
 	}
 	if rows, ok := steps.Merge(extras); ok {
 		extra[steps.Key] = rows
 	}
 	if rounds, ok := steps.MergeRounds(extras); ok {
 		extra[steps.Rounds] = rounds
+	}
+	if all, ok := tokens.Merge(reports); ok {
+		extra[tokens.Key] = all
 	}
 	oneHost := !slices.ContainsFunc(list, func(s shard) bool { return s.Generator.HostClass != list[0].Generator.HostClass })
 	var parts []any

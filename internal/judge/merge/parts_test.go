@@ -1,11 +1,13 @@
 package merge
 
 import (
+	"maps"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -50,6 +52,36 @@ func TestNoFigureIsLost(t *testing.T) {
 	whole.Ledger = list[0].Ledger // see Ledger.Plus
 	whole.IntervalS = 1           // by Fold, like all that is a list, a map or found in them
 	zeros("report", reflect.ValueOf(whole).Elem(), func(path string) { t.Errorf("%s of the whole is 0, and its shards have 1", path) })
+}
+
+// Tokens and missed conditions are those of all shards, and what is merged is not with each shard again. A shard whose tokens
+// are not known leaves the whole without.
+func TestTokensOfShards(t *testing.T) {
+	one := func(output uint64, lasted float64) func(r *takt.Report) {
+		return func(r *takt.Report) {
+			r.DurationS = 2
+			r.Goodput = &takt.Goodput{Missed: map[string]uint64{"ttft<1s": output, "tpot<1s": 1}}
+			r.Extra = map[string]any{tokens.Key: tokens.Figures{Output: output, From: tokens.Usage, Lasted: lasted}.Extra()}
+		}
+	}
+	list := shardsWith(one(30, 2), one(70, 4))
+	for range 2 {
+		whole := together(list)
+		f, ok := tokens.Of(whole)
+		if want := (tokens.Figures{Output: 100, From: tokens.Usage, Lasted: 4}); !ok || f != want {
+			t.Errorf("%+v, want %+v", f, want)
+		}
+		if part := whole.Extra["parts"].([]any)[0].(map[string]any); part["extra"] != nil {
+			t.Errorf("the first shard has %v", part["extra"])
+		}
+		if want := map[string]uint64{"ttft<1s": 100, "tpot<1s": 2}; !maps.Equal(whole.Goodput.Missed, want) {
+			t.Errorf("missed %v, want %v", whole.Goodput.Missed, want)
+		}
+	}
+	list[1].Extra = nil
+	if whole := together(list); whole.Extra[tokens.Key] != nil || whole.Extra["parts"].([]any)[0].(map[string]any)["extra"] == nil {
+		t.Errorf("%v", whole.Extra)
+	}
 }
 
 // fill sets each number to 1.
