@@ -230,19 +230,19 @@ func both(ctx context.Context, base, head core.Asked, of, to *takt.Op, headFirst
 	return b, head.Asker.Ask(ctx, to)
 }
 
-// add adds the answers to a judgement of the load. err is that of the load, which counts less than a wrong answer
-// where runs cannot be judged.
+// add adds the answers to a judgement of the load. err is that of the load: if its runs failed or cannot be judged, a
+// wrong answer decides.
 func (a *answered) add(j verify.Judgement, err error, v *verifyCommand) (verify.Judgement, error) {
 	if a.result == nil {
 		return j, err
 	}
 	if j.Verdict == "" && err != nil {
 		var unfit *verify.UnfitError
-		if a.result.Verdict != answers.Differ || !errors.As(err, &unfit) {
+		failed := core.WithCode(err, core.ExitFailed) != nil || errors.As(err, &unfit)
+		if a.result.Verdict != answers.Differ || !failed || core.SignalOf(v.env.Interrupt) != nil {
 			return j, err
 		}
-		j = verify.Unjudged(v.options, err)
-		err = nil
+		j, err = verify.Unjudged(v.options, err), nil
 	}
 	j.AddAnswers(*a.result)
 	return j, err
