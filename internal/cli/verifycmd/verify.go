@@ -57,6 +57,7 @@ takt help collate lists the fields of filters.`,
   takt verify --base version=1.2 --head version=1.3
   takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --answers auto --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --git main...HEAD --build 'go build -o server .' --run './server -port {{.Port}}' -- http --rate 500/s -z 5s 'http://127.0.0.1:{{.Port}}/'`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
 	"github.com/taktload/takt/internal/judge/answers"
@@ -51,10 +52,16 @@ func differenceTable(list []answers.Difference) *part.Table {
 		}
 		t.Add(part.Quoted(d.Path), part.Words(kind), part.Count(uint64(d.Requests)), part.Words(page.Short(d.Share*100)+" %"),
 			part.Words(fmt.Sprintf("%s to %s %%", page.Short(d.Low*100), page.Short(d.High*100))),
-			part.Quoted(cmp.Or(d.Example.Base, "none")), part.Quoted(cmp.Or(d.Example.Head, "none")), part.Quoted(d.Example.Request))
+			example(d.Example.Base), example(d.Example.Head), example(d.Example.Request))
 	}
 	return t
 }
+
+// mostExample is the longest example in a table; JSON has twice as much.
+const mostExample = 40
+
+// example is a text of a server; "": it is not there.
+func example(s string) part.Value { return part.Quoted(foreign.Cut(cmp.Or(s, "none"), mostExample)) }
 
 // statuses are counts of answers by status.
 func statuses(counts map[string]int) string {
