@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/test/amqptest"
 	"github.com/taktload/takt/pkg/bench"
 )
 
