@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/internal/driver/llm"
 	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/answers"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
@@ -96,6 +97,15 @@ type Load struct {
 	// Contrast shows after the run what another way of measuring makes of the same load. It
 	// puts what it found into r.Extra["contrast"].
 	Contrast func(ctx context.Context, r *takt.Report) error
+
+	// Asker opens, after Validate, what sends single operations and keeps their answers.
+	Asker func() (Asker, error)
+}
+
+// Asker sends the requests of operations, one after the other and outside of any run.
+type Asker interface {
+	Ask(ctx context.Context, op *takt.Op) answers.Answer
+	Close() error
 }
 
 // Predecessor is how a program that the command replaces shows a run. A nil member is not offered.
@@ -140,7 +150,8 @@ func Table() []Row {
 			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts}
+				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts,
+					Asker: func() (Asker, error) { return o.Asker() }}
 			},
 		},
 		{
@@ -156,7 +167,7 @@ func Table() []Row {
 				o.Stdin = stdin
 				return Load{
 					Options: o, Latencies: netPhases, Stdin: o.StdinReaders, Plans: o.Plans, Plan: o.Plan,
-					Source: o.Source, Look: o.Look, Ends: o.Ends,
+					Source: o.Source, Look: o.Look, Ends: o.Ends, Asker: func() (Asker, error) { return o.HTTP.Asker() },
 					Predecessor: Predecessor{Step: o.SetStep, Rows: o.ShowsRows},
 				}
 			},

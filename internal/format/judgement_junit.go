@@ -6,11 +6,15 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/judge/answers"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
 func judgementJUnit(w io.Writer, j verify.Judgement) error {
 	suite := junitSuite{Name: "takt verify " + j.Head.Name}
+	if j.Answers != nil {
+		suite.addAnswers(j.Answers)
+	}
 	for _, c := range j.Comparisons {
 		for _, f := range c.Findings {
 			suite.add(c, f, culprit(j.Bisect, f.Metric))
@@ -31,6 +35,22 @@ func (s *junitSuite) add(c verify.Comparison, f verify.Finding, culprit string) 
 		one.Error = &junitWhat{string(f.Verdict), said}
 	default:
 		one.Out = said
+	}
+	s.count(one)
+}
+
+// addAnswers adds a case for the answers of head.
+func (s *junitSuite) addAnswers(r *answers.Result) {
+	one := junitCase{Class: "answers", Name: "answers", Out: r.Sentence()}
+	said := one.Out
+	for _, d := range r.Differences {
+		said += fmt.Sprintf("; %s: %s in %d", d.Path, d.Kind, d.Requests)
+	}
+	switch r.Verdict {
+	case answers.Differ:
+		one.Failure, one.Out = &junitWhat{string(r.Verdict), said}, ""
+	case answers.Unproven:
+		one.Error, one.Out = &junitWhat{string(r.Verdict), said}, ""
 	}
 	s.count(one)
 }

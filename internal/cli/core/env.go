@@ -42,6 +42,7 @@ type Env struct {
 	Watchers []func() live.Watcher  // others that follow each run of a load command
 	Unstored io.Writer              // for messages that a run could not be stored; nil: Stderr
 	Side     Side                   // what the run is a part of; nil: it is a run of its own
+	Asking   *Asking                // sends requests of the load in place of the run; nil: the run is made
 	MustEnd  bool                   // the run must end by itself: another one follows it
 	Fleet    *fleet.Gatherer        // makes the runs of load commands on other machines; nil: they run here
 	Programs func(path string) bool // says whether takt may start a program that is a load; nil: it starts none
@@ -79,6 +80,19 @@ type Side interface {
 	Source(all takt.Source, warmup time.Duration) (takt.Source, error) // the operations of this side
 	Join(p *engine.Plan, known Known)                                  // before the run
 	Over(r *takt.Report)                                               // after the run
+}
+
+// Asking sends requests of a load one by one, in place of its run.
+type Asking struct {
+	Run  string // id of the run, which placeholders show; the same one makes the same requests
+	With func(ctx context.Context, load Asked) error
+}
+
+// Asked is a load whose requests are sent one by one.
+type Asked struct {
+	Source takt.Source // of the operations
+	Asker  driver.Asker
+	Hide   func(string) string // removes secrets from a text
 }
 
 // Known is what a load command knows of its run before it begins.

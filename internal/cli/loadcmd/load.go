@@ -174,9 +174,34 @@ func (l *load) plan(ctx context.Context) error {
 	return nil
 }
 
+// ask lets Env.Asking send requests of the load.
+func (l *load) ask(ctx context.Context) error {
+	if l.driver.Asker == nil {
+		return core.ExitWith(core.ExitUsage, fmt.Errorf("--answers compares answers of HTTP, and this command has none; use http or replay, or leave --answers out"))
+	}
+	ctx, cancel := context.WithCancel(ctx) // ends the reading of lists
+	defer cancel()
+	source, err := l.source(ctx)
+	if err != nil {
+		return l.broken(ctx, err)
+	}
+	if l.driver.Identify != nil {
+		l.driver.Identify(l.env.Asking.Run)
+	}
+	asker, err := l.driver.Asker()
+	if err != nil {
+		return core.ExitWith(core.ExitUsage, l.clean(err))
+	}
+	err = l.env.Asking.With(ctx, core.Asked{Source: source, Asker: asker, Hide: l.hide})
+	return errors.Join(err, asker.Close())
+}
+
 func (l *load) run(ctx context.Context, args []string) error {
 	if l.driver.Plans != nil && l.driver.Plans() {
 		return l.plan(ctx)
+	}
+	if l.env.Asking != nil {
+		return l.ask(ctx)
 	}
 	if err := l.engine.StartAt.Passed(); err != nil {
 		return core.ExitWith(core.ExitUsage, err)

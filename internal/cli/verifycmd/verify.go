@@ -34,6 +34,7 @@ type verifyCommand struct {
 	series     series
 	duet       duet
 	git        commits
+	answers    answered
 	servers    *pair         // of --git, once they are built
 	chosen     string        // which way to compare takt chose, and why, for the user; "": the user chose
 	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
@@ -56,6 +57,7 @@ takt help collate lists the fields of filters.`,
   takt verify --base version=1.2 --head version=1.3
   takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --answers auto --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --git main...HEAD --build 'go build -o server .' --run './server -port {{.Port}}' -- http --rate 500/s -z 5s 'http://127.0.0.1:{{.Port}}/'`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
@@ -73,6 +75,7 @@ func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupServer, v.git.addFlags, "git", "build", "run", "ready")
 	value.Declare(fs, value.GroupServer, v.git.addBisectFlags, "bisect")
 	value.Declare(fs, value.GroupJudgement, v.addJudgementFlags, "metric", "tolerance", "confidence")
+	value.Declare(fs, value.GroupJudgement, v.answers.addFlags, "answers")
 	value.Declare(fs, value.GroupLoad, v.addBudgetFlag, "budget")
 }
 
@@ -106,6 +109,7 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	}
 	v.choose(args)
 	faults = append(faults, v.idle()...)
+	faults = append(faults, v.answers.validate(v, args)...)
 	if v.duet.on || v.series.pairs != "" {
 		if v.duet.on {
 			faults = append(faults, v.duet.validate(v, args)...)
@@ -219,7 +223,18 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	return j, err
 }
 
-func (v *verifyCommand) compared(ctx context.Context, args []string) (verify.Judgement, error) {
+// compared compares the answers of both sides, if they are to be compared, and then their figures.
+func (v *verifyCommand) compared(ctx context.Context, args []string) (j verify.Judgement, err error) {
+	if v.answers.on() {
+		if err := v.answers.ask(ctx, v, args); err != nil {
+			return j, err
+		}
+	}
+	j, err = v.measured(ctx, args)
+	return v.answers.add(j, err, v)
+}
+
+func (v *verifyCommand) measured(ctx context.Context, args []string) (verify.Judgement, error) {
 	switch {
 	case v.duet.on:
 		return v.playDuet(ctx, args)

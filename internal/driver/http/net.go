@@ -49,7 +49,8 @@ type netClient struct {
 	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
-func (o *Options) openNet() *takt.Driver {
+// newNetClient makes the client with its transports.
+func (o *Options) newNetClient() *netClient {
 	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}}
 	n := 1
 	if o.HTTP2 {
@@ -58,10 +59,15 @@ func (o *Options) openNet() *takt.Driver {
 	for range n {
 		c.clients = append(c.clients, &http.Client{Transport: c.newTransport(), CheckRedirect: c.checkRedirect})
 	}
+	return c
+}
+
+func (o *Options) openNet() *takt.Driver {
+	c := o.newNetClient()
 	return &takt.Driver{
 		Phases: engine.NetPhases,
 		Probe:  c.probe,
-		Worker: func(i int) (takt.Worker, error) { return &netWorker{c: c, client: c.clients[i%n]}, nil },
+		Worker: func(i int) (takt.Worker, error) { return &netWorker{c: c, client: c.clients[i%len(c.clients)]}, nil },
 		Finish: c.finish,
 		Close:  c.close,
 	}

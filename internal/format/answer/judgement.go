@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
+	"github.com/taktload/takt/internal/judge/answers"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
@@ -24,6 +25,9 @@ func Tone(w verify.Word) part.Tone { return tones[w] }
 // Judgement is the result of verify.
 func Judgement(j verify.Judgement) *part.Document {
 	d := &part.Document{Command: "verify", Title: judgedTitle(j.Head), Word: string(j.Verdict), Tone: Tone(j.Verdict), Line: verdictLine(j), Notes: listed(j.Advice)}
+	if j.Answers != nil {
+		d.Parts = append(d.Parts, answered(j.Answers))
+	}
 	for i, c := range j.Comparisons {
 		titles := judged(c, j)
 		sides := sideLines(c.Base, j.Head, titles)
@@ -107,6 +111,9 @@ func verdictLine(j verify.Judgement) string {
 		s += fmt.Sprintf(", after the %s of at most %d looks", ordinal(j.Look), j.Looks)
 	case j.Looks > 1:
 		s += fmt.Sprintf(", at most %d looks", j.Looks)
+	}
+	if j.Answers != nil && j.Answers.Verdict == answers.Differ {
+		s = j.Answers.Sentence() + ", so its speed decides nothing; " + s
 	}
 	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound && j.BisectEnded != verify.BisectNone {
 		s += "; bisection: " + string(j.BisectEnded)

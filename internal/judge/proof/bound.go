@@ -195,3 +195,16 @@ func Exceeds(part, all, share, miss float64) bool {
 	_, above := test{part: part, all: all, share: share, miss: miss, effect: effect{d: 1, freedom: math.Inf(1)}}.of(1)
 	return above
 }
+
+// Proportion is the exact interval of a share of which k of n independent ones were seen, by Clopper and Pearson.
+func Proportion(k, n int, confidence float64) (low, high float64) {
+	miss := (1 - confidence) / 2
+	low, high = 0, 1
+	if k > 0 {
+		low = solve(0, 1, func(share float64) bool { return 1-stats.BinomialCDF(float64(k-1), float64(n), share) >= miss })
+	}
+	if k < n {
+		high = solve(0, 1, func(share float64) bool { return stats.BinomialCDF(float64(k), float64(n), share) <= miss })
+	}
+	return low, high
+}

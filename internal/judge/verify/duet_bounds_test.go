@@ -194,7 +194,7 @@ func TestDuetQuantiles(t *testing.T) {
 	if got := quantileOf([]float64{0}, 0.5); got != 1e-3 {
 		t.Errorf("the quantile of 0 is %v", got)
 	}
-	two := answersOf([]duetSlice{{{{response: []float64{8, 10}}, {response: []float64{0}}}}, {{{response: []float64{7, 9}}, {response: []float64{0}}}}}, 0.5)
+	two := responsesOf([]duetSlice{{{{response: []float64{8, 10}}, {response: []float64{0}}}}, {{{response: []float64{7, 9}}, {response: []float64{0}}}}}, 0.5)
 	for weight, want := range map[[2]int]float64{{1, 1}: 8, {2, 0}: 8, {0, 1}: 7, {1, 3}: 8, {3, 1}: 8, {0, 0}: 1e-3} {
 		if got := two[DuetBase].quantile(weight[:]); got != want {
 			t.Errorf("the median with the weights %v is %v, want %v", weight, got, want)

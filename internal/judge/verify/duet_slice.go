@@ -132,7 +132,7 @@ func shiftOfLatency(q float64, all []duetSlice) (s stats.Shift, base, head float
 	if q > mostPaired {
 		all = cleanOnly(all)
 	}
-	a := answersOf(all, q)
+	a := responsesOf(all, q)
 	whole := ones(len(all))
 	base, head = a[DuetBase].quantile(whole), a[DuetHead].quantile(whole)
 	if q <= mostPaired {
@@ -159,7 +159,7 @@ func eachWindow(q float64, all []duetSlice) (worse []float64) {
 			}
 		}
 		if float64(min(ops[DuetBase], ops[DuetHead]))*(1-q) >= enoughInWindow {
-			worse = append(worse, answersOf([]duetSlice{window}, q).worse([]int{1}))
+			worse = append(worse, responsesOf([]duetSlice{window}, q).worse([]int{1}))
 			window, ops = nil, [2]int{}
 		}
 	}
@@ -233,10 +233,10 @@ func quantileOf(sorted []float64, q float64) float64 {
 	return max(sorted[low]+(at-float64(low))*(sorted[high]-sorted[low]), 1e-3)
 }
 
-// answers are the response times of all slices, by side.
-type answers [2]answersSide
+// responses are the response times of all slices, by side.
+type responses [2]responsesSide
 
-type answersSide struct {
+type responsesSide struct {
 	q      float64
 	values []answer // descending
 	counts []int    // number of values of each slice
@@ -247,10 +247,10 @@ type answer struct {
 	slice int
 }
 
-func answersOf(all []duetSlice, q float64) *answers {
-	var a answers
+func responsesOf(all []duetSlice, q float64) *responses {
+	var a responses
 	for side := range a {
-		s := answersSide{q: q, counts: make([]int, len(all))}
+		s := responsesSide{q: q, counts: make([]int, len(all))}
 		for i, slice := range all {
 			for k := range slice {
 				for _, v := range slice[k][side].response {
@@ -265,12 +265,12 @@ func answersOf(all []duetSlice, q float64) *answers {
 	return &a
 }
 
-func (a *answers) worse(weight []int) float64 {
+func (a *responses) worse(weight []int) float64 {
 	return math.Log(a[DuetHead].quantile(weight) / a[DuetBase].quantile(weight))
 }
 
 // quantile is the nearest rank, counted from the top, because that is short for high percentiles.
-func (s *answersSide) quantile(weight []int) float64 {
+func (s *responsesSide) quantile(weight []int) float64 {
 	n := 0
 	for i, w := range weight {
 		n += w * s.counts[i]
