@@ -19,6 +19,7 @@ const (
 )
 
 var (
+	errNoType   = &fault{classNotGRPC, "the answer has no content type, so it is no gRPC; is the address that of the gRPC server?"}
 	errNoStatus = &fault{classNoStatus, "the answer ended without grpc-status in its trailers"}
 	errMany     = &fault{classAmount, "the status is OK, and more than one message came; the method has one answer"}
 	errNone     = &fault{classAmount, "the status is OK, and no message came; the method has one answer"}
@@ -31,7 +32,6 @@ type call struct {
 	frames frames
 	status status
 	fault  *fault // of the head
-	typed  bool   // the content type came
 	messages,
 	sent uint64
 	begun  time.Time // only with --deadline
@@ -41,7 +41,7 @@ type call struct {
 
 // begin prepares c for the answer to op.
 func (c *call) begin(r *takt.Result, counts bool) {
-	c.result, c.counts, c.fault, c.typed, c.messages, c.broken = r, counts, nil, false, 0, nil
+	c.result, c.counts, c.fault, c.messages, c.broken = r, counts, nil, 0, nil
 	c.frames.reset()
 	c.status.reset()
 }
@@ -70,8 +70,11 @@ func (c *call) field(name, value []byte, last bool) {
 
 // head checks the content type: application/grpc, also with a suffix or parameters.
 func (c *call) head(contentType string) {
-	c.typed = true
-	rest, ok := strings.CutPrefix(strings.ToLower(contentType), "application/grpc")
+	if contentType == "" {
+		c.fault = errNoType
+		return
+	}
+	rest, ok := strings.CutPrefix(contentType, "application/grpc")
 	if !ok || rest != "" && !strings.HasPrefix(rest, "+") && !strings.HasPrefix(rest, ";") {
 		c.fault = &fault{classNotGRPC, "the content type of the answer is " + quoted(contentType) + ", which is no gRPC; is the address that of the gRPC server?"}
 	}
