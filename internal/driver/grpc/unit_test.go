@@ -132,6 +132,7 @@ func FuzzStatus(f *testing.F) {
 
 // answers are the frames of a good answer on a stream.
 func answers(dst []byte, id uint32) []byte {
+	dst = wire.AppendNumber(dst, wire.Window, 0, 8) // for the request
 	head := "\x88\x0f\x10\x10application/grpc"
 	trailers := "\x00\x0bgrpc-status\x010"
 	dst = append(wire.AppendHeader(dst, len(head), wire.Headers, wire.FlagEndHeaders, id), head...)
@@ -140,11 +141,10 @@ func answers(dst []byte, id uint32) []byte {
 }
 
 // calls makes n calls on a connection without a socket.
-func calls(tb testing.TB, m takt.Mux, n int, in *[]byte, list *[]takt.MuxEvent, id *uint32, r *takt.Result) {
-	op := takt.Op{}
+func calls(tb testing.TB, m takt.Mux, n int, in *[]byte, list *[]takt.MuxEvent, id *uint32, op *takt.Op, r *takt.Result) {
 	for range n {
 		r.Reset()
-		m.Begin(&op, 0, r)
+		m.Begin(op, 0, r)
 		m.Sent(len(m.Out()))
 		if p, ok := m.(engine.Parted); ok {
 			p.Starts(0, 0, 0, r)
@@ -188,15 +188,15 @@ func benched(tb testing.TB, change func(o *Options)) (m takt.Mux, in []byte) {
 func TestCallsAllocateNothing(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"one message": nil,
-		"in turn":     func(o *Options) {
+		"in turn": func(o *Options) {
 			o.Raw, o.Proto, o.conn.Body = false, []string{"testdata/echo.proto"}, `{"name":"a"} {"name":"b"}`
 		},
-		"a stream":    func(o *Options) { o.Streams = streamsServer },
+		"a stream": func(o *Options) { o.Streams = streamsServer },
 	} {
 		m, in := benched(t, change)
-		list, id, r := []takt.MuxEvent(nil), uint32(1), new(takt.Result)
-		calls(t, m, 1000, &in, &list, &id, r)
-		if n := testing.AllocsPerRun(1000, func() { calls(t, m, 1, &in, &list, &id, r) }); n != 0 {
+		list, id, op, r := []takt.MuxEvent(nil), uint32(1), new(takt.Op), new(takt.Result)
+		calls(t, m, 1000, &in, &list, &id, op, r)
+		if n := testing.AllocsPerRun(1000, func() { calls(t, m, 1, &in, &list, &id, op, r) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
@@ -206,11 +206,11 @@ func BenchmarkCall(b *testing.B) {
 	for name, change := range map[string]func(o *Options){"unary": nil, "stream": func(o *Options) { o.Streams = streamsServer }} {
 		b.Run(name, func(b *testing.B) {
 			m, in := benched(b, change)
-			list, id, r := []takt.MuxEvent(nil), uint32(1), new(takt.Result)
-			calls(b, m, 1000, &in, &list, &id, r)
+			list, id, op, r := []takt.MuxEvent(nil), uint32(1), new(takt.Op), new(takt.Result)
+			calls(b, m, 1000, &in, &list, &id, op, r)
 			b.ReportAllocs()
 			b.ResetTimer()
-			calls(b, m, b.N, &in, &list, &id, r)
+			calls(b, m, b.N, &in, &list, &id, op, r)
 		})
 	}
 }
