@@ -18,8 +18,8 @@ help: ## list the commands
 build: ## build bin/takt, static
 	$(BUILD) -o $(BIN) ./cmd/takt
 
-demo: build ## takt http against takt's own freezing target: response beside service time
-	@scripts/demo $(BIN)
+demo: build ## takt demo: a target that freezes, and what its users feel
+	@$(BIN) demo --page bin/demo.html
 
 test: ## all tests that need Go only; -race where things happen at once (3 to 9 minutes on two cores)
 	@scripts/test

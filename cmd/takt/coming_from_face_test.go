@@ -22,11 +22,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/amqptest"
+	"github.com/taktload/takt/internal/test/h2test"
 	"github.com/taktload/takt/pkg/bench"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/racetest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // These are what the documents write for the URL of the current target.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

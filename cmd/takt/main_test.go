@@ -19,9 +19,9 @@ import (
 
 	"github.com/taktload/takt/cmd/takt/early"
 	"github.com/taktload/takt/internal/judge/assert"
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/racetest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/metricstest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/metricstest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

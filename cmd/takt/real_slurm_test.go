@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/clocktest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/proc"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

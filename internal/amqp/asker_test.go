@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 func asker(t *testing.T, s amqptest.Script) (*Asker, error) {

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 func TestDial(t *testing.T) {

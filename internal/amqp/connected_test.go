@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // connected gives a connection to a broker that behaves as the script says, which is closed in the end.

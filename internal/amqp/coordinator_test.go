@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 func coordinator(t *testing.T, s *Session) *Coordinator {

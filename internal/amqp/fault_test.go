@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // framed is a frame with a list of a descriptor and what add gives it.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
-	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // The tests of this file hold the codec against Azure/go-amqp, which has nothing

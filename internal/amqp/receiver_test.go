@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // encoded is a message with a body and a property.

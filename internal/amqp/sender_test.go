@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 func sender(t *testing.T, s *Session, o SenderOptions) *Sender {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // TestRealServer runs trials of apm-servers that somebody else has built: TAKT_APM_SERVER lists their

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )

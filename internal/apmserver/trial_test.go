@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/pause"
 )
 
@@ -29,14 +29,14 @@ func openGuard(path string) (*guard, error) {
 func (g *guard) close() { g.f.Close() }
 
 // share waits until nobody makes or removes the build, or ctx ends.
-func (g *guard) share(ctx context.Context) error { return g.lock(ctx, filelock.TryShared) }
+func (g *guard) share(ctx context.Context) error { return g.lock(ctx, outfile.TryLockShared) }
 
 // own waits until nobody else uses the build, or ctx ends.
-func (g *guard) own(ctx context.Context) error { return g.lock(ctx, filelock.TryExclusive) }
+func (g *guard) own(ctx context.Context) error { return g.lock(ctx, outfile.TryLock) }
 
 func (g *guard) lock(ctx context.Context, try func(*os.File) error) error {
 	for {
-		if err := try(g.f); !errors.Is(err, filelock.ErrHeld) {
+		if err := try(g.f); !errors.Is(err, outfile.ErrLocked) {
 			return err
 		}
 		if !pause.For(100*time.Millisecond, ctx.Done()) {

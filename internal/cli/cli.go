@@ -5,19 +5,14 @@ package cli
 import (
 	"github.com/spf13/cobra"
 	"github.com/taktload/takt/internal/cli/calibratecmd"
-	"github.com/taktload/takt/internal/cli/capacitycmd"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/fleetcmd"
-	"github.com/taktload/takt/internal/cli/historycmd"
-	"github.com/taktload/takt/internal/cli/judgecmd"
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/cli/loadcmd"
 	"github.com/taktload/takt/internal/cli/programs"
 	"github.com/taktload/takt/internal/cli/runscmd"
 	"github.com/taktload/takt/internal/cli/scenariocmd"
 	"github.com/taktload/takt/internal/cli/shellcmd"
-	"github.com/taktload/takt/internal/cli/tracecmd"
-	"github.com/taktload/takt/internal/cli/uicmd"
 	"github.com/taktload/takt/internal/cli/verifycmd"
 	"github.com/taktload/takt/internal/shell"
 )
@@ -69,8 +64,8 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
-		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), historycmd.New(env), judgecmd.New(env), uicmd.New(env), capacitycmd.New(env), fleetcmd.New(env), fleetcmd.NewShard(env), tracecmd.New(env), scenariocmd.New(env))
+	root.AddCommand(newVersion(env), newTarget(env), newDemo(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
+		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), runscmd.NewHistory(env), newJudge(env), runscmd.NewUI(env), newCapacity(env), fleetcmd.New(env), fleetcmd.NewShard(env), newTrace(env), scenariocmd.New(env))
 	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env), shellcmd.NewEntry(env), newGuard(env))
 	loadcmd.Add(root, env)
 	// cobra would add these in Execute, which is after ParseFlags searches the commands

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/clitest"
 )
 
 // at runs takt in this process, for a user with that home.

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/test/clitest"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/test/clitest"
 )
 
 // A command that fails writes its error to every file that it was to write, so that CI does not read

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format/html/chromium"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/test/chromium"
 )
 
 // What Chromium does in a shop that checks all it asks for is recorded, and the file works unchanged for 1,000 users.

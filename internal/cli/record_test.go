@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	driver "github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/test/clitest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

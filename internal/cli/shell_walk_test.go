@@ -20,8 +20,8 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // canary stands in a file that no session may read.

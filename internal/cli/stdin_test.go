@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // Nobody writes to standard input; the first signal ends the wait for it, before the

@@ -11,7 +11,6 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/foreign"
-	"github.com/taktload/takt/internal/httpfault"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -70,7 +69,7 @@ func (c *Cluster) Said(err error) (said error, hint string) {
 	case errors.As(err, &large):
 		return &plainError{fmt.Sprintf("its answer has more than %d MiB", large.Limit>>20), large}, "is the URL right?"
 	case !errors.As(err, &e):
-		return c.shown(httpfault.Cause(err)), "is it running, and is the URL right?"
+		return c.shown(foreign.Cause(err)), "is it running, and is the URL right?"
 	case e.Status >= 300 && e.Status < 400:
 		hint = "it leads to another address; give that one, if it is a cluster's"
 	}

@@ -126,7 +126,7 @@ func (o *Options) room() uint64 {
 	return uint64(min(spec.Most(), schedule.MaxPattern))
 }
 
-// ReadLog reads the arrivals of a log for a schedule with room for so many: trace/spacing.Read. coarse says why the
+// ReadLog reads the arrivals of a log for a schedule with room for so many: trace/play.Spacing. coarse says why the
 // short gaps are not those of the log; "": they are.
 type ReadLog func(ctx context.Context, log string, seed, room uint64) (p *schedule.Pattern, coarse string, err error)
 

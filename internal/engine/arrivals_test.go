@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/spacing"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/schedule"
@@ -99,7 +99,7 @@ const (
 
 func likeOf(log string, change func(o *Options)) *Options {
 	o := Defaults()
-	o.Arrivals, o.Rate, o.ReadLog = like+log, PerSecond(10), spacing.Read
+	o.Arrivals, o.Rate, o.ReadLog = like+log, PerSecond(10), play.Spacing
 	change(&o)
 	return &o
 }

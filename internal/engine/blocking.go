@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -123,8 +122,8 @@ func (b *blocking) takeFirst() (first link) {
 // link is a connection that was made: to the target, or to nothing if net is nil.
 type link struct {
 	net  net.Conn
-	addr string     // of net, as addresses has it
-	seal *seal.Conn // TLS, which the handshake has left to the bytes that net carries; nil: none
+	addr string    // of net, as addresses has it
+	seal *sock.TLS // TLS, which the handshake has left to the bytes that net carries; nil: none
 }
 
 // conn is one connection and its codec. It allocates only when it dials.
@@ -136,7 +135,7 @@ type conn struct {
 	codec  takt.Codec // nil: there is a mux
 	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
-	seal   *seal.Conn // TLS over net; nil: none
+	seal   *sock.TLS  // TLS over net; nil: none
 	raw    []byte     // bytes of net before TLS opens them; nil: no operation is under way, as for in
 	addr   string     // of net; "": not connected
 	on     string     // address of the operation under way
@@ -640,10 +639,10 @@ func tunnel(ctx context.Context, w World, l *takt.Loop, c net.Conn, turns *Turns
 }
 
 // handshake makes the handshake over turns, and closes the connection if it fails.
-func handshake(ctx context.Context, w World, turns *Turns, l *takt.Loop, r *takt.Result) (*seal.Conn, error) {
+func handshake(ctx context.Context, w World, turns *Turns, l *takt.Loop, r *takt.Result) (*sock.TLS, error) {
 	began := w.Now()
 	turns.Stamp()
-	s := seal.Client(turns, l.TLS)
+	s := sock.NewTLS(turns, l.TLS)
 	if err := s.Handshake(ctx); err != nil {
 		err = &tlsError{err}
 		if l.Explain != nil {

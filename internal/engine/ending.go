@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/taktload/takt/internal/seal"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -23,13 +23,13 @@ func (cutError) Class() string { return ClassTruncated }
 
 func (cutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
-// ending is how a connection over TLS ended, by an error of seal: nil if it goes on, io.EOF as it
+// ending is how a connection over TLS ended, by an error of sock.TLS: nil if it goes on, io.EOF as it
 // should, errCut, or a failure of TLS.
 func ending(err error) error {
 	switch {
 	case err == nil, err == io.EOF:
 		return err
-	case errors.Is(err, seal.ErrCut):
+	case errors.Is(err, sock.ErrCut):
 		return errCut
 	}
 	return &tlsError{err}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/record"
-	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -31,7 +30,7 @@ type lconn struct {
 	unread   []byte        // received bytes that are not parsed
 	unsent   []byte        // rest of the request, for which the socket had no room
 	waits    bool          // for room in the socket
-	seal     *seal.Conn    // nil: plain TCP
+	seal     *sock.TLS     // nil: plain TCP
 	attempt  uint32        // number of the connection over TLS that is being made
 	turns    *Turns        // of that one
 	deaf     bool          // the other side takes no bytes any more

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/taktload/takt/internal/seal"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,7 +19,7 @@ import (
 // and hand over what is ready.
 type secured struct {
 	fd   int
-	seal *seal.Conn
+	seal *sock.TLS
 	addr netip.AddrPort
 	took takt.Result // its phases
 	err  error

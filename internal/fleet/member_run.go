@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/pause"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/judge/merge"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"

@@ -5,6 +5,8 @@
 package foreign
 
 import (
+	"errors"
+	"net/url"
 	"strings"
 	"unicode"
 )
@@ -60,4 +62,14 @@ func Cut(s string, most int) string {
 		return string(text)
 	}
 	return string(text[:min(len(text), most-1)]) + "…"
+}
+
+// Cause is an error of http.Client without the method and the URL that net/http puts before it. The URL
+// may have secrets.
+func Cause(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }

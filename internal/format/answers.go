@@ -9,9 +9,8 @@ import (
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/history"
-	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
@@ -117,12 +116,12 @@ func History(w io.Writer, h history.History, name string, color bool) error {
 
 // Honesty writes what judge found: as text for people, in colours if color, as JSON, GitHub's Markdown, an HTML
 // page, or as a picture of all trials.
-func Honesty(w io.Writer, a honest.Answer, name string, color bool) error {
+func Honesty(w io.Writer, a generators.Answer, name string, color bool) error {
 	switch name {
 	case "html":
 		return html.Honesty(w, a)
 	case "svg":
-		return plot.HonestySVG(w, answer.HonestyPicture(a))
+		return answer.HonestySVG(w, answer.HonestyPicture(a))
 	}
 	return written(w, answer.Honesty(a), a, name, color, Honesties())
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -104,9 +104,9 @@ func TestLoad(t *testing.T) {
 		}
 		row := "2026-11-20 10:00:00.000 0.001000 0.000500 0 6 a 404 GET R  expectedRC=200\n"
 		ten, twenty := strings.Replace(row, "R", "10", 1), strings.Replace(row, "R", "20", 1)
-		want := loadfile.Head + ten + twenty + ten + twenty
+		want := convert.LoadHead + ten + twenty + ten + twenty
 		if steps {
-			want = loadfile.Head + "#request/second = 10\n" + ten + "#request/second = 20\n" + twenty + ten + twenty
+			want = convert.LoadHead + "#request/second = 10\n" + ten + "#request/second = 20\n" + twenty + ten + twenty
 		}
 		if out.String() != want {
 			t.Errorf("%s\nwant\n%s", &out, want)

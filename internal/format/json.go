@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/taktload/takt/internal/finite"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -66,9 +66,9 @@ func dict[V any](m map[string]V) map[string]V {
 	return m
 }
 
-// encodeReport writes the value of r as encode does. JSON has no NaN: see finite.Encode.
+// encodeReport writes the value of r as encode does. JSON has no NaN: see document.Finite.
 func encodeReport(w io.Writer, r *takt.Report, indent string, value func(*takt.Report) any) error {
-	b, err := finite.Encode(r, func(r *takt.Report) ([]byte, error) { return marshal(value(r), indent) })
+	b, err := document.Finite(r, func(r *takt.Report) ([]byte, error) { return marshal(value(r), indent) })
 	if err != nil {
 		return err
 	}

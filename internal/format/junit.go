@@ -10,8 +10,8 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
-	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -99,7 +99,7 @@ func verdictCase(class string, r *takt.Report) junitCase {
 			c.Out = page.Clean(said) + "; " + c.Out
 		}
 	}
-	if stalled := stalls.Sentence(r); stalled != "" {
+	if stalled := outage.StallSentence(r); stalled != "" {
 		c.Out = strings.TrimPrefix(c.Out+"; "+stalled, "; ")
 	}
 	return c

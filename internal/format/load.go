@@ -5,7 +5,7 @@ import (
 
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,7 +28,7 @@ type loadWriter struct {
 // openLoad writes the head at once, so that a full disk is noticed before the run.
 func openLoad(w io.Writer, head takt.Report) (Writer, error) {
 	_, steps := head.Variables["step_per_s"]
-	_, err := io.WriteString(w, loadfile.Head)
+	_, err := io.WriteString(w, convert.LoadHead)
 	return &loadWriter{w: w, steps: steps}, err
 }
 
@@ -43,9 +43,9 @@ func (l *loadWriter) Records(list []trace.Record) error {
 		r := &list[i]
 		if l.steps && r.Offered > l.rate {
 			l.rate = r.Offered
-			l.lines = loadfile.AppendStep(l.lines, l.rate)
+			l.lines = convert.AppendLoadStep(l.lines, l.rate)
 		}
-		l.lines = loadfile.AppendRow(l.lines, r)
+		l.lines = convert.AppendLoadRow(l.lines, r)
 		if len(l.lines) >= linesAtOnce || i == len(list)-1 {
 			_, err := l.w.Write(l.lines)
 			l.lines = l.lines[:0]

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/format/answer"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/timeline"
@@ -63,6 +62,6 @@ func CapacitySVG() Format {
 		if err != nil {
 			return err
 		}
-		return plot.SVG(w, c, answer.CapacityWords(c)[0])
+		return answer.CapacitySVG(w, c, answer.CapacityWords(c)[0])
 	})}
 }

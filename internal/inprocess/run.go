@@ -13,10 +13,10 @@ import (
 
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/claims"
 	"github.com/taktload/takt/internal/judge/overload"
-	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -30,7 +30,7 @@ type Plan struct {
 	Labels     map[string]string
 	Variables  map[string]any
 	Assertions []assert.Assertion
-	Outputs    output.List
+	Outputs    format.Outputs
 	Store      func(*takt.Report) error
 	OnSecond   func(takt.Interval)
 	OnSamples  func(phases []string, list []takt.Sample)

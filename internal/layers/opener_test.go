@@ -42,23 +42,23 @@ var openers = map[string]string{
 	"internal/shell":                      "the server's state, its logs and the files that its owner names; its folder of sessions through os.Root",
 	"internal/checkout":                   "takt's cache of commits; verify --git is the owner's only",
 	"internal/cli/calibratecmd":           "takt's cache; not a command of sessions",
-	"internal/cli/judgecmd":               "a folder for the generator; not a command of sessions",
+	"internal/cli/judge.go":               "a folder for the generator; not a command of sessions",
 	"internal/trial":                      "the generator, and its file in takt's folder; not reached by sessions",
 	"internal/cli/selftest_clock.go":      "a folder for the test; not a command of sessions",
+	"internal/cli/demo.go":                "takt itself; not a command of sessions",
 	"internal/outfile/follow_unix.go":     "links of paths that takt or its user chose",
 	"internal/outfile/pinned_linux.go":    "files below an open folder; folderOf leaves those of a session to package files",
 	"internal/outfile/sync.go":            "folders of takt's state",
 	"internal/outfile/unfinished.go":      "folders of takt's state and stores",
 	"internal/outfile/container_linux.go": "marks of container engines, and the owner of a folder whose file was refused",
-	"internal/format/html/chromium":       "a profile for pictures; not reached by commands",
+	"internal/test/chromium":              "a profile for pictures; not reached by commands",
 
 	// The system.
-	"internal/cli/core/stdout_linux.go": "/dev/null",
-	"internal/proc":                     "/proc and /sys",
-	"internal/process":                  "/proc, and the guard of processes that takt started",
-	"internal/door":                     "/proc, and the sockets and keys of takt's servers, which sessions do not start",
-	"internal/screen":                   "/dev/tty",
-	"internal/sandbox":                  "what a confined clone sees; a process of its own",
+	"internal/proc":    "/proc and /sys",
+	"internal/process": "/proc, and the guard of processes that takt started",
+	"internal/door":    "/proc, and the sockets and keys of takt's servers, which sessions do not start",
+	"internal/screen":  "/dev/tty",
+	"internal/sandbox": "what a confined clone sees; a process of its own",
 
 	// Programs, which only the owner of a server starts.
 	"internal/apmserver":             "clones and Dockerfiles that package shell has checked",
@@ -66,15 +66,15 @@ var openers = map[string]string{
 	"internal/program":               "a load that is a program; sessions have none",
 	"internal/cli/loadcmd/labels.go": "git, in the folder of --git, the owner's only",
 	"internal/cli/loadcmd/fault.go":  "the commands of --fault, the owner's only",
-	"internal/cli/tracecmd/files.go": "takt trace files is not a command of sessions",
+	"internal/cli/trace_files.go":    "takt trace files is not a command of sessions",
 
 	// Sockets, which only the owner's sessions name.
 	"internal/driver/http/route.go": "--unix-socket",
 	"internal/engine/addresses.go":  "asks whether a target is --unix-socket",
 
 	// For tests only.
-	"internal/clocktest":           "tests",
-	"internal/metrics/metricstest": "tests",
+	"internal/test/clocktest":   "tests",
+	"internal/test/metricstest": "tests",
 }
 
 // byAddress are functions that connect to a machine. Package reach has those that an address of a target may

@@ -1,5 +1,6 @@
-// Package outage notes when parts of a target did not do their work: connections to a broker,
-// partitions of a topic.
+// Package outage is about times in which a target did not work. Drivers note those of its parts, which
+// are connections to a broker or partitions of a topic, while a run goes on. Stalls, in which the whole
+// target answered nothing, follow from the intervals of the report.
 package outage
 
 import (

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/taktload/takt/internal/filelock"
 	"github.com/taktload/takt/internal/files"
 )
 
@@ -57,8 +56,8 @@ func (d folders) create(dir string, mode fs.FileMode) (f *os.File, path string, 
 		if f, err = d.open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err != nil {
 			return nil, "", err
 		}
-		err = filelock.TryExclusive(f)
-		if err == nil && d.isAt(f, path) || err != nil && !errors.Is(err, filelock.ErrHeld) {
+		err = TryLock(f)
+		if err == nil && d.isAt(f, path) || err != nil && !errors.Is(err, ErrLocked) {
 			return f, path, nil
 		}
 		_ = errors.Join(f.Close(), d.remove(path)) // usually sweep of another process came between, and has removed it
@@ -84,7 +83,7 @@ func (d folders) abandoned(path string) {
 		return // another process has removed it, or it is not a file of takt
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && filelock.TryExclusive(f) == nil && d.isAt(f, path) {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && TryLock(f) == nil && d.isAt(f, path) {
 		_ = d.remove(path) // the next one who looks tries again
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/test/clocktest"
 )
 
 func TestTimerIsExactUnderFakeTime(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // perByte is what Random replaces: a step of a generator for every byte. It is

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/process"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
 

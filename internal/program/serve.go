@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/embedded"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/live"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
 

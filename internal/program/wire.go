@@ -14,7 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/live"
-	"github.com/taktload/takt/internal/trace/spacing"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -98,7 +98,7 @@ func words(o engine.Options) (list []string) {
 // options are the options whose words these are.
 func options(words []string) (engine.Options, error) {
 	o := engine.Defaults()
-	o.ReadLog = spacing.Read
+	o.ReadLog = play.Spacing
 	return o, flagsOf(&o).Parse(words)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/proof"
-	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -64,7 +64,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 		rep.Attribution = r.total.attribution(e.RTT)
 	}
 	r.judge(rep, e)
-	rep.Stalls, _ = stalls.Find(rep) // its own histograms: cannot fail
+	rep.Stalls, _ = outage.FindStalls(rep) // its own histograms: cannot fail
 	r.rowsReport(rep)
 	r.notesMu.Lock()
 	rep.Warnings = append(rep.Warnings, r.notes...)

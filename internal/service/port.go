@@ -29,9 +29,9 @@ const (
 	portTries   = 200
 )
 
-// freePort returns a port of 127.0.0.1 that nobody uses. Another process may use it before the
+// FreePort returns a port of 127.0.0.1 that nobody uses. Another process may use it before the
 // server does; then the server says so and ends.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	high := highestPort
 	if low, _ := proc.LocalPorts(); low > lowestPort+1000 {
 		high = min(high, low)

@@ -108,7 +108,7 @@ func TestNeverReady(t *testing.T) {
 			t.Errorf("%s: %v", ready, err)
 		}
 	}
-	other, err := freePort()
+	other, err := FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

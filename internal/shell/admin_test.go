@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // Where there is an admin, only admins end jobs of other users, see the audit log and read files

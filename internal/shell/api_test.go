@@ -20,7 +20,7 @@ import (
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // web is a client of the API. It checks every answer against the OpenAPI file.

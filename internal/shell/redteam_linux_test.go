@@ -20,9 +20,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/sandbox"
 	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // The red team: what users of each role, and the code of a checkout, try in order to leave what

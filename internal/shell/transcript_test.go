@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/racetest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // TestTranscripts holds sessions to the files of testdata/transcripts: what is typed

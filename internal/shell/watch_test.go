@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // status -w shows the job of another session until Enter, Ctrl-C or the job's end, and the job

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

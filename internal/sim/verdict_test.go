@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/convert"
-	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/parse"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 func sample(t *testing.T, file string) *reader.Reader {
@@ -43,8 +42,8 @@ func TestToLoad(t *testing.T) {
 		"paths.txt": "- - 0 0 0 0 index.html 0 GET\n",
 	} {
 		var b bytes.Buffer
-		c, err := convert.ToLoad(&b, order.Section(sample(t, file), 0, 1))
-		got := strings.TrimPrefix(b.String(), loadfile.InputHead)
+		c, err := convert.ToLoad(&b, trace.Section(sample(t, file), 0, 1))
+		got := strings.TrimPrefix(b.String(), convert.LoadInputHead)
 		if err != nil || got != want || c.Written != 1 {
 			t.Errorf("%s: %s %+v %v", file, got, c, err)
 		}
@@ -87,7 +86,7 @@ func TestConversionIsFaithful(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if string(got.URI) != string(want.URI) || got.Status != want.Status || loadfile.IsReading(want.Method) && got.Bytes != want.Bytes || got.Latency != want.Latency || !got.At.Equal(want.Start().Add(time.Second/2).Truncate(time.Second)) {
+		if string(got.URI) != string(want.URI) || got.Status != want.Status || parse.IsReading(want.Method) && got.Bytes != want.Bytes || got.Latency != want.Latency || !got.At.Equal(want.Start().Add(time.Second/2).Truncate(time.Second)) {
 			t.Errorf("%s\nbecame\n%s", tracetest.Dump(&want), tracetest.Dump(&got))
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 // rows reads a load file and writes its records as rows of results.
@@ -20,7 +20,7 @@ func rows(t *testing.T, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := []byte(loadfile.Head)
+	out := []byte(convert.LoadHead)
 	var rec trace.Record
 	for {
 		err := r.Next(&rec)
@@ -30,7 +30,7 @@ func rows(t *testing.T, text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = loadfile.AppendRow(out, &rec)
+		out = convert.AppendLoadRow(out, &rec)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestRoundTripOfResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = loadfile.Head + `2026-11-20 10:16:09.912 0.004424 0.000042 0 2704 f2.txt 200 GET 0
+	const want = convert.LoadHead + `2026-11-20 10:16:09.912 0.004424 0.000042 0 2704 f2.txt 200 GET 0
 2026-11-20 10:16:09.934 0.000196 0.000053 0 4053 f3.txt 200 GET 0
 2026-11-20 10:18:19.552 0.000847 0.000013 0 153 missing.txt 404 GET 20  expectedRC=200
 2026-11-20 10:18:20.623 0.109410 0.000002 0 1000 put1.txt 201 PUT 20
@@ -59,7 +59,7 @@ func TestRoundTripOfResults(t *testing.T) {
 
 // The seed's example of an input: all three forms of its date mean one instant.
 func TestSeedLine(t *testing.T) {
-	const want = loadfile.Head + "2017-11-09 13:12:44 0 0 0 122944 zaphod-beebelbrox.jpg 200 GET 0\n"
+	const want = convert.LoadHead + "2017-11-09 13:12:44 0 0 0 122944 zaphod-beebelbrox.jpg 200 GET 0\n"
 	for _, date := range []string{"09/Nov/2017", "2017-Nov-09", "2017-11-09"} {
 		if got := rows(t, date+" 13:12:44 0 0 0 122944 zaphod-beebelbrox.jpg 200 GET\n"); got != want {
 			t.Errorf("%s: %s", date, got)
@@ -79,7 +79,7 @@ func TestRoundTripOfInput(t *testing.T) {
 		{At: at, Latency: trace.Unknown, Transfer: trace.Unknown, RequestBytes: trace.Unknown, Method: []byte("GET"), URI: []byte(`/"#`[:2])},
 		{At: at, Latency: trace.Unknown, Transfer: trace.Unknown, RequestBytes: 0, Method: []byte("OPTIONS"), URI: []byte("/x%20y")},
 	} {
-		row, err := loadfile.AppendInput([]byte(loadfile.InputHead), &want)
+		row, err := convert.AppendLoadInput([]byte(convert.LoadInputHead), &want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,14 +97,14 @@ func TestRoundTripOfInput(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"two\nlines", strings.Repeat("x", trace.MaxLine/2+1)} {
-		if _, err := loadfile.AppendInput(nil, &trace.Record{Method: []byte("POST"), URI: []byte("/"), Body: []byte(body)}); err == nil || !strings.HasPrefix(err.Error(), "the body has line ends or more than 128 KiB") {
+		if _, err := convert.AppendLoadInput(nil, &trace.Record{Method: []byte("POST"), URI: []byte("/"), Body: []byte(body)}); err == nil || !strings.HasPrefix(err.Error(), "the body has line ends or more than 128 KiB") {
 			t.Errorf("%.10q: %v", body, err)
 		}
 	}
 }
 
 func TestAppendStep(t *testing.T) {
-	if got := string(loadfile.AppendStep(loadfile.AppendStep(nil, 40), 2.5)); got != "#request/second = 40\n#request/second = 2.5\n" {
+	if got := string(convert.AppendLoadStep(convert.AppendLoadStep(nil, 40), 2.5)); got != "#request/second = 40\n#request/second = 2.5\n" {
 		t.Error(got)
 	}
 	if got := rows(t, "#TPS=7\n2024-01-01 00:00:00 0 0 0 1 a 200 GET\n#request/second = 8\n2024-01-01 00:00:00 0 0 0 1 a 200 GET\n"); strings.Count(got, " GET 7\n") != 1 || strings.Count(got, " GET 8\n") != 1 {

@@ -2,14 +2,15 @@
 // JMeter's results. A log is read by a pipeline, whose stages are each a [Stream] over the
 // stage before. Its memory does not grow with the length of the log:
 //
-//	reading.Settings             the flags, and the stages up to requests together
-//	reader.New, order.Merge      files to records, in the order of the files' stamps
-//	requests.Select, .Rewrite    which records to send, and how
-//	order.Timed                  the instant at which each request started, in order
+//	reader.Settings              the flags, and the stages up to Rewrite together
+//	reader.New, Merge            files to records, in the order of the files' stamps
+//	Within, Section              a part of the log
+//	Select, Rewrite              which records to send, and how
+//	Timed                        the instant at which each request started, in order
 //	play.Ahead                   reading in a separate goroutine
 //	play.Source, play.Paced      operations: at the recorded instants, or at a schedule's
 //
-// Nothing here sends anything.
+// The stages of this package read and write nothing, and nothing below it sends anything.
 package trace
 
 import (

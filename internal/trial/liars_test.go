@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/target"
 )
 
@@ -61,7 +60,7 @@ const (
 )
 
 // run is a run of the generator in virtual time.
-func (l liar) run(t *testing.T, p Pathology, o *Options, connections int, seed uint64) (run honest.Run) {
+func (l liar) run(t *testing.T, p Pathology, o *Options, connections int, seed uint64) (run generators.TrialRun) {
 	t.Helper()
 	length := o.Duration
 	if p.length != nil {
@@ -191,13 +190,13 @@ func (l liar) judged(t *testing.T, seed uint64) (lies []string, unclear int) {
 			if p.Name == "quota" { // virtual time has no CPU
 				continue
 			}
-			trial := honest.Trial{Pathology: p.Name, Connections: connections, Weak: p.Weak, Runs: []honest.Run{l.run(t, p, &o, connections, seed)}}
-			honest.Judge(&trial)
+			trial := generators.Trial{Pathology: p.Name, Connections: connections, Weak: p.Weak, Runs: []generators.TrialRun{l.run(t, p, &o, connections, seed)}}
+			generators.Judge(&trial)
 			for _, c := range trial.Cells {
 				switch c.State {
-				case honest.Wrong, honest.Silent:
+				case generators.Wrong, generators.Silent:
 					lies = append(lies, fmt.Sprintf("%s/%d: %s", p.Name, connections, c.Figure))
-				case honest.Unclear, honest.NotPrinted:
+				case generators.Unclear, generators.NotPrinted:
 					unclear++
 				}
 			}
@@ -260,14 +259,14 @@ func TestPoolFromDueIsNoLie(t *testing.T) {
 func TestCountedRetriesAreNoLie(t *testing.T) {
 	o, p := Defaults(), Pathologies()[5]
 	run := liar{retries: true}.run(t, p, &o, 50, 1)
-	trial := honest.Trial{Pathology: p.Name, Connections: 50, Runs: []honest.Run{run}}
-	if honest.Judge(&trial); trial.Cell(generators.Errors).State != honest.Silent {
+	trial := generators.Trial{Pathology: p.Name, Connections: 50, Runs: []generators.TrialRun{run}}
+	if generators.Judge(&trial); trial.Cell(generators.Errors).State != generators.Silent {
 		t.Errorf("hidden retries: %+v", trial.Cell(generators.Errors))
 	}
 	trial.Cells = nil
 	run.Said.Figures[generators.Retried] = run.Served.Broken
-	trial.Runs = []honest.Run{run}
-	if honest.Judge(&trial); trial.Cell(generators.Errors).State != honest.Right || trial.Cell(honest.Sent).State != honest.Right {
+	trial.Runs = []generators.TrialRun{run}
+	if generators.Judge(&trial); trial.Cell(generators.Errors).State != generators.Right || trial.Cell(generators.Sent).State != generators.Right {
 		t.Errorf("counted retries: %+v", trial.Cells)
 	}
 }

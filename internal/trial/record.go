@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/target"
 )
 
@@ -14,7 +13,7 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 
 // FeltBy is what users feel who come at the rate for that long, each on a connection of its own, to a target
 // with these options.
-func FeltBy(o target.Options, rate float64, length time.Duration) (f honest.Felt, err error) {
+func FeltBy(o target.Options, rate float64, length time.Duration) (f generators.Felt, err error) {
 	m, err := target.NewModel(o)
 	if err != nil {
 		return f, err
@@ -35,7 +34,7 @@ func FeltBy(o target.Options, rate float64, length time.Duration) (f honest.Felt
 }
 
 // ServedBy is the record of a target, of requests that were to come at the rate.
-func ServedBy(t *target.Truth, rate float64) (s honest.Served) {
+func ServedBy(t *target.Truth, rate float64) (s generators.Served) {
 	c := t.Counts
 	s.Requests, s.Answered, s.Broken = float64(c.Requests), float64(c.OK), float64(c.Resets+c.Closed+c.HalfOpen+c.Errors)
 	if len(t.Records) == 0 {

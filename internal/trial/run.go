@@ -19,7 +19,6 @@ import (
 
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/sandbox"
@@ -71,8 +70,8 @@ func (r *running) wait(d time.Duration) bool {
 
 // Judge runs all trials of a generator. The error says why it cannot be judged at all: it cannot be started, or not
 // be read. name is what the answer calls it; "": the reader's name, or the program's.
-func Judge(ctx context.Context, o Options, name string, c Command) (honest.Generator, error) {
-	g := honest.Generator{Name: name, Command: c.Words()}
+func Judge(ctx context.Context, o Options, name string, c Command) (generators.Generator, error) {
+	g := generators.Generator{Name: name, Command: c.Words()}
 	s := session{o: o, command: c, reader: o.Read, said: map[string]bool{}}
 	for i, connections := range o.Connections {
 		s.cores = 0
@@ -88,7 +87,7 @@ func Judge(ctx context.Context, o Options, name string, c Command) (honest.Gener
 				return g, err
 			}
 			if t.LeftOut == "" {
-				honest.Judge(&t)
+				generators.Judge(&t)
 			}
 			g.Trials = append(g.Trials, t)
 		}
@@ -108,7 +107,7 @@ type session struct {
 }
 
 // readable is an error if nothing of the steady run can be read: then every cell would say so.
-func (s *session) readable(t honest.Trial) error {
+func (s *session) readable(t generators.Trial) error {
 	for _, r := range t.Runs {
 		if r.Unread == "" {
 			return nil
@@ -119,7 +118,7 @@ func (s *session) readable(t honest.Trial) error {
 }
 
 // describe adds name, version and notes.
-func (s *session) describe(ctx context.Context, g *honest.Generator) {
+func (s *session) describe(ctx context.Context, g *generators.Generator) {
 	if g.Name == "" {
 		g.Name = filepath.Base(s.command.Words()[0])
 		if s.reader != nil && s.reader != s.o.Read {
@@ -165,8 +164,8 @@ func (s *session) ask(ctx context.Context) string {
 }
 
 // trial runs a pathology as often as it is to be repeated.
-func (s *session) trial(ctx context.Context, p Pathology, connections int) (honest.Trial, error) {
-	t := honest.Trial{Pathology: p.Name, Connections: connections, Weak: p.Weak}
+func (s *session) trial(ctx context.Context, p Pathology, connections int) (generators.Trial, error) {
+	t := generators.Trial{Pathology: p.Name, Connections: connections, Weak: p.Weak}
 	if p.h1 && s.o.H2 {
 		t.LeftOut = "over HTTP/2, a closed connection would end other requests, too"
 		return t, nil
@@ -198,7 +197,7 @@ type leftOut struct{ why string }
 func (l *leftOut) Error() string { return l.why }
 
 // run is one run of a trial, and the words of its command.
-func (s *session) run(ctx context.Context, p Pathology, connections int) (run honest.Run, words []string, err error) {
+func (s *session) run(ctx context.Context, p Pathology, connections int) (run generators.TrialRun, words []string, err error) {
 	length := p.lasts(&s.o)
 	behaviour := p.target(&s.o)
 	if run.Felt, err = FeltBy(behaviour, s.o.Rate, length); err != nil {
@@ -262,7 +261,7 @@ func (s *session) places(server *target.Server, length time.Duration, connection
 }
 
 // watch starts the generator, waits for its end, and reads what it said. Everything of it is gone afterwards.
-func (s *session) watch(r *running, p Pathology, words []string, file string, length time.Duration, run *honest.Run) error {
+func (s *session) watch(r *running, p Pathology, words []string, file string, length time.Duration, run *generators.TrialRun) error {
 	var out, complaints limited
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = slices.Clone(s.o.Env), &out, &complaints
@@ -308,7 +307,7 @@ func (s *session) watch(r *running, p Pathology, words []string, file string, le
 }
 
 // read reads what the generator said.
-func (s *session) read(run *honest.Run, p Pathology, out, complaints, file string) {
+func (s *session) read(run *generators.TrialRun, p Pathology, out, complaints, file string) {
 	texts := []string{out, complaints, out + "\n" + complaints}
 	if file != "" {
 		text, err := readFile(file)

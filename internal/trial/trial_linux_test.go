@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 )
 
 // generatorVariable makes the test's program a small load generator: sequential, with an output of its own.
@@ -79,7 +78,7 @@ func generate(how string, args []string) {
 }
 
 // judgedBy judges the small generator.
-func judgedBy(t *testing.T, how string, only ...string) (honest.Generator, error) {
+func judgedBy(t *testing.T, how string, only ...string) (generators.Generator, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -103,7 +102,7 @@ func judgedBy(t *testing.T, how string, only ...string) (honest.Generator, error
 	return Judge(t.Context(), o, "small", c)
 }
 
-func cellOf(t *testing.T, g honest.Generator, pathology, figure string) honest.Cell {
+func cellOf(t *testing.T, g generators.Generator, pathology, figure string) generators.Cell {
 	t.Helper()
 	for i := range g.Trials {
 		if g.Trials[i].Pathology == pathology {
@@ -113,7 +112,7 @@ func cellOf(t *testing.T, g honest.Generator, pathology, figure string) honest.C
 		}
 	}
 	t.Fatalf("there is no cell %s of %s", figure, pathology)
-	return honest.Cell{}
+	return generators.Cell{}
 }
 
 // A generator runs as a process against real targets, and its counts are compared with their records.
@@ -136,13 +135,13 @@ func TestJudge(t *testing.T) {
 			if r.Served.Requests != 200 || r.Unread != "" || r.Exit != "exit status 0" || r.Failed || r.Memory == 0 || r.CPU == 0 || (r.Served.Broken > 0) != broken {
 				t.Errorf("%s, %s: %+v", how, trial.Pathology, r)
 			}
-			if c := trial.Cell(generators.Errors); (c.State == honest.Silent) != (broken && how == "hides") {
+			if c := trial.Cell(generators.Errors); (c.State == generators.Silent) != (broken && how == "hides") {
 				t.Errorf("%s, %s: %+v", how, trial.Pathology, c)
 			}
-			if c := trial.Cell(generators.P99); c.State != honest.NotPrinted {
+			if c := trial.Cell(generators.P99); c.State != generators.NotPrinted {
 				t.Errorf("%s, %s: %+v", how, trial.Pathology, c)
 			}
-			if c := trial.Cell(honest.Sent); c.State != honest.Right {
+			if c := trial.Cell(generators.Sent); c.State != generators.Right {
 				t.Errorf("%s, %s: %+v", how, trial.Pathology, c)
 			}
 		}

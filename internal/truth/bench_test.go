@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/pkg/bench"
 )
 

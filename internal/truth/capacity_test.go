@@ -15,11 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/pace"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/clocktest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
-	"github.com/taktload/takt/internal/judge/honest"
+	"github.com/taktload/takt/internal/judge/generators"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/internal/trial"
 )
 
@@ -44,7 +44,7 @@ func TestTruthOfJudge(t *testing.T) {
 				lies := 0
 				for _, one := range g.Trials {
 					for _, cell := range one.Cells {
-						if cell.State == honest.Wrong || cell.State == honest.Silent {
+						if cell.State == generators.Wrong || cell.State == generators.Silent {
 							lies++
 							if !c.lies {
 								faults = append(faults, fmt.Sprintf("%s: %s is %s by %g", one.Pathology, cell.Figure, cell.State, cell.Off()))

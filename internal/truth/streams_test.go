@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"

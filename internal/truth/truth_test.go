@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/clocktest"
 	httpdriver "github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )

@@ -23,12 +23,12 @@ type calm struct {
 // kept is a page that was made.
 type kept struct {
 	mu    sync.Mutex
-	page  answer
+	page  served
 	until time.Time // until when it is not made again
 }
 
 // get returns the page of that name, which make makes if it is time. An error is not kept.
-func (c *calm) get(name string, make func() (answer, error)) (answer, error) {
+func (c *calm) get(name string, make func() (served, error)) (served, error) {
 	k := c.find(name)
 	k.mu.Lock() // several browsers wait for one page
 	defer k.mu.Unlock()

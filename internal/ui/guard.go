@@ -11,7 +11,6 @@ import (
 
 	"github.com/taktload/takt/internal/door"
 	"github.com/taktload/takt/internal/format/html"
-	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
@@ -64,8 +63,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is a whole answer.
-type answer struct {
+// served is a whole answer.
+type served struct {
 	status   int
 	kind     string
 	to, file string // a redirect; the name of a file to save
@@ -74,30 +73,30 @@ type answer struct {
 }
 
 // answer makes the answer to a request, or an error.
-func (s *Server) answer(r *http.Request) (answer, error) {
+func (s *Server) answer(r *http.Request) (served, error) {
 	if err := s.check(r); err != nil {
-		return answer{}, err
+		return served{}, err
 	}
 	make, known := s.pages[r.URL.EscapedPath()] // exactly: nothing is decoded or cleaned
 	switch {
 	case !known:
-		return answer{}, refuse(http.StatusNotFound, "there is no such page; begin with the list of runs")
+		return served{}, refuse(http.StatusNotFound, "there is no such page; begin with the list of runs")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		f := refuse(http.StatusMethodNotAllowed, "takt ui only reads; use GET")
 		f.header = [2]string{"Allow", "GET, HEAD"}
-		return answer{}, f
+		return served{}, f
 	}
 	turns := s.turns
-	if r.URL.Path == site.PathLive {
+	if r.URL.Path == PathLive {
 		turns = s.liveTurns
 	}
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
 	case <-r.Context().Done():
-		return answer{}, r.Context().Err()
+		return served{}, r.Context().Err()
 	case <-time.After(turnTime):
-		return answer{}, refuse(http.StatusServiceUnavailable, "%d other pages are being made; try again later", maxPages)
+		return served{}, refuse(http.StatusServiceUnavailable, "%d other pages are being made; try again later", maxPages)
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), pageTime, fmt.Errorf("the store needs more than %v", pageTime))
 	defer cancel()
@@ -155,9 +154,9 @@ func (s *Server) authenticate(r *http.Request, address string) error {
 }
 
 // notice is the answer that shows an error.
-func (s *Server) notice(err error) answer {
-	n := site.Notice{Title: "takt ui", Word: "no page", Tone: "warn", Back: site.PathRuns}
-	a := answer{status: http.StatusServiceUnavailable, kind: kindHTML}
+func (s *Server) notice(err error) served {
+	n := Notice{Title: "takt ui", Word: "no page", Tone: "warn", Back: PathRuns}
+	a := served{status: http.StatusServiceUnavailable, kind: kindHTML}
 	n.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
 	var f *refusal
 	usage := (*usageError)(nil)
@@ -179,8 +178,8 @@ func (s *Server) notice(err error) answer {
 		n.Back = "" // it would be refused, too
 	}
 	var b bytes.Buffer
-	if err := n.Write(&b, site.Frame("", "")); err != nil {
-		return answer{status: http.StatusInternalServerError, kind: "text/plain; charset=utf-8", body: []byte(err.Error())}
+	if err := n.Write(&b, Frame("", "")); err != nil {
+		return served{status: http.StatusInternalServerError, kind: "text/plain; charset=utf-8", body: []byte(err.Error())}
 	}
 	a.body = b.Bytes()
 	return a

@@ -15,7 +15,6 @@ import (
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/format/html"
-	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
@@ -29,13 +28,13 @@ const (
 	mostSkip = 100000 // runs before a page of the list
 )
 
-// page makes the answer to a request with these parameters.
-type page func(ctx context.Context, v url.Values) (answer, error)
+// maker makes the answer to a request with these parameters.
+type maker func(ctx context.Context, v url.Values) (served, error)
 
-func (s *Server) table() map[string]page {
-	return map[string]page{
-		site.PathRuns: s.runs, site.PathRun: s.run, site.PathCompare: s.compare, site.PathHistory: s.history, site.PathLive: s.live,
-		site.PathReport: s.report, site.PathFile: s.file,
+func (s *Server) table() map[string]maker {
+	return map[string]maker{
+		PathRuns: s.runs, PathRun: s.run, PathCompare: s.compare, PathHistory: s.history, PathLive: s.live,
+		PathReport: s.report, PathFile: s.file,
 	}
 }
 
@@ -45,56 +44,56 @@ type usageError struct{ error }
 func badly(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 // pageOf is the answer that write writes.
-func pageOf(write func(w io.Writer) error) (answer, error) {
+func pageOf(write func(w io.Writer) error) (served, error) {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
-		return answer{}, err
+		return served{}, err
 	}
-	return answer{status: http.StatusOK, kind: kindHTML, body: b.Bytes()}, nil
+	return served{status: http.StatusOK, kind: kindHTML, body: b.Bytes()}, nil
 }
 
-func redirect(to string) answer { return answer{status: http.StatusSeeOther, kind: kindHTML, to: to} }
+func redirect(to string) served { return served{status: http.StatusSeeOther, kind: kindHTML, to: to} }
 
-func (s *Server) runs(ctx context.Context, v url.Values) (answer, error) {
-	l := site.List{Filter: v.Get("q"), Size: listSize}
+func (s *Server) runs(ctx context.Context, v url.Values) (served, error) {
+	l := List{Filter: v.Get("q"), Size: listSize}
 	filters, err := splitFilters(l.Filter)
 	if err != nil {
-		return s.unfiltered(site.PathRuns, l.Filter, err)
+		return s.unfiltered(PathRuns, l.Filter, err)
 	}
 	if text := v.Get("skip"); text != "" {
 		if l.Skipped, err = strconv.Atoi(text); err != nil || l.Skipped < 0 || l.Skipped > mostSkip {
-			return answer{}, badly("skip is not a number of runs up to %d; begin with the list of runs", mostSkip)
+			return served{}, badly("skip is not a number of runs up to %d; begin with the list of runs", mostSkip)
 		}
 	}
 	l.Runs, l.More, err = s.source.Runs(ctx, filters, l.Skipped, listSize)
 	if err != nil {
-		return s.unfiltered(site.PathRuns, l.Filter, err)
+		return s.unfiltered(PathRuns, l.Filter, err)
 	}
 	l.Live, _ = s.source.Live() // the list of runs is of use without it
 	if len(l.Runs) == 0 && l.Filter == "" && l.Skipped == 0 {
 		n := firstRun()
-		return pageOf(func(w io.Writer) error { return n.Write(w, site.Frame(site.PathRuns, "")) })
+		return pageOf(func(w io.Writer) error { return n.Write(w, Frame(PathRuns, "")) })
 	}
-	return pageOf(func(w io.Writer) error { return site.Runs(w, l) })
+	return pageOf(func(w io.Writer) error { return Runs(w, l) })
 }
 
 // unfiltered is the page instead of a list if its filters are wrong: with the form, so that they can be
 // mended.
-func (s *Server) unfiltered(path, filter string, err error) (answer, error) {
+func (s *Server) unfiltered(path, filter string, err error) (served, error) {
 	var usage *stored.UsageError
 	var own *usageError
 	if !errors.As(err, &usage) && !errors.As(err, &own) {
-		return answer{}, err
+		return served{}, err
 	}
-	n := site.Notice{Title: "Wrong filter", Word: "filter", Tone: "warn", Text: err.Error(), Back: site.PathRuns}
-	a, err := pageOf(func(w io.Writer) error { return n.Write(w, site.Frame(path, filter)) })
+	n := Notice{Title: "Wrong filter", Word: "filter", Tone: "warn", Text: err.Error(), Back: PathRuns}
+	a, err := pageOf(func(w io.Writer) error { return n.Write(w, Frame(path, filter)) })
 	a.status = http.StatusBadRequest
 	return a, err
 }
 
 // firstRun says how to make a first run.
-func firstRun() site.Notice {
-	return site.Notice{
+func firstRun() Notice {
+	return Notice{
 		Title: "No runs yet", Word: "empty", Tone: "plain", Text: "The store has no runs. Every load command stores its run, unless it has --no-store.",
 		Hint:     "Make a first run, and load this page again. takt target is a server to try it with:",
 		Commands: []string{"takt target --service 5ms &", "takt http --rate 100/s --duration 10s http://127.0.0.1:8080/"},
@@ -110,30 +109,30 @@ func (s *Server) one(ctx context.Context, v url.Values, name string) (*takt.Repo
 	return s.source.Report(ctx, id)
 }
 
-func (s *Server) run(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) run(ctx context.Context, v url.Values) (served, error) {
 	r, err := s.one(ctx, v, "id")
 	if err != nil {
-		return answer{}, err
+		return served{}, err
 	}
-	f := site.Frame("", "")
-	f.Files = []html.Link{{To: site.Link(site.PathFile, "id", r.ID), Text: "This page as a file"}, {To: site.Link(site.PathReport, "id", r.ID), Text: "The report as JSON"}}
+	f := Frame("", "")
+	f.Files = []html.Link{{To: Link(PathFile, "id", r.ID), Text: "This page as a file"}, {To: Link(PathReport, "id", r.ID), Text: "The report as JSON"}}
 	return pageOf(func(w io.Writer) error { return f.Report(w, r) })
 }
 
 // report is a report as JSON.
-func (s *Server) report(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) report(ctx context.Context, v url.Values) (served, error) {
 	r, err := s.one(ctx, v, "id")
 	if err != nil {
-		return answer{}, err
+		return served{}, err
 	}
 	return written(r, "json", "application/json")
 }
 
 // written is a report in a format, as a file to save.
-func written(r *takt.Report, name, kind string) (answer, error) {
+func written(r *takt.Report, name, kind string) (served, error) {
 	f, _, err := format.Parse(name)
 	if err != nil {
-		return answer{}, err // cannot happen: the table has the format
+		return served{}, err // cannot happen: the table has the format
 	}
 	a, err := pageOf(func(w io.Writer) error { return format.Replay(f, w, r) })
 	a.kind, a.file = kind, fileOf(r.ID, "."+name)
@@ -141,10 +140,10 @@ func written(r *takt.Report, name, kind string) (answer, error) {
 }
 
 // file is the page of a report as a file, as takt show -o html writes it.
-func (s *Server) file(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) file(ctx context.Context, v url.Values) (served, error) {
 	r, err := s.one(ctx, v, "id")
 	if err != nil {
-		return answer{}, err
+		return served{}, err
 	}
 	return written(r, "html", kindHTML)
 }
@@ -158,7 +157,7 @@ func fileOf(id, extension string) string {
 }
 
 // compare shows two sides. Two chosen runs of the list are the parameter run: the older one is the base.
-func (s *Server) compare(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) compare(ctx context.Context, v url.Values) (served, error) {
 	if chosen := v["run"]; len(chosen) > 0 {
 		return s.chosen(ctx, chosen)
 	}
@@ -166,12 +165,12 @@ func (s *Server) compare(ctx context.Context, v url.Values) (answer, error) {
 	runs := map[string][]stored.Run{}
 	for _, side := range []string{"base", "head"} {
 		if n := len(v[side]); n == 0 || n > mostRuns {
-			return answer{}, badly("the %s has %d runs; choose two runs in the list, or give up to %d for each side", side, n, mostRuns)
+			return served{}, badly("the %s has %d runs; choose two runs in the list, or give up to %d for each side", side, n, mostRuns)
 		}
 		for _, id := range v[side] {
 			r, err := s.source.Report(ctx, id)
 			if err != nil {
-				return answer{}, err
+				return served{}, err
 			}
 			sides[side], runs[side] = append(sides[side], r), append(runs[side], stored.RunOf(r))
 		}
@@ -181,37 +180,37 @@ func (s *Server) compare(ctx context.Context, v url.Values) (answer, error) {
 		c.Overlay, err = verify.Overlays(sides["base"], sides["head"])
 	}
 	if err != nil {
-		return answer{}, &usageError{err}
+		return served{}, &usageError{err}
 	}
-	f := site.Frame("", "")
+	f := Frame("", "")
 	for _, r := range append(sides["base"], sides["head"]...) {
-		f.Files = append(f.Files, html.Link{To: site.Link(site.PathRun, "id", r.ID), Text: "Run " + r.ID})
+		f.Files = append(f.Files, html.Link{To: Link(PathRun, "id", r.ID), Text: "Run " + r.ID})
 	}
 	swapped := url.Values{"base": v["head"], "head": v["base"]}
-	f.Files = append(f.Files, html.Link{To: site.PathCompare + "?" + swapped.Encode(), Text: "Swap both sides"})
+	f.Files = append(f.Files, html.Link{To: PathCompare + "?" + swapped.Encode(), Text: "Swap both sides"})
 	return pageOf(func(w io.Writer) error { return f.Contrast(w, c, sides["base"], sides["head"]) })
 }
 
 // chosen leads from two chosen runs to their page.
-func (s *Server) chosen(ctx context.Context, ids []string) (answer, error) {
+func (s *Server) chosen(ctx context.Context, ids []string) (served, error) {
 	if len(ids) != 2 || ids[0] == ids[1] {
-		return answer{}, badly("choose two runs to compare, not %d; takt compare compares groups of runs", len(ids))
+		return served{}, badly("choose two runs to compare, not %d; takt compare compares groups of runs", len(ids))
 	}
 	var two [2]*takt.Report
 	for i, id := range ids {
 		var err error
 		if two[i], err = s.source.Report(ctx, id); err != nil {
-			return answer{}, err
+			return served{}, err
 		}
 	}
 	base, head := two[0], two[1]
 	if head.StartedAt.Before(base.StartedAt) {
 		base, head = head, base
 	}
-	return redirect(site.Link(site.PathCompare, "base", base.ID, "head", head.ID)), nil
+	return redirect(Link(PathCompare, "base", base.ID, "head", head.ID)), nil
 }
 
-func (s *Server) history(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) history(ctx context.Context, v url.Values) (served, error) {
 	filter := v.Get("q")
 	filters, err := splitFilters(filter)
 	var found history.History
@@ -222,41 +221,41 @@ func (s *Server) history(ctx context.Context, v url.Values) (answer, error) {
 	var none *history.NothingError
 	switch {
 	case errors.As(err, &unfit), errors.As(err, &none):
-		n := site.Notice{Title: "History", Word: "no history", Tone: "warn", Text: err.Error(), Hint: "A history needs runs with the label revision; --git . of the load commands sets it:", Commands: []string{"takt http --git . --rate 100/s --duration 10s http://127.0.0.1:8080/"}}
-		return pageOf(func(w io.Writer) error { return n.Write(w, site.Frame(site.PathHistory, filter)) })
+		n := Notice{Title: "History", Word: "no history", Tone: "warn", Text: err.Error(), Hint: "A history needs runs with the label revision; --git . of the load commands sets it:", Commands: []string{"takt http --git . --rate 100/s --duration 10s http://127.0.0.1:8080/"}}
+		return pageOf(func(w io.Writer) error { return n.Write(w, Frame(PathHistory, filter)) })
 	case err != nil:
-		return s.unfiltered(site.PathHistory, filter, err)
+		return s.unfiltered(PathHistory, filter, err)
 	}
-	return pageOf(func(w io.Writer) error { return site.Frame(site.PathHistory, filter).History(w, found) })
+	return pageOf(func(w io.Writer) error { return Frame(PathHistory, filter).History(w, found) })
 }
 
 // live is the list of the runs that go on, or one of them.
-func (s *Server) live(ctx context.Context, v url.Values) (answer, error) {
+func (s *Server) live(ctx context.Context, v url.Values) (served, error) {
 	name := v.Get("id")
 	if name == "" {
 		list, err := s.source.Live()
 		if err != nil {
-			return answer{}, err
+			return served{}, err
 		}
-		return pageOf(func(w io.Writer) error { return site.Running(w, list) })
+		return pageOf(func(w io.Writer) error { return Running(w, list) })
 	}
-	return s.calm.get(name, func() (answer, error) { return s.going(ctx, name) })
+	return s.calm.get(name, func() (served, error) { return s.going(ctx, name) })
 }
 
 // going is the page of a run in progress.
-func (s *Server) going(ctx context.Context, name string) (answer, error) {
+func (s *Server) going(ctx context.Context, name string) (served, error) {
 	so, err := s.source.Watch(ctx, name)
-	f := site.Frame("", "")
+	f := Frame("", "")
 	f.Refresh = !so.Ended
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ended(name)
 	case err != nil:
-		return answer{}, err
+		return served{}, err
 	case so.Ran == 0 && so.Ended:
-		return answer{}, refuse(http.StatusNotFound, "the process of the run %s ended before its first second was over; nothing of it is known", name)
+		return served{}, refuse(http.StatusNotFound, "the process of the run %s ended before its first second was over; nothing of it is known", name)
 	case so.Ran == 0:
-		n := site.Notice{Title: "The run begins", Word: "running", Tone: "plain", Text: "Its first second is not over yet."}
+		n := Notice{Title: "The run begins", Word: "running", Tone: "plain", Text: "Its first second is not over yet."}
 		return pageOf(func(w io.Writer) error { return n.Write(w, f) })
 	}
 	return pageOf(func(w io.Writer) error { return f.Live(w, so.Report, so.Ran, so.Ended) })
@@ -264,12 +263,12 @@ func (s *Server) going(ctx context.Context, name string) (answer, error) {
 
 // ended leads to the page of a run that has ended. It does not ask the store: a page of a run in progress
 // must not wait for the store.
-func ended(name string) (answer, error) {
+func ended(name string) (served, error) {
 	id, err := url.PathUnescape(name)
 	if err != nil {
-		return answer{}, badly("%q is not the name of a run; choose one in the list of runs", name)
+		return served{}, badly("%q is not the name of a run; choose one in the list of runs", name)
 	}
-	return redirect(site.Link(site.PathRun, "id", id)), nil
+	return redirect(Link(PathRun, "id", id)), nil
 }
 
 // splitFilters splits the text of the form into filters. Spaces separate them, but not within quotes, as in

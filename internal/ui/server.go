@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
-	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outfile"
@@ -43,7 +42,7 @@ type Source struct {
 	// History follows the metrics of the runs that match the filters.
 	History func(ctx context.Context, filters []string) (history.History, error)
 	// Live lists the runs that go on.
-	Live func() ([]site.Live, error)
+	Live func() ([]Live, error)
 	// Watch returns what is known of a run of Live. The error is fs.ErrNotExist if it is over.
 	Watch func(ctx context.Context, name string) (SoFar, error)
 	// Absent reports whether an error says that there is no store yet.
@@ -71,7 +70,7 @@ type Server struct {
 	turns     turns        // of pages of the store
 	liveTurns turns        // of pages of runs in progress, which do not wait while the store does not answer
 	peer      func(net.Conn) door.Peer
-	pages     map[string]page
+	pages     map[string]maker
 	calm      calm // pages of runs in progress
 }
 

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/door"
-	"github.com/taktload/takt/internal/format/site"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
@@ -32,7 +31,7 @@ func empty() Source {
 		History: func(context.Context, []string) (h history.History, err error) {
 			return h, errors.New("there is no run")
 		},
-		Live:   func() ([]site.Live, error) { return nil, nil },
+		Live:   func() ([]Live, error) { return nil, nil },
 		Watch:  func(context.Context, string) (SoFar, error) { return SoFar{}, os.ErrNotExist },
 		Absent: func(error) bool { return false },
 	}
@@ -220,7 +219,7 @@ func TestPortInUse(t *testing.T) {
 // a page ends its connection only.
 func TestCrowd(t *testing.T) {
 	source := empty()
-	source.Live = func() ([]site.Live, error) { panic("a fault of takt") }
+	source.Live = func() ([]Live, error) { panic("a fault of takt") }
 	s := serve(t, Options{Listen: "127.0.0.1:0"}, source, nil)
 	address := strings.TrimSuffix(strings.TrimPrefix(s.Address(), "http://"), "/")
 	if answer, err := http.Get(s.Address()); err == nil {
@@ -282,10 +281,10 @@ func TestCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c calm
 		made := 0
-		make := func() (answer, error) {
+		make := func() (served, error) {
 			made++
 			time.Sleep(300 * time.Millisecond)
-			return answer{status: made}, nil
+			return served{status: made}, nil
 		}
 		for range 29 { // 3 s of rest
 			if a, err := c.get("a", make); err != nil || a.status != 1 {
@@ -298,7 +297,7 @@ func TestCalm(t *testing.T) {
 			t.Errorf("page %d after the rest", a.status)
 		}
 		for range 2 {
-			if _, err := c.get("b", func() (answer, error) { made++; return answer{}, os.ErrNotExist }); err == nil {
+			if _, err := c.get("b", func() (served, error) { made++; return served{}, os.ErrNotExist }); err == nil {
 				t.Error("no error")
 			}
 		}

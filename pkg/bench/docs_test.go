@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Every Go block of docs/library.md, docs/scenarios.md and README.md is a program that compiles, or stands word for
+// Every Go block of docs/library.md, docs/library-wrk3.md, docs/scenarios-examples.md and README.md is a program that compiles, or stands word for
 // word in the example that has a test of its own.
 func TestDocs(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/library.md")
@@ -28,12 +28,16 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := os.ReadFile("../../docs/scenarios.md")
+	wrk3, err := os.ReadFile("../../docs/library-wrk3.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := os.ReadFile("../../docs/scenarios-examples.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var blocks []string
-	for _, text := range [][]byte{doc, readme, scenarios} {
+	for _, text := range [][]byte{doc, wrk3, readme, scenarios} {
 		blocks = append(blocks, strings.Split(string(text), "\n```go\n")[1:]...)
 	}
 	for _, rest := range blocks {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taktload/takt/internal/output"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -13,7 +13,7 @@ import (
 // defined on, so that the package needs no variable.
 type settings struct {
 	Benchmark
-	outputs output.List
+	outputs format.Outputs
 }
 
 // DefineBenchmarkFlags defines the flags of BenchmarkCmd on the standard flag set,
@@ -52,7 +52,7 @@ func define(fs *flag.FlagSet) *settings {
 	add((*schedule.DurationValue)(&s.Duration), "duration", "`TIME` of the load, such as 30s or 1m30s; a bare number means seconds")
 	extra((*schedule.DurationValue)(&s.Warmup), "warmup", "`TIME` of load before --duration that is in no figure")
 	extra((*drain)(&s.Drain), "drain", "`TIME` that requests which are open or due may still take after the end")
-	extra(&s.outputs, "output", "also write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
+	extra(&s.outputs, "output", "also write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.WholeNames(), ", "))
 	return s
 }
 

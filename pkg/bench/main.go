@@ -22,7 +22,7 @@ import (
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/stop"
-	"github.com/taktload/takt/internal/trace/spacing"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
@@ -160,7 +160,7 @@ func (m *mainProgram) complain(code int, err error) int {
 // command reads the command line, makes the run, and returns the exit code.
 func (m *mainProgram) command(args []string) int {
 	s := mainSettings{engine: engine.Defaults(), progress: "auto"}
-	s.engine.ReadLog = spacing.Read
+	s.engine.ReadLog = play.Spacing
 	fs := m.define(&s)
 	err := cmp.Or(m.reserved(), m.parse(fs, args))
 	if err == nil && m.help(fs) {

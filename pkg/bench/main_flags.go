@@ -12,9 +12,9 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/flaghelp"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/inprocess"
 	"github.com/taktload/takt/internal/judge/assert"
-	"github.com/taktload/takt/internal/output"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/load"
@@ -47,7 +47,7 @@ func (m *mainProgram) define(s *mainSettings) *pflag.FlagSet {
 		fs.BoolVar(&s.strict, "strict", false, "exit code 6 if the run is invalid")
 	}, "assert")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-		fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(output.Formats(), ", "))
+		fs.VarP(value.List(&s.outputs), "output", "o", "write the report as `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.WholeNames(), ", "))
 		fs.Var(value.Choice(&s.progress, "auto", "full", "line", "none"), "progress", "what stderr shows during the run, `auto|line|none`: a line a second, or nothing")
 	}, "output")
 	value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {

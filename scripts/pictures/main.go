@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/taktload/takt/internal/format/html/chromium"
+	"github.com/taktload/takt/internal/test/chromium"
 )
 
 // shown is the height of the pictures in docs/pictures: from the verdict to the charts over time.

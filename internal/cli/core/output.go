@@ -187,12 +187,11 @@ func (o *output) write(emit func() error) {
 	}
 }
 
-// Close writes the report to all outputs, even if some of them fail. If standard output was
-// closed and there are other outputs, its error does not count: the user wants only those.
+// Close writes the report to all outputs, even if some of them fail.
 func (all Outputs) Close(r *takt.Report) error {
 	var errs []error
 	for _, o := range all {
-		if err := o.close(r); err != nil && !(errors.Is(err, errClosed) && len(all) > 1) {
+		if err := o.close(r); err != nil {
 			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w", o.name, err))
 		}
 	}

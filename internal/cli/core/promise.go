@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/format"
-	files "github.com/taktload/takt/internal/output"
 )
 
 // Promises are the files that a command will write. If the command fails before that, each gets the
@@ -20,7 +19,7 @@ type promise struct{ format, path string }
 
 // Add promises a file. Standard streams, devices and pipes need no promise.
 func (p *Promises) Add(name, path string) {
-	if p == nil || path == format.Stdout || path == stderrPath || !files.Replaceable(path) {
+	if p == nil || path == format.Stdout || path == stderrPath || !format.Replaceable(path) {
 		return
 	}
 	p.Kept(path)
@@ -52,7 +51,7 @@ func (p *Promises) fail(command, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, one := range p.open {
-		files.Failure(one.path, one.format, command, why)
+		format.FailFile(one.path, one.format, command, why)
 	}
 	p.open = nil
 }

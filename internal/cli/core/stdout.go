@@ -1,35 +1,26 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"sync"
 )
 
-// errClosed is the error of a write to a standard output that was closed before takt started.
-var errClosed = &fs.PathError{Op: "write", Path: "/dev/stdout", Err: errors.New("it is closed; redirect it to a file, or to /dev/null")}
-
 // Stdout is the standard output of the process. It records write errors, so that no command loses
 // output and still ends with exit code 0.
 type Stdout struct {
-	f      *os.File
-	closed bool
+	f *os.File
 
 	mu  sync.Mutex
 	err error // the first error of a write
 }
 
 // NewStdout wraps f, which is os.Stdout. Only main calls it.
-func NewStdout(f *os.File) *Stdout { return &Stdout{f: f, closed: wasClosed()} }
+func NewStdout(f *os.File) *Stdout { return &Stdout{f: f} }
 
 // Write implements io.Writer.
 func (s *Stdout) Write(b []byte) (n int, err error) {
-	if s.closed {
-		return 0, errClosed
-	}
 	n, err = s.f.Write(b)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/fleet/manifest"
+	"github.com/taktload/takt/internal/test/clitest"
 )
 
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {

@@ -12,12 +12,11 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/foreign"
-	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/heyapm"
 	"github.com/taktload/takt/pkg/takt"
@@ -208,7 +207,7 @@ func EachReport(env core.Env, name string, do func(*takt.Report) error) error {
 		defer f.Close()
 		in = f
 	}
-	in, err := inside.Reports(in)
+	in, err := document.OfPage(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

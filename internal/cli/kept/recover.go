@@ -10,10 +10,10 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"

@@ -27,7 +27,7 @@ import (
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/program"
 	"github.com/taktload/takt/internal/steps"
-	"github.com/taktload/takt/internal/trace/spacing"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -88,7 +88,7 @@ func Add(root *cobra.Command, env core.Env) {
 
 func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(core.InterruptibleStdin(env)), progress: progressAuto, repeat: 1}
-	l.engine.ReadLog = spacing.Read
+	l.engine.ReadLog = play.Spacing
 	if l.driver.Defaults != nil {
 		l.driver.Defaults(&l.engine)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/clitest"
+	"github.com/taktload/takt/internal/test/targettest"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/test/clitest"
 
 	_ "modernc.org/sqlite"
 

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/test/clitest"
 
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/test/clocktest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

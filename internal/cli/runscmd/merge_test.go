@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/test/clitest"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/pkg/takt"

@@ -1,4 +1,4 @@
-// Package runscmd has the commands on stored runs: runs, show, store, merge and collate.
+// Package runscmd has the commands on stored runs: runs, show, store, merge, collate, history and ui.
 package runscmd
 
 import (

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/test/clitest"
 )
 
 // sixRuns is a store of a run a day, the newest of an hour ago: run 0 is the oldest. Labels protect

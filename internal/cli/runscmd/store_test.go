@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/test/clitest"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"

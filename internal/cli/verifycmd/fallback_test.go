@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/targettest"
 
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/clitest"
 )
 
 // A duet that was not asked for and does not suit the command becomes pairs of runs. One that

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
-	"github.com/taktload/takt/internal/cli/clitest"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/clitest"
+	"github.com/taktload/takt/internal/test/targettest"
 )
 
 // The page of pairs has the names of the targets, the curves of both, and the command without the words that

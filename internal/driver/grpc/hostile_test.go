@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/h2test"
 	"github.com/taktload/takt/internal/http1"
 )
 

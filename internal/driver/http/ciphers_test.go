@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // openSSLNames are those that openssl ciphers -stdname shows.

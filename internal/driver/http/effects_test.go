@@ -19,10 +19,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

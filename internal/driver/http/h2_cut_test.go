@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/h2test"
 )
 
 // cut ends the n-th connection after n-1 bytes, up to 100: SETTINGS, their acknowledgment, the

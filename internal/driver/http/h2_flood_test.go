@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/h2test"
 )
 
 // How many frames a flood has, and one whose acknowledgments nobody reads, which would need 27 MB;

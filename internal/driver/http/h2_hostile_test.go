@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/h2test"
-	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/test/h2test"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/h2test"
 )
 
 // each answers every request so.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/test/h2test"
 )
 
 // oneConn are the loads over one connection with 8 streams.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/foreign"
-	rewriting "github.com/taktload/takt/internal/trace/requests"
+	traffic "github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -23,7 +23,7 @@ func HideHead(b []byte) string {
 
 // secretPairs matches NAME=VALUE, "NAME":"VALUE" and the like, with the names of passwords and tokens.
 var secretPairs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)("?(?:\b|%5B)(?:` + strings.Join(rewriting.TokenNames(), "|") + `)\b"?(?:\]|%5D)?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|[^&\s,;}"=][^&\s,;}"]*)`)
+	return regexp.MustCompile(`(?i)("?(?:\b|%5B)(?:` + strings.Join(traffic.TokenNames(), "|") + `)\b"?(?:\]|%5D)?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|[^&\s,;}"=][^&\s,;}"]*)`)
 })
 
 // onlyValue matches a credential that is a placeholder of a captured value, which is no secret.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // The connections that net/http's client made during a stall do not stay for the rest of

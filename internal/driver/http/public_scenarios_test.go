@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // publicScenario is a file of testdata/scenarios, with what serves it.
@@ -30,7 +30,7 @@ type publicScenario struct {
 	also   func(t *testing.T, s *site)
 }
 
-// publicScenarios are after scenarios that others wrote; docs/scenarios.md names them.
+// publicScenarios are after scenarios that others wrote; docs/scenarios-examples.md names them.
 var publicScenarios = []publicScenario{
 	{name: "login", steps: 4, serve: pizzaSite},
 	{name: "csv-users", steps: 15, serve: courseSite},

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // helloConn keeps what the server wrote first, which begins with its hello.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // The report says what was agreed on. A session is resumed only where that is asked for, in each

@@ -3,9 +3,9 @@ package jms
 import (
 	"testing"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // A message is answered when the kernel has the answer, not when takt has time to read it.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

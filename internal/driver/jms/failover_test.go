@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // door is an address of a broker. A closed door ends connections at once, as a proxy before a dead

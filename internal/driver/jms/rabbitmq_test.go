@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/amqptest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/amqp"
-	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/test/amqptest"
 )
 
 // A broker that announces no prefix has its own names for nodes, which takt knows.

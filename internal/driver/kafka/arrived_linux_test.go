@@ -3,9 +3,9 @@ package kafka
 import (
 	"testing"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 // A record is acknowledged when the kernel has the answer, not when takt has time to read it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/test/drivertest"
 )
 
 func TestGraphite(t *testing.T) {

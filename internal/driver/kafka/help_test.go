@@ -6,10 +6,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/kafka/consume"
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -24,11 +24,11 @@ func broker(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
-// plan prepares a run that may drain for 5 s; change sets what is not the default.
+// plan prepares a run that may drain for a minute; change sets what is not the default.
 func plan(t *testing.T, o drivertest.Flags, change func(e *engine.Options)) engine.Plan {
 	t.Helper()
 	return drivertest.Plan(t, "kafka", o, func(e *engine.Options) {
-		e.Drain = engine.DrainOf(5 * time.Second)
+		e.Drain = engine.DrainOf(time.Minute)
 		change(e)
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/kafka/consume"
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -13,7 +13,7 @@ import (
 // others, and together they send exactly the operations of one run.
 func TestShardsOfE2E(t *testing.T) {
 	c := broker(t)
-	at := engine.StartAt(time.Now().Add(2 * time.Second))
+	at := engine.StartAt(time.Now().Add(5 * time.Second))
 	var reports [3]*takt.Report
 	var all sync.WaitGroup
 	for i, shard := range []string{"1/3", "2/3", "3/3"} {

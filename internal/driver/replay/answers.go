@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
-	"github.com/taktload/takt/internal/driver/replay/sigv4"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
@@ -65,9 +64,9 @@ func (a *answers) sign(q *http.Asked) {
 	if len(q.Host) > 0 {
 		host = string(q.Host)
 	}
-	signer := sigv4.Signer{Key: s.Key, Secret: s.Secret, Region: s.Region}
-	signed := signer.Sign(sigv4.Request{
-		Method: string(q.Method), Host: host, URI: prefix + string(q.URI), PayloadHash: sigv4.PayloadHash(q.Body), At: time.Now(),
+	signer := signer{Key: s.Key, Secret: s.Secret, Region: s.Region}
+	signed := signer.Sign(signedRequest{
+		Method: string(q.Method), Host: host, URI: prefix + string(q.URI), PayloadHash: payloadHash(q.Body), At: time.Now(),
 	})
 	q.Header = append(q.Header,
 		http1.Field{Name: "Authorization", Value: signed.Authorization},

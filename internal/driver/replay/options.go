@@ -18,9 +18,9 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
-	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/play"
-	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
@@ -28,8 +28,8 @@ import (
 
 // Options are the flags of takt replay beyond those of every load command.
 type Options struct {
-	Reading  reading.Settings
-	Timing   order.Timing
+	Reading  reader.Settings
+	Timing   trace.Timing
 	Speed    float64       // divides the recorded times
 	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
 	ShardBy  string        // what --shard divides: client or request
@@ -154,7 +154,7 @@ func (o *Options) checkPairs(faults *value.Faults) {
 }
 
 // reading is Reading with the predecessor's --rw and --wo.
-func (o *Options) reading() reading.Settings {
+func (o *Options) reading() reader.Settings {
 	g := o.Reading
 	g.Options.NoTimes = !o.engine.Recorded || o.Seed.Tail
 	switch s := &o.Seed; {
@@ -244,7 +244,7 @@ func (o *Options) Variables() map[string]any {
 }
 
 // timing says how due instants are computed from timestamps.
-func (o *Options) timing() order.Timing {
+func (o *Options) timing() trace.Timing {
 	t := o.Timing
 	t.Seed = o.engine.Seed
 	return t

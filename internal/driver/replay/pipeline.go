@@ -7,21 +7,20 @@ import (
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/order"
-	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/reader"
 )
 
 // pipeline reads the logs. Only one goroutine may use it, except for seen: the run may end during a
 // read, and must still report what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*reading.Log     // the open log, which may read several files; empty: closed
+	logs   []*reader.Log      // the open log, which may read several files; empty: closed
 	names  []string           // of its files
-	timed  *order.TimedStream // nil with a rate
+	timed  *trace.TimedStream // nil with a rate
 	rewind *rewound           // nil without --rewind
 	fits   *fitting
-	follow *reading.Follower // nil: the logs are not followed
-	before account           // of the passes that have ended
+	follow *reader.Follower // nil: the logs are not followed
+	before account          // of the passes that have ended
 
 	reads uint64
 	mu    sync.Mutex // guards kept
@@ -32,7 +31,7 @@ type pipeline struct {
 type account struct {
 	lines   struct{ Lines, Records uint64 }
 	left    trace.Left // what is left out, of all passes
-	late    order.Late
+	late    trace.Late
 	crowded uint64 // requests that one second had no room for
 	spread  uint64 // requests that were spread over their second
 	fine    uint64 // requests that were spread over their millisecond
@@ -56,27 +55,27 @@ func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 		p.rewind = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(ctx, o, &g, reopen) }}
 		p.src = p.rewind
 	case o.engine.Recorded && !o.Seed.Tail:
-		p.timed = order.Timed(p.fits, o.timing())
+		p.timed = trace.Timed(p.fits, o.timing())
 		p.src = p.timed
 	}
 	return p, nil
 }
 
-func (p *pipeline) open(ctx context.Context, o *Options, g *reading.Settings) (*reading.Log, error) {
+func (p *pipeline) open(ctx context.Context, o *Options, g *reader.Settings) (*reader.Log, error) {
 	if o.Seed.Tail {
 		log, follow, err := g.Follow(o.logs[0])
-		p.follow, p.logs = follow, []*reading.Log{log}
+		p.follow, p.logs = follow, []*reader.Log{log}
 		return log, err
 	}
 	log, err := g.Open(ctx, o.logs, o.stdin())
 	if err == nil {
-		p.logs = []*reading.Log{log}
+		p.logs = []*reader.Log{log}
 	}
 	return log, err
 }
 
 // again starts another pass. reopen: the requests are not in memory, so open the logs again.
-func (p *pipeline) again(ctx context.Context, o *Options, g *reading.Settings, reopen bool) error {
+func (p *pipeline) again(ctx context.Context, o *Options, g *reader.Settings, reopen bool) error {
 	p.before = p.now()
 	p.fits.left = trace.Left{} // before has it
 	p.before.again++

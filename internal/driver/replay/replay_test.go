@@ -17,12 +17,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -144,7 +144,7 @@ func played(t *testing.T, o *Options, e *engine.Options, log, url string) result
 	var rows []byte
 	out.report, err = engine.Run(ctx, engine.Plan{Options: *e, Kind: "replay", Source: src, Driver: d, OnSamples: func(phases []string, list []takt.Sample) {
 		for _, r := range look(phases, list) {
-			rows = loadfile.AppendRow(rows, &r)
+			rows = convert.AppendLoadRow(rows, &r)
 		}
 	}})
 	if err != nil {
@@ -355,7 +355,7 @@ func TestRoundTrip(t *testing.T) {
 		"2026-11-20 10:00:00 0 0 0 9 h 200 HEAD\n"
 	s := newServer(t)
 	once := replay(t, "--tps 100 -c 1 --rw 1000", write(t, load), s.URL)
-	twice := replay(t, "--tps 100 -c 1 --rw 1000", write(t, loadfile.Head+once.rows), s.URL)
+	twice := replay(t, "--tps 100 -c 1 --rw 1000", write(t, convert.LoadHead+once.rows), s.URL)
 	if untimed(once.rows) != untimed(twice.rows) {
 		t.Errorf("%s\nbecame\n%s", once.rows, twice.rows)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/replay/sigv4"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
@@ -278,8 +277,8 @@ func TestS3(t *testing.T) {
 			body := make([]byte, max(0, r.ContentLength))
 			_, _ = r.Body.Read(body) // one read has a few bytes
 			at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
-			signer := sigv4.Signer{Key: "key", Secret: "secret", Region: "canada"}
-			want := signer.Sign(sigv4.Request{Method: r.Method, Host: r.Host, URI: r.RequestURI, PayloadHash: sigv4.PayloadHash(body), At: at})
+			signer := signer{Key: "key", Secret: "secret", Region: "canada"}
+			want := signer.Sign(signedRequest{Method: r.Method, Host: r.Host, URI: r.RequestURI, PayloadHash: payloadHash(body), At: at})
 			verdicts <- fmt.Sprint(r.Method, " ", r.RequestURI, " ", err == nil && want.Authorization == r.Header.Get("Authorization") && want.PayloadHash == r.Header.Get("X-Amz-Content-Sha256"))
 		}))
 		defer s.Close()

@@ -1,16 +1,14 @@
-package replay_test
+package replay
 
 import (
 	"testing"
 	"time"
-
-	"github.com/taktload/takt/internal/driver/replay/sigv4"
 )
 
 // The examples of Amazon S3's API Reference, "Signature Calculations for the
 // Authorization Header: Transferring Payload in a Single Chunk".
 func TestSignPublishedExamples(t *testing.T) {
-	s := sigv4.Signer{Key: "AKIAIOSFODNN7EXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", Region: "us-east-1"}
+	s := signer{Key: "AKIAIOSFODNN7EXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", Region: "us-east-1"}
 	day := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	for _, c := range []struct {
@@ -28,7 +26,7 @@ func TestSignPublishedExamples(t *testing.T) {
 		{"GET", "/?prefix=J&max-keys=2", nil, "",
 			"host;x-amz-content-sha256;x-amz-date", "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"},
 	} {
-		got := s.Sign(sigv4.Request{Method: c.method, Host: "examplebucket.s3.amazonaws.com", URI: c.uri, Header: c.header, PayloadHash: sigv4.PayloadHash([]byte(c.body)), At: day})
+		got := s.Sign(signedRequest{Method: c.method, Host: "examplebucket.s3.amazonaws.com", URI: c.uri, Header: c.header, PayloadHash: payloadHash([]byte(c.body)), At: day})
 		want := "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=" + c.signed + ",Signature=" + c.sum
 		if got.Authorization != want || got.Date != "20130524T000000Z" || c.body == "" && got.PayloadHash != empty {
 			t.Errorf("%s %s\ngot  %s\nwant %s", c.method, c.uri, got.Authorization, want)
@@ -39,9 +37,9 @@ func TestSignPublishedExamples(t *testing.T) {
 // The canonical form is the same for all ways to write a URI, and the key changes
 // with the day.
 func TestSignIsCanonical(t *testing.T) {
-	s := sigv4.Signer{Key: "k", Secret: "s", Region: "canada"}
+	s := signer{Key: "k", Secret: "s", Region: "canada"}
 	sign := func(uri string, at time.Time) string {
-		return s.Sign(sigv4.Request{Method: "GET", Host: "h", URI: uri, PayloadHash: sigv4.UnsignedPayload, At: at}).Authorization
+		return s.Sign(signedRequest{Method: "GET", Host: "h", URI: uri, PayloadHash: unsignedPayload, At: at}).Authorization
 	}
 	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, same := range [][2]string{{"/a b", "/a%20b"}, {"/%7e", "/~"}, {"/x?b=2&a=1", "/x?a=1&b=2"}, {"/x?a=b+c", "/x?a=b%20c"}, {"/x?a", "/x?a="}, {"/x?", "/x"}, {"/100%", "/100%25"}} {
@@ -55,8 +53,8 @@ func TestSignIsCanonical(t *testing.T) {
 		}
 	}
 	first := sign("/", day)
-	next := sigv4.Signer{Key: "k", Secret: "s", Region: "canada"}
-	if second := sign("/", day.AddDate(0, 0, 1)); second == first || second != next.Sign(sigv4.Request{Method: "GET", Host: "h", URI: "/", PayloadHash: sigv4.UnsignedPayload, At: day.AddDate(0, 0, 1)}).Authorization {
+	next := signer{Key: "k", Secret: "s", Region: "canada"}
+	if second := sign("/", day.AddDate(0, 0, 1)); second == first || second != next.Sign(signedRequest{Method: "GET", Host: "h", URI: "/", PayloadHash: unsignedPayload, At: day.AddDate(0, 0, 1)}).Authorization {
 		t.Error("the key is not that of the day")
 	}
 }

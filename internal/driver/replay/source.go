@@ -10,7 +10,6 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/play"
-	"github.com/taktload/takt/internal/trace/requests"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -168,7 +167,7 @@ func (s *source) Next(op *takt.Op) bool {
 // part is the shard that sends an operation.
 func (s *source) part(op *takt.Op) uint64 {
 	if rec := op.Data.(*trace.Record); s.o.byClient() && len(rec.Client) > 0 {
-		return requests.Hash(rec) % s.shards
+		return trace.ClientHash(rec) % s.shards
 	}
 	return op.Seq % s.shards
 }

@@ -191,7 +191,7 @@ func TestHostileServerForUsers(t *testing.T) {
 	})
 	s.Config.SetKeepAlivesEnabled(false)
 	defer close(hang)
-	r := replay(t, "--per client --timeout 300ms --drain 100ms", usersLog(t, 80, 4, 5*time.Millisecond), s.URL).report
+	r := replay(t, "--per client --timeout 1s --drain 2s", usersLog(t, 80, 4, 5*time.Millisecond), s.URL).report
 	c := r.Counts
 	if c.OK != 60 || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Failed == 0 || c.Unfinished < 15 || c.Sent > 64 {
 		t.Errorf("%+v", c)

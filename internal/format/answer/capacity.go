@@ -8,7 +8,6 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/format/report"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/judge/capacity"
@@ -203,7 +202,7 @@ func Capacity(r *takt.Report) (*part.Document, error) {
 	each.Unit = page.Unit{}
 	d.Parts = []part.Part{
 		{Blocks: capacityHead(r, c, words, d.Tone)},
-		{Blocks: []part.Block{{In: part.Text, Table: steps}, {In: part.Markdown, Table: &each}, {In: part.Text, Plot: func(p *page.Page) { plot.Draw(p, c) }}}},
+		{Blocks: []part.Block{{In: part.Text, Table: steps}, {In: part.Markdown, Table: &each}, {In: part.Text, Plot: func(p *page.Page) { DrawCapacity(p, c) }}}},
 		only(part.Markdown, report.Warnings(r)),
 		{
 			ID: "curve", Title: "Latency over the rate",

@@ -10,13 +10,11 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/judge/generators"
-	"github.com/taktload/takt/internal/judge/honest"
 )
 
 // Honesty is the result of judge.
-func Honesty(a honest.Answer) *part.Document {
+func Honesty(a generators.Answer) *part.Document {
 	d := &part.Document{Command: "judge", Title: "judge", Word: "right", Tone: part.Good, Line: honestyLine(a), More: honestyRest(a), Notes: listed(honestyKey(a))}
 	switch {
 	case a.Lies() > 0:
@@ -32,10 +30,10 @@ func Honesty(a honest.Answer) *part.Document {
 }
 
 // HonestyChart is a drawing of all trials.
-type HonestyChart struct{ Answer honest.Answer }
+type HonestyChart struct{ Answer generators.Answer }
 
 // honestyLine says how many figures mislead.
-func honestyLine(a honest.Answer) string {
+func honestyLine(a generators.Answer) string {
 	count, all := a.Count(), 0
 	for _, n := range count {
 		all += n
@@ -44,17 +42,17 @@ func honestyLine(a honest.Answer) string {
 	if len(a.Generators) == 1 {
 		who = HonestyName(&a.Generators[0])
 	}
-	return fmt.Sprintf("%s: %d of %s right, %d wrong, %d silent", page.Cut(who, 30), count[honest.Right], page.Plural(all, "figure"), count[honest.Wrong], count[honest.Silent])
+	return fmt.Sprintf("%s: %d of %s right, %d wrong, %d silent", page.Cut(who, 30), count[generators.Right], page.Plural(all, "figure"), count[generators.Wrong], count[generators.Silent])
 }
 
 // honestyRest are the figures that are neither right nor mislead.
-func honestyRest(a honest.Answer) string {
+func honestyRest(a generators.Answer) string {
 	count := a.Count()
-	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[honest.Admitted], count[honest.NotPrinted], count[honest.Unclear])
+	return fmt.Sprintf("%d more wrong and said to be, %d not printed, %d unclear", count[generators.Admitted], count[generators.NotPrinted], count[generators.Unclear])
 }
 
 // honestyRuns says how many runs the figures are from.
-func honestyRuns(a honest.Answer) string {
+func honestyRuns(a generators.Answer) string {
 	least, most := 0, 0
 	for i := range a.Generators {
 		few, many := a.Generators[i].Runs()
@@ -70,17 +68,17 @@ func honestyRuns(a honest.Answer) string {
 }
 
 // HonestyName is a generator with its version.
-func HonestyName(g *honest.Generator) string {
+func HonestyName(g *generators.Generator) string {
 	return page.Clean(strings.TrimSpace(g.Name + " " + g.Version))
 }
 
 // HonestyPicture is the picture of all trials.
-func HonestyPicture(a honest.Answer) plot.Honesty {
-	h := plot.Honesty{Title: honestyLine(a), Columns: honestyColumns(a)}
+func HonestyPicture(a generators.Answer) HonestyCurves {
+	h := HonestyCurves{Title: honestyLine(a), Columns: honestyColumns(a)}
 	for i := range a.Generators {
 		g := &a.Generators[i]
 		for _, n := range connectionsOf(g) {
-			row := plot.HonestyRow{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
+			row := HonestyCurve{Name: fmt.Sprintf("%s, %d", HonestyName(g), n), Generator: i}
 			for _, name := range h.Columns {
 				row.Trials = append(row.Trials, g.Trial(name, n))
 			}
@@ -91,7 +89,7 @@ func HonestyPicture(a honest.Answer) plot.Honesty {
 }
 
 // honestyColumns are the pathologies of all generators, in their order.
-func honestyColumns(a honest.Answer) (names []string) {
+func honestyColumns(a generators.Answer) (names []string) {
 	for i := range a.Generators {
 		for _, t := range a.Generators[i].Trials {
 			if !slices.Contains(names, t.Pathology) {
@@ -102,7 +100,7 @@ func honestyColumns(a honest.Answer) (names []string) {
 	return names
 }
 
-func connectionsOf(g *honest.Generator) (list []int) {
+func connectionsOf(g *generators.Generator) (list []int) {
 	for _, t := range g.Trials {
 		if !slices.Contains(list, t.Connections) {
 			list = append(list, t.Connections)
@@ -112,7 +110,7 @@ func connectionsOf(g *honest.Generator) (list []int) {
 }
 
 // honestyPart are the trials of a generator: a table for each load, and the figures that mislead.
-func honestyPart(i int, g *honest.Generator) part.Part {
+func honestyPart(i int, g *generators.Generator) part.Part {
 	one := part.Part{ID: fmt.Sprintf("generator-%d", i+1), Title: HonestyName(g)}
 	facts := part.Block{Title: one.Title, Bold: true, Facts: []part.Fact{{Label: "command", Command: g.Command, In: part.Text}, {Label: "command", Says: part.CommandLine(g.Command), In: part.HTML | part.Markdown}}}
 	if g.Version == "" {
@@ -129,7 +127,7 @@ func honestyPart(i int, g *honest.Generator) part.Part {
 	}
 	if lies := honestyLies(g); lies != nil {
 		title := "What misleads"
-		if count := g.Count(); count[honest.Wrong]+count[honest.Silent] == 0 {
+		if count := g.Count(); count[generators.Wrong]+count[generators.Silent] == 0 {
 			title = "What is missing"
 		}
 		one.Blocks = append(one.Blocks, part.Block{Title: title, Bold: true, Below: lies})
@@ -139,13 +137,13 @@ func honestyPart(i int, g *honest.Generator) part.Part {
 
 // honestyShown are the figures in the table of a load, with their titles.
 func honestyTitle(name string) string {
-	return cmp.Or(map[string]string{honest.Spacing: "spaced", generators.Answered: "count"}[name], name)
+	return cmp.Or(map[string]string{generators.Spacing: "spaced", generators.Answered: "count"}[name], name)
 }
 
 // honestyTable has a row for each trial and a column for each figure: ok, or by how much it is wrong.
-func honestyTable(g *honest.Generator, connections int) *part.Table {
+func honestyTable(g *generators.Generator, connections int) *part.Table {
 	t := &part.Table{Caption: fmt.Sprintf("Trials with %s.", page.Plural(connections, "connection")), Columns: []part.Column{{Title: "trial", Words: true}}}
-	for _, name := range honest.Figures() {
+	for _, name := range generators.Figures() {
 		t.Columns = append(t.Columns, part.Column{Title: honestyTitle(name), Width: 6, Gap: 1})
 	}
 	for i := range g.Trials {
@@ -154,8 +152,8 @@ func honestyTable(g *honest.Generator, connections int) *part.Table {
 			continue
 		}
 		cells := []part.Value{part.Words(trial.Pathology)}
-		for _, name := range honest.Figures() {
-			if trial.LeftOut != "" && name == honest.Sent {
+		for _, name := range generators.Figures() {
+			if trial.LeftOut != "" && name == generators.Sent {
 				cells = append(cells, part.Words("no"))
 				continue
 			}
@@ -167,37 +165,37 @@ func honestyTable(g *honest.Generator, connections int) *part.Table {
 }
 
 // honestyCell is a figure in at most six characters.
-func honestyCell(c *honest.Cell) part.Value {
+func honestyCell(c *generators.Cell) part.Value {
 	switch {
 	case c == nil:
 		return part.Words("")
 	}
 	switch c.State {
-	case honest.Right:
+	case generators.Right:
 		return part.Words("ok")
-	case honest.NotPrinted:
+	case generators.NotPrinted:
 		return part.Words("–")
-	case honest.Unclear:
+	case generators.Unclear:
 		return part.Words("?")
-	case honest.Silent:
+	case generators.Silent:
 		if c.Figure == generators.Words || c.Figure == generators.Errors {
 			return part.Words("silent").Toned(part.Bad)
 		}
 	}
-	if c.State == honest.Admitted {
+	if c.State == generators.Admitted {
 		return part.Words("said").Toned(part.Warn)
 	}
 	return part.Words(honestyOff(c)).Toned(part.Bad)
 }
 
 // honestyOff is by how much a figure is wrong: a share of a count, a time of a latency.
-func honestyOff(c *honest.Cell) string {
+func honestyOff(c *generators.Cell) string {
 	off := c.Off()
 	sign := "+"
 	if off < 0 {
 		sign = "−"
 	}
-	if generators.IsLatency(c.Figure) || c.Figure == honest.Spacing {
+	if generators.IsLatency(c.Figure) || c.Figure == generators.Spacing {
 		return sign + shortTime(math.Abs(off))
 	}
 	if c.True == nil || *c.True == 0 {
@@ -232,10 +230,10 @@ func shortCount(n float64) string {
 }
 
 // honestyFigures has what was said, recorded and felt, for pages.
-func honestyFigures(g *honest.Generator, connections int) *part.Table {
+func honestyFigures(g *generators.Generator, connections int) *part.Table {
 	t := &part.Table{Caption: "What the generator said / what is true; times in ms, medians of the runs."}
 	t.Columns = []part.Column{{Title: "trial", Words: true}}
-	for _, name := range honest.Figures()[:len(honest.Figures())-1] {
+	for _, name := range generators.Figures()[:len(generators.Figures())-1] {
 		t.Columns = append(t.Columns, part.Column{Title: honestyTitle(name)})
 	}
 	t.Columns = append(t.Columns, part.Column{Title: "CPU µs/request"}, part.Column{Title: "memory"}, part.Column{Title: "end", Words: true}, part.Column{Title: "words", Words: true})
@@ -245,7 +243,7 @@ func honestyFigures(g *honest.Generator, connections int) *part.Table {
 			continue
 		}
 		cells := []part.Value{part.Words(trial.Pathology)}
-		for _, name := range honest.Figures()[:len(honest.Figures())-1] {
+		for _, name := range generators.Figures()[:len(generators.Figures())-1] {
 			cells = append(cells, part.Figure(saidAndTrue(trial.Cell(name))))
 		}
 		last := &trial.Runs[len(trial.Runs)-1]
@@ -256,7 +254,7 @@ func honestyFigures(g *honest.Generator, connections int) *part.Table {
 	return t
 }
 
-func saidAndTrue(c *honest.Cell) string {
+func saidAndTrue(c *generators.Cell) string {
 	if c == nil {
 		return ""
 	}
@@ -266,14 +264,14 @@ func saidAndTrue(c *honest.Cell) string {
 		}
 		return page.Short(*v)
 	}
-	if c.Figure == honest.Spacing {
+	if c.Figure == generators.Spacing {
 		return one(c.Said)
 	}
 	return one(c.Said) + " / " + one(c.True)
 }
 
 // honestyLies are sentences about the figures that mislead, and about trials that were left out or cannot be read.
-func honestyLies(g *honest.Generator) (list []part.Sentence) {
+func honestyLies(g *generators.Generator) (list []part.Sentence) {
 	add := func(format string, args ...any) {
 		list = append(list, part.Sentence{Mark: "- ", Text: fmt.Sprintf(format, args...)})
 	}
@@ -286,7 +284,7 @@ func honestyLies(g *honest.Generator) (list []part.Sentence) {
 		}
 		var said []string
 		for k := range t.Cells {
-			if c := &t.Cells[k]; c.State == honest.Wrong || c.State == honest.Silent {
+			if c := &t.Cells[k]; c.State == generators.Wrong || c.State == generators.Silent {
 				said = append(said, honestySentence(c))
 			}
 		}
@@ -303,13 +301,13 @@ func honestyLies(g *honest.Generator) (list []part.Sentence) {
 }
 
 // honestySentence says what a figure says, and what is true.
-func honestySentence(c *honest.Cell) string {
+func honestySentence(c *generators.Cell) string {
 	switch c.Figure {
 	case generators.Words:
 		return "the generator could not send on time, and says nothing about it"
-	case honest.Sent:
+	case generators.Sent:
 		return fmt.Sprintf("%.0f of %.0f requests came", *c.Said, *c.True)
-	case honest.Spacing:
+	case generators.Spacing:
 		return "requests came up to " + figure.Micros(*c.Said*1000) + " late (p99)"
 	case generators.Rate:
 		return fmt.Sprintf("the rate is said to be %s, and was %s", page.Rate(page.Round3(*c.Said)), page.Rate(page.Round3(*c.True)))
@@ -320,7 +318,7 @@ func honestySentence(c *honest.Cell) string {
 }
 
 // honestyKey explains the cells.
-func honestyKey(a honest.Answer) []string {
+func honestyKey(a generators.Answer) []string {
 	return []string{
 		fmt.Sprintf("asked for %s for %s; %s of each trial", page.Rate(a.Rate), page.Span(a.Duration), honestyRuns(a)),
 		"ok: right; a figure: by how much it is wrong; said: wrong, and the generator says that its run is invalid, how late it sent, or what it did not send; silent: it says nothing; –: not printed; ?: the machine was busy; no: left out",

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/format/html"
-	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
@@ -169,10 +169,10 @@ func TestPagesOfAnswers(t *testing.T) {
 		has  []string
 	}{
 		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`, `id="spectrum-response"`, "takt http -d &#39;a b&#39;", "<h1>verify new: cart: read prices"}},
-		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", inside.Open}},
+		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", document.PageOpen}},
 		"collate":  {collationPage(t), []string{`id="group-1"`, `class="whisker"`, `id="json"`}},
 		"history":  {historyPage(t), []string{`id="group-1"`, "regressed</strong>", `class="dot over"`, `class="range"`, `class="cross"`, "too noisy", `id="json"`}},
-		"capacity": {capacityPage(t), []string{`href="#step-1"`, `<tr id="step-11"`, "SLO 20ms", inside.Open}},
+		"capacity": {capacityPage(t), []string{`href="#step-1"`, `<tr id="step-11"`, "SLO 20ms", document.PageOpen}},
 	} {
 		for _, text := range c.has {
 			if !strings.Contains(c.page, text) {

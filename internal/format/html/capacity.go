@@ -9,7 +9,6 @@ import (
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -66,7 +65,7 @@ func percentOf(share float64) string { return page.Short(share*100) + " %" }
 
 // capacityCurve draws the hockey stick.
 func capacityCurve(c capacity.Answer) block {
-	rate, time, bound := plot.Range(c)
+	rate, time, bound := answer.CapacityRange(c)
 	if rate <= 0 || time <= 0 {
 		return block{Notes: []string{"No step has a latency."}}
 	}

@@ -43,7 +43,7 @@ type Page struct {
 
 // Page writes a page.
 func (f *Frame) Page(w io.Writer, p Page) error {
-	d := &document{Frame: f, Title: page.Clean(p.Title), Subtitle: p.Subtitle, Verdict: verdictWord{p.Word, p.Tone}, Headline: page.Clean(p.Headline), Body: p.Body}
+	d := &webPage{Frame: f, Title: page.Clean(p.Title), Subtitle: p.Subtitle, Verdict: verdictWord{p.Word, p.Tone}, Headline: page.Clean(p.Headline), Body: p.Body}
 	return d.write(w)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/report"
-	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
@@ -26,7 +26,7 @@ const (
 
 // hero draws response against service time, with the gap between them.
 func (s *series) hero(r *takt.Report) block {
-	stops := stalls.Of(r)
+	stops := outage.StallsOf(r)
 	name := page.Words(report.Primary(r))
 	low, high := s.extremes()
 	y := latencyScale(low, high)

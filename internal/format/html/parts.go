@@ -205,12 +205,12 @@ func drawingOf(drawing any, r *takt.Report, s *series) ([]block, error) {
 }
 
 // answered is the page of a document; v is what it shows as JSON, unless it is nil.
-func (f *Frame) answered(found *part.Document, v any, r *takt.Report) (*document, error) {
+func (f *Frame) answered(found *part.Document, v any, r *takt.Report) (*webPage, error) {
 	var markdown strings.Builder
 	if err := found.WriteMarkdown(&markdown); err != nil {
 		return nil, err
 	}
-	d := &document{
+	d := &webPage{
 		Frame: f, Title: found.Title, Verdict: verdictWord{found.Word, cmp.Or(found.Tone, part.Plain)}, Headline: found.Headline(), Markdown: markdown.String(),
 	}
 	for _, s := range found.Notes {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format/html/chromium"
-	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/document"
+	"github.com/taktload/takt/internal/test/chromium"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )

@@ -32,7 +32,7 @@ func (f *Frame) Report(w io.Writer, r *takt.Report) error {
 }
 
 // runPage is the page of a run.
-func runPage(r *takt.Report) (*document, error) {
+func runPage(r *takt.Report) (*webPage, error) {
 	s, err := seriesOf(r)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func warningsOf(r *takt.Report) (list []string) {
 var tones = map[takt.Outcome]part.Tone{takt.Pass: part.Good, takt.Fail: part.Bad, takt.Void: part.Warn, takt.Unproven: part.Warn}
 
 // heading has what every page of a report begins and ends with.
-func heading(r *takt.Report) *document {
-	d := &document{Title: report.Title(r), Tool: page.Clean(strings.TrimSpace(r.Tool.Name + " " + r.Tool.Version))}
+func heading(r *takt.Report) *webPage {
+	d := &webPage{Title: report.Title(r), Tool: page.Clean(strings.TrimSpace(r.Tool.Name + " " + r.Tool.Version))}
 	d.Subtitle = []string{report.Started(r), report.Measured(r)}
 	if shard := report.PartOf(r); shard != "" {
 		d.Subtitle = append(d.Subtitle, "shard "+shard)

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/format/html"
-	"github.com/taktload/takt/internal/format/html/inside"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -74,7 +73,7 @@ func write(t *testing.T, r *takt.Report) string {
 // reread is the report inside a page.
 func reread(t *testing.T, page string) *takt.Report {
 	t.Helper()
-	in, err := inside.Reports(strings.NewReader(page))
+	in, err := document.OfPage(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +199,7 @@ func TestPagesOfPoorRuns(t *testing.T) {
 			}
 		}
 		for _, text := range append(c.lack, "NaN", "Inf") {
-			if body, _, _ := strings.Cut(page, inside.Open); strings.Contains(body, text) {
+			if body, _, _ := strings.Cut(page, document.PageOpen); strings.Contains(body, text) {
 				t.Errorf("%s: the page has %s", name, text)
 			}
 		}

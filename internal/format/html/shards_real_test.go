@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/format/html"
-	"github.com/taktload/takt/internal/format/html/chromium"
+	"github.com/taktload/takt/internal/test/chromium"
 )
 
 // A click on a heading sorts the table of shards by its column, another click the other way round.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/taktload/takt/internal/format/html/inside"
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/timeline"
@@ -23,7 +23,7 @@ const (
 // writeRun writes the page of a run. In a large page the report inside has longer intervals, whose
 // histograms are merged exactly. So the page can be sent by mail, and all figures of the run stay.
 // The charts have every interval.
-func (d *document) writeRun(w io.Writer, r *takt.Report) error {
+func (d *webPage) writeRun(w io.Writer, r *takt.Report) error {
 	for {
 		var b bytes.Buffer
 		if err := d.write(&b, r); err != nil {
@@ -54,13 +54,13 @@ func halve(r *takt.Report) (*takt.Report, error) {
 
 // pack returns the element with the reports.
 func pack(reports []*takt.Report) (string, error) {
-	packed, err := inside.Pack(reports...)
-	return inside.Open + packed + inside.Close, err
+	packed, err := document.PackPage(reports...)
+	return document.PageOpen + packed + document.PageClose, err
 }
 
 // writeSides writes the page of compare. If the reports are too large for a page, they are in it
 // without their intervals.
-func (d *document) writeSides(w io.Writer, base, head []*takt.Report) error {
+func (d *webPage) writeSides(w io.Writer, base, head []*takt.Report) error {
 	all := slices.Concat(base, head)
 	var b bytes.Buffer
 	err := d.write(&b, all...)

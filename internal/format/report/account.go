@@ -5,8 +5,8 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -23,7 +23,7 @@ func account(r *run) part.Part {
 		{Label: "users", Says: crowd(r.Report), In: part.Text | part.HTML},
 		{Label: "broker", Says: ledger(r.Ledger)},
 		{Label: "bytes", Says: volumes(r.Report), In: part.Text | part.HTML},
-		{Label: "stalls", Says: stalls.Sentence(r.Report), In: part.Text | part.Markdown, Bare: true},
+		{Label: "stalls", Says: outage.StallSentence(r.Report), In: part.Text | part.Markdown, Bare: true},
 		{Says: markdownSubject(r.Report), In: part.Markdown, Bare: true, Marked: true},
 		{Says: labels(r.Report, page.CodeSpan), In: part.Markdown, Bare: true, Marked: true},
 	}}}}

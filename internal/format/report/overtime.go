@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/part"
-	"github.com/taktload/takt/internal/judge/stalls"
+	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/timeline"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -65,8 +65,8 @@ func overTime(r *run) part.Part {
 	if len(r.Intervals) == 0 || r.primary == "" {
 		return part.Part{}
 	}
-	one := part.Part{ID: "time", Title: r.timeTitle(), Lead: stalls.Sentence(r.Report), Blocks: []part.Block{{In: part.HTML, Drawing: "time"}}}
-	if stops := stalls.Of(r.Report); len(stops) > 0 {
+	one := part.Part{ID: "time", Title: r.timeTitle(), Lead: outage.StallSentence(r.Report), Blocks: []part.Block{{In: part.HTML, Drawing: "time"}}}
+	if stops := outage.StallsOf(r.Report); len(stops) > 0 {
 		t := &part.Table{Caption: "Stalls: the length is the longest wait, or with timeouts the time without an answer. The operations are those that waited, timed out or were dropped meanwhile.", Columns: []part.Column{{Title: "began"}, {Title: "length"}, {Title: "held up or dropped"}}}
 		for _, s := range stops {
 			t.Add(part.Figure(page.Span(s.FromS)), part.Latency(s.LongestUS), part.Count(s.Held))

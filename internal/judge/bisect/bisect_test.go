@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // history is a simulated history: its commits are worse from one on.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // simulated is the answer of a search on a station with these operations a step.

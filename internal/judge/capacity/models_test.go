@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -137,7 +137,7 @@ func (d machine) disturb(r *rand.Rand, s *Step) {
 	}
 }
 
-var capacitySearches = flag.Int("capacity-searches", 50, "simulate so many searches of each kind; docs/capacity.md has the shares of 1000")
+var capacitySearches = flag.Int("capacity-searches", 50, "simulate so many searches of each kind; docs/capacity-methods.md has the shares of 1000")
 
 // Searches in virtual time, of known targets: the interval holds the true limit in nine of ten
 // searches, also with a budget and on a machine that disturbs steps.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -1,5 +1,7 @@
-// Package generators reads what load generators print. Each generator has a small file of rules, in the
-// syntax of takt judge --read; only JMeter's table of samples has a reader of its own.
+// Package generators judges other load generators: it reads what they print, and compares it with what the
+// target recorded and with what users of the schedule felt. Package trial makes these figures. Each
+// generator has a small file of rules, in the syntax of takt judge --read; only JMeter's table of samples
+// has a reader of its own.
 package generators
 
 import (

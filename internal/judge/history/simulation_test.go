@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // shapes turn normal noise into noise as benchmarks have it, with about the same spread.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/taktload/takt/internal/judge/overload"
 	"github.com/taktload/takt/internal/judge/proof"
-	"github.com/taktload/takt/internal/judge/stalls"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/hist"
@@ -251,7 +250,7 @@ func (f *Fold) Report() (*takt.Report, error) {
 		delete(whole.Latency, takt.LatencyOnTime) // a shard of an older takt has none
 	}
 	facts(whole, list, missing, dense).Judge(whole)
-	if whole.Stalls, err = stalls.Find(whole); err != nil {
+	if whole.Stalls, err = outage.FindStalls(whole); err != nil {
 		return nil, &UnmergeableError{[]string{err.Error()}}
 	}
 	whole.Overload = overload.Find(whole)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 	"github.com/taktload/takt/pkg/hist"
 )
 
@@ -109,7 +109,7 @@ func freezing(rate float64) target {
 	}, truths["freeze"]}
 }
 
-// targets are the cases of the table in docs/proof.md. Truths without a formula are from long simulations:
+// targets are the cases of the table in docs/proof-simulations.md. Truths without a formula are from long simulations:
 // TestTruths makes them.
 func targets() (all []target) {
 	for _, servers := range []int{1, 4} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // stage makes rounds of a duet on a machine whose speed drifts for both sides, with what

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // gambled plays n series and counts their words: as they end, and as they would have ended

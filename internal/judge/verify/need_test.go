@@ -7,7 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 // With as many pairs, or runs of each side, as are said to be needed, nine of ten

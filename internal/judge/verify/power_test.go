@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/test/racetest"
 )
 
 var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs/verify-statistics.md again")
@@ -198,7 +198,7 @@ func sameNumbers(t *testing.T, text, wanted string) {
 func TestPowerOfGroupsInDocs(t *testing.T) {
 	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
-	doc, err := os.ReadFile("../../../docs/verify.md")
+	doc, err := os.ReadFile("../../../docs/verify-statistics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 	"github.com/taktload/takt/internal/value"
 )
 

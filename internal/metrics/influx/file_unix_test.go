@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 // A pipe that nobody reads delays neither the start of the run nor, for longer than the time limit, the

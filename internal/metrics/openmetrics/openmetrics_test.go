@@ -7,7 +7,7 @@ import (
 
 	"testing"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 	"github.com/taktload/takt/internal/value"
 )
 

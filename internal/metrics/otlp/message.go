@@ -4,8 +4,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/exponential"
-	"github.com/taktload/takt/internal/metrics/protobuf"
+	"github.com/taktload/takt/internal/metrics/post"
 )
 
 // The numbers are those of the fields of OTLP 1: ExportMetricsServiceRequest and the messages in it.
@@ -26,16 +25,16 @@ func name(f metrics.Family) string {
 	return text
 }
 
-func request(b *metrics.Batch) (m protobuf.Message) {
-	m.Nested(1, func(m *protobuf.Message) { // ResourceMetrics
-		m.Nested(1, func(m *protobuf.Message) { attributes(m, 1, resource(b.Run)) })
-		m.Nested(2, func(m *protobuf.Message) { // ScopeMetrics
-			m.Nested(1, func(m *protobuf.Message) {
+func request(b *metrics.Batch) (m post.Message) {
+	m.Nested(1, func(m *post.Message) { // ResourceMetrics
+		m.Nested(1, func(m *post.Message) { attributes(m, 1, resource(b.Run)) })
+		m.Nested(2, func(m *post.Message) { // ScopeMetrics
+			m.Nested(1, func(m *post.Message) {
 				m.Text(1, "takt")
 				m.Text(2, b.Run.Version)
 			})
 			for _, f := range metrics.Families(b) {
-				m.Nested(2, func(m *protobuf.Message) { metric(m, b, f) })
+				m.Nested(2, func(m *post.Message) { metric(m, b, f) })
 			}
 		})
 	})
@@ -56,42 +55,42 @@ func resource(r *metrics.Run) []metrics.Label {
 	}
 }
 
-func attributes(m *protobuf.Message, field protobuf.Number, list []metrics.Label) {
+func attributes(m *post.Message, field post.Field, list []metrics.Label) {
 	for _, l := range list {
-		m.Nested(field, func(m *protobuf.Message) {
+		m.Nested(field, func(m *post.Message) {
 			m.Text(1, l.Name)
-			m.Nested(2, func(m *protobuf.Message) { m.Text(1, l.Value) })
+			m.Nested(2, func(m *post.Message) { m.Text(1, l.Value) })
 		})
 	}
 }
 
-func metric(m *protobuf.Message, b *metrics.Batch, f metrics.Family) {
+func metric(m *post.Message, b *metrics.Batch, f metrics.Family) {
 	m.Text(1, name(f))
 	m.Text(2, f.Help)
 	m.Text(3, units[f.Unit])
 	switch f.Type {
 	case metrics.Counter:
-		m.Nested(7, func(m *protobuf.Message) {
+		m.Nested(7, func(m *post.Message) {
 			numbers(m, b, f)
 			m.Varint(2, cumulative)
 			m.Bool(3, true) // it never falls
 		})
 	case metrics.HistogramType:
-		m.Nested(10, func(m *protobuf.Message) {
+		m.Nested(10, func(m *post.Message) {
 			for _, p := range f.Points {
-				m.Nested(1, func(m *protobuf.Message) { distribution(m, b, p) })
+				m.Nested(1, func(m *post.Message) { distribution(m, b, p) })
 			}
 			m.Varint(2, cumulative)
 		})
 	default:
-		m.Nested(5, func(m *protobuf.Message) { numbers(m, b, f) })
+		m.Nested(5, func(m *post.Message) { numbers(m, b, f) })
 	}
 }
 
 // numbers adds NumberDataPoints.
-func numbers(m *protobuf.Message, b *metrics.Batch, f metrics.Family) {
+func numbers(m *post.Message, b *metrics.Batch, f metrics.Family) {
 	for _, p := range f.Points {
-		m.Nested(1, func(m *protobuf.Message) {
+		m.Nested(1, func(m *post.Message) {
 			if f.Type == metrics.Info {
 				attributes(m, 7, p.Labels)
 			} else {
@@ -104,21 +103,21 @@ func numbers(m *protobuf.Message, b *metrics.Batch, f metrics.Family) {
 }
 
 // distribution is an ExponentialHistogramDataPoint.
-func distribution(m *protobuf.Message, b *metrics.Batch, p metrics.Point) {
+func distribution(m *post.Message, b *metrics.Batch, p metrics.Point) {
 	attributes(m, 1, append(b.Run.Identity(), p.Labels...))
 	times(m, b)
 	m.Fixed(4, p.Histogram.Count())
 	m.Double(5, p.Histogram.Sum())
-	m.Zigzag(6, exponential.Scale)
-	m.Nested(8, func(m *protobuf.Message) {
-		e := exponential.Of(p.Histogram)
+	m.Zigzag(6, post.Scale)
+	m.Nested(8, func(m *post.Message) {
+		e := post.ExponentialOf(p.Histogram)
 		m.Zigzag(1, int64(e.First))
 		m.Varints(2, e.Counts)
 	})
 	m.Double(13, p.Histogram.Max().Seconds())
 }
 
-func times(m *protobuf.Message, b *metrics.Batch) {
+func times(m *post.Message, b *metrics.Batch) {
 	m.Fixed(2, uint64(b.Started.UnixNano()))
 	m.Fixed(3, uint64(b.Instant().UnixNano()))
 }

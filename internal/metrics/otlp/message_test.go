@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 // read decodes a request with OpenTelemetry's own types. The service's request has the same field as

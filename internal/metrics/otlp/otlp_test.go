@@ -11,14 +11,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/metricstest"
 	"github.com/taktload/takt/internal/metrics/post"
-	"github.com/taktload/takt/internal/metrics/protobuf"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 func TestExport(t *testing.T) {
-	var partial protobuf.Message
-	partial.Nested(1, func(m *protobuf.Message) {
+	var partial post.Message
+	partial.Nested(1, func(m *post.Message) {
 		m.Varint(1, 3)
 		m.Text(2, "too \x1b[31mold")
 	})

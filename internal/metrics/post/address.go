@@ -1,4 +1,5 @@
-// Package post sends batches to receivers that speak HTTP.
+// Package post is what exporters have in common whose receivers speak HTTP: the address, the request, its
+// errors, and how metrics and histograms are written in protocol buffers.
 package post
 
 import (

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/httpfault"
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/metrics"
 	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/reach"
@@ -56,7 +56,7 @@ func (c *Client) Ask(ctx context.Context, body []byte) (text []byte, err error) 
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return nil, httpfault.Cause(err)
+		return nil, foreign.Cause(err)
 	}
 	defer answer.Body.Close()
 	text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status counts

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 // The dashboard of docs/grafana asks for series and labels that takt has.

@@ -4,8 +4,7 @@ import (
 	"math"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/exponential"
-	"github.com/taktload/takt/internal/metrics/protobuf"
+	"github.com/taktload/takt/internal/metrics/post"
 )
 
 // The messages are those of version 1.0 of the protocol, with the histograms that Prometheus added
@@ -19,45 +18,45 @@ type series struct {
 }
 
 type histogram struct {
-	exponential.Histogram
+	post.Exponential
 	count uint64
 	sum   float64
 }
 
 // request encodes a WriteRequest with all series at an instant, in milliseconds.
-func request(list []series, at int64) protobuf.Message {
-	var m protobuf.Message
+func request(list []series, at int64) post.Message {
+	var m post.Message
 	for _, s := range list {
-		m.Nested(1, func(m *protobuf.Message) { s.encode(m, at) })
+		m.Nested(1, func(m *post.Message) { s.encode(m, at) })
 	}
 	return m
 }
 
-func (s *series) encode(m *protobuf.Message, at int64) {
+func (s *series) encode(m *post.Message, at int64) {
 	for _, l := range s.labels {
-		m.Nested(1, func(m *protobuf.Message) {
+		m.Nested(1, func(m *post.Message) {
 			m.Text(1, l.Name)
 			m.Text(2, l.Value)
 		})
 	}
 	if s.histogram != nil {
-		m.Nested(4, func(m *protobuf.Message) { s.histogram.encode(m, at) })
+		m.Nested(4, func(m *post.Message) { s.histogram.encode(m, at) })
 		return
 	}
-	m.Nested(2, func(m *protobuf.Message) {
+	m.Nested(2, func(m *post.Message) {
 		m.Double(1, s.value)
 		m.Varint(2, uint64(at))
 	})
 }
 
-func (h *histogram) encode(m *protobuf.Message, at int64) {
+func (h *histogram) encode(m *post.Message, at int64) {
 	m.Varint(1, h.count)
 	m.Double(3, h.sum)
-	m.Zigzag(4, exponential.Scale)
+	m.Zigzag(4, post.Scale)
 	m.Varint(6, 0) // of zeros: it says that the counts are integers
 	spans, deltas := h.spans()
 	for _, s := range spans {
-		m.Nested(11, func(m *protobuf.Message) {
+		m.Nested(11, func(m *post.Message) {
 			m.Zigzag(1, int64(s.offset))
 			m.Varint(2, uint64(s.length))
 		})

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/exponential"
+	"github.com/taktload/takt/internal/metrics/post"
 )
 
 // protocol is a description of the messages that the test's decoder understands, as the specification
@@ -69,7 +69,7 @@ func TestRequestIsOfTheProtocol(t *testing.T) {
 	list := []series{
 		{labels: named("takt_in_flight", metrics.Label{Name: "run", Value: "R"}), value: 3.5},
 		{labels: named("takt_response_seconds"), histogram: &histogram{
-			exponential.Histogram{First: -5, Counts: []uint64{2, 0, 0, 1, 0, 0, 0, 7, 7}}, 17, 0.25,
+			post.Exponential{First: -5, Counts: []uint64{2, 0, 0, 1, 0, 0, 0, 7, 7}}, 17, 0.25,
 		}},
 	}
 	d := writeRequest(t)

@@ -10,7 +10,6 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/exponential"
 	"github.com/taktload/takt/internal/metrics/post"
 )
 
@@ -61,7 +60,7 @@ func all(b *metrics.Batch) (list []series) {
 		for _, p := range f.Points {
 			s := series{labels: labels(f, identity, p), value: p.Value}
 			if f.Type == metrics.HistogramType {
-				s.histogram = &histogram{exponential.Of(p.Histogram), p.Histogram.Count(), p.Histogram.Sum()}
+				s.histogram = &histogram{post.ExponentialOf(p.Histogram), p.Histogram.Count(), p.Histogram.Sum()}
 			}
 			list = append(list, s)
 		}

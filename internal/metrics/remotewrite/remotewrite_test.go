@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/taktload/takt/internal/metrics"
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 // receiver records what an exporter sends, and answers with status.

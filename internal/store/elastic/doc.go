@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
 

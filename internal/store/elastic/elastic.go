@@ -10,8 +10,8 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/elastic"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )

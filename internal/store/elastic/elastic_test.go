@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/metrics/metricstest"
+	"github.com/taktload/takt/internal/test/metricstest"
 )
 
 // The dashboard of docs/grafana asks for fields that the index has, with a type that the use needs.

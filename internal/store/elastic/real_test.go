@@ -15,7 +15,7 @@ import (
 	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 )
 
 // server is the URL of a real Elasticsearch or OpenSearch, which scripts/test-real

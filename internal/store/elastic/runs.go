@@ -7,9 +7,9 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 )
 
 // page is how many runs a request asks for; a server gives 10 000 at most.

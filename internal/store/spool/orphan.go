@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/taktload/takt/internal/filelock"
 	"github.com/taktload/takt/internal/outfile"
 )
 
@@ -19,8 +18,8 @@ var errLive = errors.New("its run goes on")
 // lock locks a journal for as long as it is open. The error is errLive if another process has locked it.
 // Where no lock ends with its process, nobody could tell whose journal is left.
 func lock(f *os.File) error {
-	err := filelock.TryExclusive(f)
-	if errors.Is(err, filelock.ErrHeld) {
+	err := outfile.TryLock(f)
+	if errors.Is(err, outfile.ErrLocked) {
 		return errLive
 	}
 	return err

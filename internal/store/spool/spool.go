@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/outfile"
-	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // Watched is a journal that its process goes on writing. It is only read, and never locked: its
@@ -110,7 +110,7 @@ func (w *Watched) Ended() bool {
 		return false
 	}
 	defer f.Close()
-	return filelock.TryShared(f) == nil
+	return outfile.TryLockShared(f) == nil
 }
 
 // Close closes the file.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/taktload/takt/internal/filelock"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // A journal that is being written can be read, over and over, and its writer notices nothing.
@@ -47,7 +47,7 @@ func TestWatch(t *testing.T) {
 	if w.Replaced() || w.Ended() {
 		t.Error("a run that goes on has ended")
 	}
-	if err := filelock.TryExclusive(open(t, j.path)); !errors.Is(err, filelock.ErrHeld) {
+	if err := outfile.TryLock(open(t, j.path)); !errors.Is(err, outfile.ErrLocked) {
 		t.Errorf("the writer has lost its lock: %v", err)
 	}
 	if err := j.Replace([]byte("all")); err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 )
 
 // savesInto makes of this test's binary a process that saves savesCount reports into

@@ -10,8 +10,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 )
 
 // Runs gives the runs that q selects, newest first.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 )
 
 // unprivileged takes from this goroutine what lets root write to any file. Its thread

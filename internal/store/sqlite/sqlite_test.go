@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 )
 
 func TestSuite(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/internal/store/storetest"
+	"github.com/taktload/takt/internal/test/storetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

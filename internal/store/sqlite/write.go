@@ -8,8 +8,8 @@ import (
 	"maps"
 	"math"
 
+	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/judge/stored"
-	"github.com/taktload/takt/internal/store/document"
 )
 
 // The statements of a Save. REPLACE takes the row of the same id away first, except for the mark

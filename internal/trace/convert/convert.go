@@ -1,5 +1,5 @@
-// Package convert writes a log in another form: a load file, targets of vegeta, or the files
-// that a server needs to answer its requests.
+// Package convert writes records in other forms: the predecessor's load format, targets of vegeta,
+// or the files that a server needs to answer the requests of a log.
 package convert
 
 import (
@@ -12,7 +12,6 @@ import (
 	"net/url"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
 )
 
 // Converted counts what Convert wrote.
@@ -30,10 +29,10 @@ var errNoHost = errors.New("the log has no hosts; give the server that the paths
 func ToLoad(dst io.Writer, src trace.Stream) (Converted, error) {
 	var c Converted
 	out := bufio.NewWriterSize(dst, 64<<10)
-	_, _ = out.WriteString(loadfile.InputHead) // Flush returns an error
+	_, _ = out.WriteString(LoadInputHead) // Flush returns an error
 	var row []byte
 	err := trace.Each(src, func(r *trace.Record) (err error) {
-		if row, err = loadfile.AppendInput(row[:0], r); err != nil {
+		if row, err = AppendLoadInput(row[:0], r); err != nil {
 			c.refuse(r, err)
 			return nil
 		}

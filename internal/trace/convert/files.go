@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
 )
 
 // Making says how files are made.
@@ -73,7 +72,7 @@ func (m *maker) record(r *trace.Record) error {
 	m.made.Files++
 	m.made.Bytes += size
 	row := trace.Record{At: r.At, Second: r.Second, Latency: trace.Unknown, Transfer: trace.Unknown, Bytes: size, URI: r.URI, Status: 201, Method: []byte("PUT")}
-	m.row = loadfile.AppendRow(m.row[:0], &row)
+	m.row = AppendLoadRow(m.row[:0], &row)
 	_, err = m.rows.Write(m.row)
 	return err
 }

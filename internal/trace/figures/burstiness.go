@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// Stamps is a stream that notes how fine the stamps of its requests are. It comes before order.Timed, which
+// Stamps is a stream that notes how fine the stamps of its requests are. It comes before trace.Timed, which
 // spreads them.
 type Stamps struct {
 	Src     trace.Stream

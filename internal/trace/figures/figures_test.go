@@ -12,11 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 func TestSurvey(t *testing.T) {
@@ -99,18 +98,18 @@ func TestSeconds(t *testing.T) {
 // 10 rows a second are 10 a second, not 9 with means that are 10/9 too high.
 func TestSecondsCountAll(t *testing.T) {
 	var text strings.Builder
-	text.WriteString(loadfile.Head)
+	text.WriteString(convert.LoadHead)
 	for i := range 100 {
 		r := tracetest.At(time.Duration(i)*100*time.Millisecond, "/a")
 		r.Latency, r.Transfer, r.Bytes, r.Status, r.Offered = 50*time.Millisecond, 0, 4054, 200, 10
-		text.Write(loadfile.AppendRow(nil, &r))
+		text.Write(convert.AppendLoadRow(nil, &r))
 	}
 	r, err := reader.New("raw.csv", strings.NewReader(text.String()), reader.Options{Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	c, err := Seconds(&b, order.Timed(r, order.Timing{}))
+	c, err := Seconds(&b, trace.Timed(r, trace.Timing{}))
 	if err != nil || c.Rows != 10 || strings.Count(b.String(), " 0.050000 0.000000 0 4054 10 0 10 0.050") != 10 {
 		t.Errorf("%+v %v\n%s", c, err, &b)
 	}
@@ -170,7 +169,7 @@ func burst(t *testing.T, resolution time.Duration, at ...time.Duration) Burstine
 		records = append(records, r)
 	}
 	stamps := &Stamps{Src: &tracetest.List{Records: records}}
-	s, err := Survey(order.Timed(stamps, order.Timing{}), stamps)
+	s, err := Survey(trace.Timed(stamps, trace.Timing{}), stamps)
 	if err != nil {
 		t.Fatal(err)
 	}

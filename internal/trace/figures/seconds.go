@@ -29,7 +29,7 @@ type SecondsCounts struct {
 // and xfertime in seconds, sleeptime 0, mean of bytes, number of requests and of
 // errors, mean of the offered rate (0: unknown), p50 and p99 of latency + xfertime
 // in seconds. Every column includes failed requests. A time of no values is "-", another mean
-// of no values is 0. The stream must be in order, as after order.Timed.
+// of no values is 0. The stream must be in order, as after trace.Timed.
 func Seconds(dst io.Writer, src trace.Stream) (SecondsCounts, error) {
 	out := bufio.NewWriterSize(dst, 64<<10)
 	_, _ = out.WriteString(secondsHead) // Flush returns an error

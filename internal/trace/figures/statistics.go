@@ -79,7 +79,7 @@ func (t *tally) distribution() Distribution {
 	return Distribution{Count: t.zeros + t.h.Count(), Sum: t.sum, P50: t.quantile(0.5), P90: t.quantile(0.9), P99: t.quantile(0.99), Max: t.max}
 }
 
-// Survey reads a stream to its end. The stream must be in order, as after order.Timed. stamps is asked at
+// Survey reads a stream to its end. The stream must be in order, as after trace.Timed. stamps is asked at
 // the end for the resolution of the stamps; nil: they are exact.
 func Survey(src trace.Stream, stamps *Stamps) (Statistics, error) {
 	s := Statistics{Methods: map[string]uint64{}, Statuses: map[int]uint64{}}

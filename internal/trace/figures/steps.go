@@ -21,7 +21,7 @@ type Step struct {
 const maxRates = 4
 
 // Steps cuts results in the load format into seconds, and each second by its offered rates.
-// The stream must be in order, as after order.Timed.
+// The stream must be in order, as after trace.Timed.
 func Steps(src trace.Stream) ([]Step, error) {
 	s := stepper{}
 	err := trace.Each(src, s.record)

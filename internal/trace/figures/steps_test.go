@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/internal/trace/tracetest"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/pkg/hist"
 )
 
@@ -129,7 +129,7 @@ func TestReadSeconds(t *testing.T) {
 			t.Errorf("%.60q: %v", text, err)
 		}
 	}
-	if IsSeconds([]byte(loadfile.Head)) {
+	if IsSeconds([]byte(convert.LoadHead)) {
 		t.Error("a load file is no file of seconds")
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // albShape is the log of an AWS Application Load Balancer (docs.aws.amazon.com, Access logs for
@@ -20,46 +18,46 @@ const albShape = `$type $time $elb $client $target $request_processing_time $tar
 const elbShape = `$time $elb $client $target $request_processing_time $target_processing_time $response_processing_time ` +
 	`$elb_status_code $target_status_code $received_bytes $sent_bytes "$request"`
 
-func setELBTail(f *fill.Line, v []byte) error {
+func setELBTail(f *parse.Line, v []byte) error {
 	agent, ok := bytes.CutPrefix(v, []byte(` "`))
-	if end := fill.EndQuote(agent); ok && end >= 0 {
-		return fill.Agent(f, agent[:end])
+	if end := parse.EndQuote(agent); ok && end >= 0 {
+		return parse.Agent(f, agent[:end])
 	}
 	return nil
 }
 
-func albPieces(text string) ([]pattern.Piece, error) {
-	taken := pattern.Variable{Set: signed(addLatency)}
-	return namedPieces(text, map[string]pattern.Variable{
+func albPieces(text string) ([]parse.Piece, error) {
+	taken := parse.Variable{Set: signed(addLatency)}
+	return namedPieces(text, map[string]parse.Variable{
 		"type":                     {Set: setALBType},
-		"time":                     {Set: fill.End, Role: pattern.Time},
-		"client":                   {Set: fill.Client},
+		"time":                     {Set: parse.End, Role: parse.RoleTime},
+		"client":                   {Set: parse.Client},
 		"request_processing_time":  taken,
 		"target_processing_time":   taken,
 		"response_processing_time": taken,
-		"elb_status_code":          {Set: fill.Status},
-		"received_bytes":           {Set: fill.Size(fill.RequestBytes, false)},
-		"sent_bytes":               {Set: fill.Size(fill.AnswerBytes, true)},
-		"request":                  {Set: fill.Request, Role: pattern.Request, Blanks: 2},
-		"user_agent":               {Set: fill.Agent},
+		"elb_status_code":          {Set: parse.Status},
+		"received_bytes":           {Set: parse.Size(parse.RequestBytes, false)},
+		"sent_bytes":               {Set: parse.Size(parse.AnswerBytes, true)},
+		"request":                  {Set: parse.Request, Role: parse.RoleRequest, Blanks: 2},
+		"user_agent":               {Set: parse.Agent},
 	})
 }
 
 // setALBType refuses lines that do not begin with a type of connection.
-func setALBType(_ *fill.Line, v []byte) error {
+func setALBType(_ *parse.Line, v []byte) error {
 	for _, known := range []string{"http", "https", "h2", "grpcs", "ws", "wss"} {
 		if string(v) == known {
 			return nil
 		}
 	}
-	return pattern.ErrPrefix
+	return parse.ErrPrefix
 }
 
 // addLatency adds one of the three times, in seconds.
-func addLatency(f *fill.Line, v []byte) error {
-	d, ok := stamp.Decimal(bytes.TrimSpace(v), time.Second)
+func addLatency(f *parse.Line, v []byte) error {
+	d, ok := parse.Decimal(bytes.TrimSpace(v), time.Second)
 	if !ok {
-		return fill.ErrTaken
+		return parse.ErrTaken
 	}
 	f.Rec.Latency = max(f.Rec.Latency, 0) + d
 	return nil

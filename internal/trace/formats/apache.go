@@ -6,9 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // The built-in shapes of access logs, as Apache writes them.
@@ -21,10 +19,10 @@ const (
 
 // apachePieces cuts the string of a LogFormat, or the whole directive from httpd.conf; see
 // httpd.apache.org/docs/2.4/mod/mod_log_config.html.
-func apachePieces(text string) ([]pattern.Piece, error) {
+func apachePieces(text string) ([]parse.Piece, error) {
 	text = apacheDirective(text)
 	text = strings.ReplaceAll(text, "%U%q", "%U") // one value
-	pieces, err := pattern.Cut(text, '%', apacheItem)
+	pieces, err := parse.Pieces(text, '%', apacheItem)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +31,7 @@ func apachePieces(text string) ([]pattern.Piece, error) {
 
 // vhostPieces is apachePieces for a string that begins with the host, with or without a port,
 // and the client.
-func vhostPieces(text string) ([]pattern.Piece, error) {
+func vhostPieces(text string) ([]parse.Piece, error) {
 	pieces, err := apachePieces(text)
 	if err == nil {
 		pieces[0].Set, pieces[2].Set = setVhost, setVhostClient
@@ -46,14 +44,14 @@ func apacheDirective(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "LogFormat")
 	if ok {
 		_, rest, _ = strings.Cut(rest, `"`)
-		end := fill.EndQuote([]byte(rest))
+		end := parse.EndQuote([]byte(rest))
 		text = rest[:max(end, 0)]
 	}
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\t`, "\t").Replace(text)
 }
 
 // apacheItem reads %[!<>status…][{argument}]letter at the start of text.
-func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
+func apacheItem(text string) (item []parse.Piece, rest string, err error) {
 	n := 1
 	for n < len(text) && strings.IndexByte("<>!,0123456789", text[n]) >= 0 {
 		n++
@@ -74,7 +72,7 @@ func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
 	}
 	name, letter := text[:n+1], text[n]
 	if letter == '%' {
-		return []pattern.Piece{{Literal: "%"}}, text[n+1:], nil
+		return []parse.Piece{{Literal: "%"}}, text[n+1:], nil
 	}
 	if letter == 't' {
 		item, err = apacheTime(name, argument)
@@ -87,68 +85,68 @@ func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
 	case letter == 'T' && argument != "":
 		key += " " + argument
 	}
-	return []pattern.Piece{{Name: name, Variable: apacheVariables()[key]}}, text[n+1:], nil
+	return []parse.Piece{{Name: name, Variable: apacheVariables()[key]}}, text[n+1:], nil
 }
 
 // apacheVariables lists the items that takt uses, by their letter; for %T and %i also by their
 // argument, in small letters.
-func apacheVariables() map[string]pattern.Variable {
-	second, host := pattern.Variable{Set: fill.Latency(time.Second)}, pattern.Variable{Set: fill.Host, Role: pattern.Host}
-	return map[string]pattern.Variable{
-		"r": {Set: fill.Request, Blanks: 2, Role: pattern.Request},
-		"m": {Set: fill.Method},
-		"U": {Set: fill.URI, Role: pattern.Request},
-		"q": {Set: fill.Query},
-		"s": {Set: fill.Status},
-		"b": {Set: fill.Size(fill.AnswerBytes, false)},
-		"B": {Set: fill.Size(fill.AnswerBytes, false)},
-		"O": {Set: fill.Size(fill.AnswerBytes, true)},
-		"I": {Set: fill.Size(fill.RequestBytes, false)},
-		"D": {Set: fill.Latency(time.Microsecond)},
+func apacheVariables() map[string]parse.Variable {
+	second, host := parse.Variable{Set: parse.Latency(time.Second)}, parse.Variable{Set: parse.Host, Role: parse.RoleHost}
+	return map[string]parse.Variable{
+		"r": {Set: parse.Request, Blanks: 2, Role: parse.RoleRequest},
+		"m": {Set: parse.Method},
+		"U": {Set: parse.URI, Role: parse.RoleRequest},
+		"q": {Set: parse.Query},
+		"s": {Set: parse.Status},
+		"b": {Set: parse.Size(parse.AnswerBytes, false)},
+		"B": {Set: parse.Size(parse.AnswerBytes, false)},
+		"O": {Set: parse.Size(parse.AnswerBytes, true)},
+		"I": {Set: parse.Size(parse.RequestBytes, false)},
+		"D": {Set: parse.Latency(time.Microsecond)},
 		"u": {Set: setUser},
 		"l": {Set: setIdentity},
-		"h": {Set: fill.Client},
-		"a": {Set: fill.Client},
+		"h": {Set: parse.Client},
+		"a": {Set: parse.Client},
 		"v": host,
 		"V": host,
 
-		"T": second, "T s": second, "T ms": {Set: fill.Latency(time.Millisecond)}, "T us": {Set: fill.Latency(time.Microsecond)},
-		"i referer": {Set: fill.Referer}, "i user-agent": {Set: fill.Agent}, "i host": host,
+		"T": second, "T s": second, "T ms": {Set: parse.Latency(time.Millisecond)}, "T us": {Set: parse.Latency(time.Microsecond)},
+		"i referer": {Set: parse.Referer}, "i user-agent": {Set: parse.Agent}, "i host": host,
 	}
 }
 
 // apacheTime returns %t, which writes its own brackets, or %{FORMAT}t. The time is when the
 // request arrived, unless FORMAT begins with end:.
-func apacheTime(name, format string) ([]pattern.Piece, error) {
-	v := pattern.Variable{Role: pattern.Time, Set: fill.Start}
+func apacheTime(name, format string) ([]parse.Piece, error) {
+	v := parse.Variable{Role: parse.RoleTime, Set: parse.Start}
 	if rest, ok := strings.CutPrefix(format, "end:"); ok {
-		format, v.Set = rest, fill.End
+		format, v.Set = rest, parse.End
 	}
 	format = strings.TrimPrefix(format, "begin:")
 	switch format {
 	case "":
 		v.Blanks = 1
-		return []pattern.Piece{{Literal: "["}, {Name: name, Variable: v}, {Literal: "]"}}, nil
-	case "sec", "msec", "usec": // stamp.Clock tells the unit by the number of digits
+		return []parse.Piece{{Literal: "["}, {Name: name, Variable: v}, {Literal: "]"}}, nil
+	case "sec", "msec", "usec": // parse.Clock tells the unit by the number of digits
 		v.Layout = "sec"
-		return []pattern.Piece{{Name: name, Variable: v}}, nil
+		return []parse.Piece{{Name: name, Variable: v}}, nil
 	case "msec_frac":
 		v.Layout = "000"
 	case "usec_frac":
 		v.Layout = "000000"
 	default:
-		layout, err := stamp.LayoutOf(format)
+		layout, err := parse.LayoutOf(format)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		v.Layout = layout
 	}
-	return []pattern.Piece{{Name: name, Variable: v}}, nil
+	return []parse.Piece{{Name: name, Variable: v}}, nil
 }
 
 // joinTimes joins the pieces of a time, such as %{%T}t.%{msec_frac}t, into one value.
-func joinTimes(pieces []pattern.Piece) ([]pattern.Piece, error) {
-	var out []pattern.Piece
+func joinTimes(pieces []parse.Piece) ([]parse.Piece, error) {
+	var out []parse.Piece
 	for i := 0; i < len(pieces); i++ {
 		p := pieces[i]
 		for n := timeBehind(p, pieces[i+1:]); n > 0; n = timeBehind(p, pieces[i+1:]) {
@@ -159,10 +157,10 @@ func joinTimes(pieces []pattern.Piece) ([]pattern.Piece, error) {
 			i += n
 		}
 		if p.Layout != "" && !strings.HasPrefix(p.Layout, "sec") {
-			if err := stamp.CheckLayout(p.Layout); err != nil {
+			if err := parse.CheckLayout(p.Layout); err != nil {
 				return nil, fmt.Errorf("%s: %w", p.Name, err)
 			}
-			p.Blanks, p.Set = strings.Count(p.Layout, " "), fill.Layout(p.Layout, p.Set)
+			p.Blanks, p.Set = strings.Count(p.Layout, " "), parse.Layout(p.Layout, p.Set)
 		}
 		out = append(out, p)
 	}
@@ -171,7 +169,7 @@ func joinTimes(pieces []pattern.Piece) ([]pattern.Piece, error) {
 
 // timeBehind counts the pieces after a time that continue it: a further time, with or
 // without a literal before it.
-func timeBehind(p pattern.Piece, rest []pattern.Piece) int {
+func timeBehind(p parse.Piece, rest []parse.Piece) int {
 	switch {
 	case p.Layout == "" || len(rest) == 0:
 		return 0
@@ -185,72 +183,72 @@ func timeBehind(p pattern.Piece, rest []pattern.Piece) int {
 
 // setVhost stores the host of host:port or host. An address alone, or in a list, is of a client behind a proxy,
 // see forwardedParser.
-func setVhost(f *fill.Line, v []byte) error {
+func setVhost(f *parse.Line, v []byte) error {
 	bare, listed := bytes.CutSuffix(v, []byte(","))
 	if isAddr := bytes.IndexByte(bare, '[') < 0 && bytes.Count(bare, []byte(":")) != 1 && isAddress(bare); listed || isAddr {
-		return pattern.ErrShape
+		return parse.ErrShape
 	}
-	if at := bytes.LastIndexByte(v, ':'); at > 0 && stamp.Digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
+	if at := bytes.LastIndexByte(v, ':'); at > 0 && parse.Digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
 		v = v[:at]
 	}
-	return fill.Host(f, v)
+	return parse.Host(f, v)
 }
 
 // setVhostClient refuses a line that begins with the client instead of the host: its second
 // word is then the identity, which is always -.
-func setVhostClient(f *fill.Line, v []byte) error {
-	if fill.Absent(v) {
-		return pattern.ErrShape
+func setVhostClient(f *parse.Line, v []byte) error {
+	if parse.Absent(v) {
+		return parse.ErrShape
 	}
-	return fill.Client(f, v)
+	return parse.Client(f, v)
 }
 
 // setIdentity stores a host: lighttpd's default and OVH's logs have it where Apache has the identity.
-func setIdentity(f *fill.Line, v []byte) error {
+func setIdentity(f *parse.Line, v []byte) error {
 	if bytes.IndexByte(v, '.') > 0 && len(f.Rec.Host) == 0 {
-		return fill.Host(f, v)
+		return parse.Host(f, v)
 	}
 	return nil
 }
 
 // setUser refuses a value that is identity and user, or client, identity and user: the line
 // has more words before the time than the format.
-func setUser(_ *fill.Line, v []byte) error {
+func setUser(_ *parse.Line, v []byte) error {
 	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
-		return pattern.ErrShape
+		return parse.ErrShape
 	}
 	return nil
 }
 
 // setTail looks for the latency at the end of a line of combined: nginx users append
 // $request_time ("0.123", seconds), and Traefik writes "12ms".
-func setTail(f *fill.Line, v []byte) error {
+func setTail(f *parse.Line, v []byte) error {
 	v = bytes.TrimSpace(v)
 	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
 	unit := time.Second
 	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
 		v, unit = ms, time.Millisecond
 	} else if bytes.IndexByte(v, '.') < 0 { // it may be anything, such as Apache's %D
-		if len(v) > 0 && stamp.Digits(v) >= 0 {
-			f.Left.Note(fill.NoUnit)
+		if len(v) > 0 && parse.Digits(v) >= 0 {
+			f.Left.Note(parse.NoUnit)
 		}
 		return nil
 	}
 	for _, b := range v {
-		if !stamp.IsDigit(b) && b != '.' {
+		if !parse.IsDigit(b) && b != '.' {
 			return nil // such as 4.2.2) of a user agent
 		}
 	}
-	if d, ok := stamp.Decimal(v, unit); ok {
+	if d, ok := parse.Decimal(v, unit); ok {
 		f.Rec.Latency, f.Rec.Ended = d, unit == time.Second
 	}
 	return nil
 }
 
 // setPlainTail refuses quotes: a truncated line of combined must not count as common.
-func setPlainTail(f *fill.Line, v []byte) error {
+func setPlainTail(f *parse.Line, v []byte) error {
 	if bytes.IndexByte(v, '"') >= 0 {
-		return pattern.ErrShape
+		return parse.ErrShape
 	}
 	return setTail(f, v)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/trace/fieldmap"
-	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/convert"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // docs/traces.md names every format, field and token.
@@ -19,7 +19,7 @@ func TestDocs(t *testing.T) {
 	for _, f := range Table() {
 		names = append(names, f.Name)
 	}
-	names = append(names, fieldmap.Names()...)
+	names = append(names, parse.FieldNames()...)
 	for name := range nginxVariables() {
 		if name != "server_name" && name != "document_uri" && name != "query_string" { // other names for the same, or not read
 			names = append(names, "$"+name)
@@ -30,7 +30,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%s is not in docs/traces.md", name)
 		}
 	}
-	if !strings.Contains(string(page), strings.TrimSuffix(loadfile.Head, "\n")) {
+	if !strings.Contains(string(page), strings.TrimSuffix(convert.LoadHead, "\n")) {
 		t.Error("the head of the load format is another one")
 	}
 }

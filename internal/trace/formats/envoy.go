@@ -6,9 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // The default formats of Envoy (envoyproxy.io, access logging) and Istio (istio.io, Envoy
@@ -28,11 +26,11 @@ var envoyItem = regexp.MustCompile(`^%([A-Z][A-Z0-9_]+)(?:\(([^)]*)\))?(?::\d+)?
 func isEnvoy(text string) bool { return strings.Contains(text, "%REQ(") }
 
 // envoyPieces cuts a format string of Envoy, the text of its text_format.
-func envoyPieces(text string) ([]pattern.Piece, error) {
+func envoyPieces(text string) ([]parse.Piece, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), `\n`), "\n")
-	return pattern.Cut(text, '%', func(text string) ([]pattern.Piece, string, error) {
+	return parse.Pieces(text, '%', func(text string) ([]parse.Piece, string, error) {
 		if rest, ok := strings.CutPrefix(text, "%%"); ok {
-			return []pattern.Piece{{Literal: "%"}}, rest, nil
+			return []parse.Piece{{Literal: "%"}}, rest, nil
 		}
 		m := envoyItem.FindStringSubmatch(text)
 		if m == nil {
@@ -42,59 +40,59 @@ func envoyPieces(text string) ([]pattern.Piece, error) {
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", m[0], err)
 		}
-		return []pattern.Piece{{Name: m[0], Variable: v}}, text[len(m[0]):], nil
+		return []parse.Piece{{Name: m[0], Variable: v}}, text[len(m[0]):], nil
 	})
 }
 
 // envoyVariable returns the meaning of an item; takt ignores the values of other items.
 // Durations are in milliseconds.
-func envoyVariable(name, argument string) (pattern.Variable, error) {
+func envoyVariable(name, argument string) (parse.Variable, error) {
 	switch name {
 	case "START_TIME":
 		return envoyTime(argument)
 	case "REQ":
 		return envoyHeader(argument), nil
 	}
-	return map[string]pattern.Variable{
-		"RESPONSE_CODE":  {Set: fill.Status},
-		"BYTES_RECEIVED": {Set: fill.Size(fill.RequestBytes, false)},
-		"BYTES_SENT":     {Set: fill.Size(fill.AnswerBytes, false)},
-		"DURATION":       {Set: fill.Latency(time.Millisecond)},
+	return map[string]parse.Variable{
+		"RESPONSE_CODE":  {Set: parse.Status},
+		"BYTES_RECEIVED": {Set: parse.Size(parse.RequestBytes, false)},
+		"BYTES_SENT":     {Set: parse.Size(parse.AnswerBytes, false)},
+		"DURATION":       {Set: parse.Latency(time.Millisecond)},
 
-		"DOWNSTREAM_REMOTE_ADDRESS":              {Set: fill.Client},
-		"DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT": {Set: fill.Client},
+		"DOWNSTREAM_REMOTE_ADDRESS":              {Set: parse.Client},
+		"DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT": {Set: parse.Client},
 	}[name], nil
 }
 
 // envoyHeader returns the meaning of a request header; of HEADER?OTHER the first known one.
-func envoyHeader(names string) pattern.Variable {
-	known := map[string]pattern.Variable{
-		":method": {Set: fill.Method}, ":path": {Set: fill.URI, Role: pattern.Request}, "x-envoy-original-path": {Set: fill.URI, Role: pattern.Request},
-		":authority": {Set: fill.Host, Role: pattern.Host}, "host": {Set: fill.Host, Role: pattern.Host}, ":scheme": {Set: fill.Scheme},
-		"referer": {Set: fill.Referer}, "user-agent": {Set: fill.Agent},
+func envoyHeader(names string) parse.Variable {
+	known := map[string]parse.Variable{
+		":method": {Set: parse.Method}, ":path": {Set: parse.URI, Role: parse.RoleRequest}, "x-envoy-original-path": {Set: parse.URI, Role: parse.RoleRequest},
+		":authority": {Set: parse.Host, Role: parse.RoleHost}, "host": {Set: parse.Host, Role: parse.RoleHost}, ":scheme": {Set: parse.Scheme},
+		"referer": {Set: parse.Referer}, "user-agent": {Set: parse.Agent},
 	}
 	for name := range strings.SplitSeq(names, "?") {
 		if v, ok := known[strings.ToLower(name)]; ok {
 			return v
 		}
 	}
-	return pattern.Variable{}
+	return parse.Variable{}
 }
 
 // envoyTime reads the start of a request: the default form, a strftime format, or %s for
 // seconds.
-func envoyTime(format string) (pattern.Variable, error) {
-	v := pattern.Variable{Set: fill.Start, Role: pattern.Time}
+func envoyTime(format string) (parse.Variable, error) {
+	v := parse.Variable{Set: parse.Start, Role: parse.RoleTime}
 	if format == "" || strings.HasPrefix(format, "%s") {
 		return v, nil
 	}
-	layout, err := stamp.LayoutOf(regexp.MustCompile(`%(\d)f`).ReplaceAllString(format, "%f"))
+	layout, err := parse.LayoutOf(regexp.MustCompile(`%(\d)f`).ReplaceAllString(format, "%f"))
 	if err == nil {
-		err = stamp.CheckLayout(layout)
+		err = parse.CheckLayout(layout)
 	}
 	if err != nil {
 		return v, fmt.Errorf("%w; or log it without a format", err)
 	}
-	v.Blanks, v.Set = strings.Count(layout, " "), fill.Layout(layout, v.Set)
+	v.Blanks, v.Set = strings.Count(layout, " "), parse.Layout(layout, v.Set)
 	return v, nil
 }

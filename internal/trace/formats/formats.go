@@ -8,23 +8,21 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/internal/trace/pattern"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // Format is a row of the table of formats.
 type Format struct {
 	Name    string
 	About   string
-	Line    func(h Hints) (Parser, error)               // for formats with one request per line
-	Stream  func(in *bufio.Reader, f fill.Line) Decoder // for other formats
-	Looks   func(first []byte) bool                     // reports whether the first line can be of this format
-	Last    bool                                        // auto uses it only if no other format fits, and without bad lines: nearly every line is one
-	Wider   bool                                        // it fits the lines of formats before it in the table, too
-	Status  bool                                        // auto counts only lines with a status
-	Untimed bool                                        // a line with a time that is not understood is still a line of this format
-	Headed  bool                                        // syslog or a container runtime may have put a head before each line
+	Line    func(h Hints) (Parser, error)                // for formats with one request per line
+	Stream  func(in *bufio.Reader, f parse.Line) Decoder // for other formats
+	Looks   func(first []byte) bool                      // reports whether the first line can be of this format
+	Last    bool                                         // auto uses it only if no other format fits, and without bad lines: nearly every line is one
+	Wider   bool                                         // it fits the lines of formats before it in the table, too
+	Status  bool                                         // auto counts only lines with a status
+	Untimed bool                                         // a line with a time that is not understood is still a line of this format
+	Headed  bool                                         // syslog or a container runtime may have put a head before each line
 }
 
 // Hints is what is known of a log beside its lines.
@@ -35,13 +33,13 @@ type Hints struct {
 }
 
 // Parser parses one line, which is not blank. It returns a
-// fill.NoRequest, fill.ErrComment, or what is wrong with the line.
+// parse.NoRequest, parse.ErrComment, or what is wrong with the line.
 type Parser interface {
-	Parse(line []byte, f *fill.Line) error
+	Parse(line []byte, f *parse.Line) error
 }
 
 // Decoder parses a whole log. Next fills rec, which the caller has reset. It returns nil,
-// io.EOF, a fill.NoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
+// io.EOF, a parse.NoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
 // and a ReadError end the log.
 type Decoder interface {
 	Next(rec *trace.Record) error
@@ -108,7 +106,7 @@ func Table() []Format {
 	}
 }
 
-func load(h Hints) (Parser, error) { return &loadfile.Parser{Guessed: h.Guessed}, nil }
+func load(h Hints) (Parser, error) { return &parse.LoadFile{Guessed: h.Guessed}, nil }
 
 func isText(first []byte) bool   { return first[0] != '{' && first[0] != '<' }
 func isObject(first []byte) bool { return first[0] == '{' }
@@ -137,7 +135,7 @@ func Find(name string) (Format, error) {
 }
 
 // cutter cuts a format string of one kind of server into pieces.
-type cutter func(text string) ([]pattern.Piece, error)
+type cutter func(text string) ([]parse.Piece, error)
 
 // cutterOf tells by its signs whose format string it is; nil: it is none.
 func cutterOf(text string) cutter {
@@ -158,14 +156,14 @@ func cutterOf(text string) cutter {
 
 // shape returns the format of a format string; tail, if not nil, gets what follows it in a
 // line.
-func shape(cut cutter, text string, tail fill.Setter) func(Hints) (Parser, error) {
+func shape(cut cutter, text string, tail parse.Setter) func(Hints) (Parser, error) {
 	return func(Hints) (Parser, error) { return compile(cut, text, tail) }
 }
 
-func compile(cut cutter, text string, tail fill.Setter) (*pattern.Pattern, error) {
+func compile(cut cutter, text string, tail parse.Setter) (*parse.Pattern, error) {
 	pieces, err := cut(strings.TrimLeft(text, " ")) // lines lose leading blanks, too
 	if err != nil {
 		return nil, err
 	}
-	return pattern.New(pieces, tail)
+	return parse.NewPattern(pieces, tail)
 }

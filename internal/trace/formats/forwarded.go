@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"net/netip"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // forwardedParser reads combined or common with several addresses instead of one: the list of X-Forwarded-For, also
 // in quotes, with or without the host before it, and with or without the address of the proxy. Of such a log some
 // lines have one address. The client is the first that is not of a private network, else the first.
-type forwardedParser struct{ combined, common *pattern.Pattern }
+type forwardedParser struct{ combined, common *parse.Pattern }
 
 func forwarded(Hints) (Parser, error) {
 	combined, err := compile(apachePieces, combinedShape, setTail)
@@ -24,7 +22,7 @@ func forwarded(Hints) (Parser, error) {
 }
 
 // Parse implements Parser.
-func (p forwardedParser) Parse(line []byte, f *fill.Line) error {
+func (p forwardedParser) Parse(line []byte, f *parse.Line) error {
 	host, rest := forwardedHost(line)
 	client, n, rest := forwardedList(rest)
 	switch {
@@ -32,11 +30,11 @@ func (p forwardedParser) Parse(line []byte, f *fill.Line) error {
 	case host != nil && n == 0: // a name
 		client, rest, _ = bytes.Cut(rest, []byte(" "))
 	default:
-		return pattern.ErrShape
+		return parse.ErrShape
 	}
 	inner := f.Rec.Join(client, " ", rest)
 	err := p.combined.Parse(inner, f)
-	if err == pattern.ErrShape {
+	if err == parse.ErrShape {
 		memory := f.Rec.Memory
 		f.Rec.Reset()
 		f.Rec.Memory = memory // inner is in it
@@ -83,7 +81,7 @@ func forwardedList(line []byte) (client []byte, n int, rest []byte) {
 		}
 		text, more := bytes.CutSuffix(word, []byte(","))
 		addr := isAddress(text)
-		if !addr && !more && !listed && (n > 0 || !fill.Absent(word)) || len(text) == 0 {
+		if !addr && !more && !listed && (n > 0 || !parse.Absent(word)) || len(text) == 0 {
 			break
 		}
 		if listed = more; addr {
@@ -115,7 +113,7 @@ func isPrivate(v []byte) bool {
 }
 
 func address(v []byte) (netip.Addr, bool) {
-	if len(v) < 2 || !stamp.IsDigit(v[0]) && v[0] != ':' && v[0] != '[' && bytes.IndexByte(v, ':') < 0 {
+	if len(v) < 2 || !parse.IsDigit(v[0]) && v[0] != ':' && v[0] != '[' && bytes.IndexByte(v, ':') < 0 {
 		return netip.Addr{}, false // a name; the parser would make an error of it
 	}
 	addr, err := netip.ParseAddr(string(v))

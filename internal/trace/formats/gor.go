@@ -11,8 +11,7 @@ import (
 	"slices"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // gorDecoder reads the files of GoReplay (github.com/buger/goreplay, wiki, "Saving and Replaying from file"): a line
@@ -23,7 +22,7 @@ type gorDecoder struct {
 	buf    []byte
 	line   int // of the last message
 	n      int // lines read
-	filler fill.Line
+	filler parse.Line
 	ended  bool
 }
 
@@ -33,14 +32,14 @@ const (
 	maxBody = 8 << 20
 )
 
-const gorAnswer fill.NoRequest = "an answer; GoReplay's requests are replayed"
+const gorAnswer parse.NoRequest = "an answer; GoReplay's requests are replayed"
 
 var (
 	errGor     = errors.New("not a message of GoReplay: kind, id and time in its first line, then a request")
 	errLongGor = errors.New("a message longer than 16 MiB")
 )
 
-func gor(in *bufio.Reader, f fill.Line) Decoder { return &gorDecoder{in: in, filler: f} }
+func gor(in *bufio.Reader, f parse.Line) Decoder { return &gorDecoder{in: in, filler: f} }
 
 // isGor accepts the first line of a message: 1 to 3, an id in hexadecimal digits, and one or two numbers.
 func isGor(first []byte) bool {
@@ -49,11 +48,11 @@ func isGor(first []byte) bool {
 		return false
 	}
 	for _, c := range words[1] {
-		if stamp.HexOf([]byte{c}) < 0 {
+		if parse.HexOf([]byte{c}) < 0 {
 			return false
 		}
 	}
-	return len(words[2]) == 19 && stamp.Digits(words[2]) > 0
+	return len(words[2]) == 19 && parse.Digits(words[2]) > 0
 }
 
 // Place is the first line of the last message.
@@ -76,7 +75,7 @@ func (d *gorDecoder) Next(rec *trace.Record) error {
 		return gorAnswer
 	}
 	d.filler.Begin(rec)
-	if err := fill.Start(&d.filler, words[2]); err != nil {
+	if err := parse.Start(&d.filler, words[2]); err != nil {
 		return err
 	}
 	return d.request(message)
@@ -127,7 +126,7 @@ func (d *gorDecoder) request(message []byte) error {
 	f := &d.filler
 	in := bufio.NewReader(bytes.NewReader(message))
 	first, _, _ := bytes.Cut(message, []byte("\n"))
-	if err := fill.Request(f, bytes.TrimRight(first, "\r")); err != nil {
+	if err := parse.Request(f, bytes.TrimRight(first, "\r")); err != nil {
 		return err
 	}
 	req, err := http.ReadRequest(in)

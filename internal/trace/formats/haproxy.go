@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // haproxyShape is "option httplog" (docs.haproxy.org, HTTP log format). Captured headers, if
@@ -30,35 +29,35 @@ func isHAProxy(text string) bool {
 }
 
 // haproxyVariables lists the variables that takt uses. Times are in milliseconds.
-func haproxyVariables() map[string]pattern.Variable {
-	millis := signed(fill.Latency(time.Millisecond))
-	return map[string]pattern.Variable{
+func haproxyVariables() map[string]parse.Variable {
+	millis := signed(parse.Latency(time.Millisecond))
+	return map[string]parse.Variable{
 		"cia": {Set: setClientPort}, // %ci:%cp as one value: an IPv6 address has colons, too
-		"ci":  {Set: fill.Client},
-		"t":   {Set: fill.Start, Role: pattern.Time},
-		"tr":  {Set: fill.Start, Role: pattern.Time},
-		"trg": {Set: fill.Start, Role: pattern.Time, Blanks: 1},
-		"trl": {Set: fill.Start, Role: pattern.Time, Blanks: 1},
-		"T":   {Set: fill.Start, Role: pattern.Time, Blanks: 1},
-		"Tl":  {Set: fill.Start, Role: pattern.Time, Blanks: 1},
-		"Ts":  {Set: fill.Start, Role: pattern.Time},
+		"ci":  {Set: parse.Client},
+		"t":   {Set: parse.Start, Role: parse.RoleTime},
+		"tr":  {Set: parse.Start, Role: parse.RoleTime},
+		"trg": {Set: parse.Start, Role: parse.RoleTime, Blanks: 1},
+		"trl": {Set: parse.Start, Role: parse.RoleTime, Blanks: 1},
+		"T":   {Set: parse.Start, Role: parse.RoleTime, Blanks: 1},
+		"Tl":  {Set: parse.Start, Role: parse.RoleTime, Blanks: 1},
+		"Ts":  {Set: parse.Start, Role: parse.RoleTime},
 		"Ta":  {Set: millis},
 		"Tt":  {Set: unlessKnown(millis)}, // worse than Ta: includes the time before the request came
-		"ST":  {Set: signed(fill.Status)},
-		"B":   {Set: signed(fill.Size(fill.AnswerBytes, true))}, // with the head
-		"U":   {Set: signed(fill.Size(fill.RequestBytes, false))},
-		"r":   {Set: fill.Request, Role: pattern.Request, Blanks: 2},
-		"HM":  {Set: fill.Method},
-		"HU":  {Set: fill.URI, Role: pattern.Request},
-		"HP":  {Set: fill.URI, Role: pattern.Request},
-		"HPO": {Set: fill.URI, Role: pattern.Request},
-		"HQ":  {Set: fill.Query},
+		"ST":  {Set: signed(parse.Status)},
+		"B":   {Set: signed(parse.Size(parse.AnswerBytes, true))}, // with the head
+		"U":   {Set: signed(parse.Size(parse.RequestBytes, false))},
+		"r":   {Set: parse.Request, Role: parse.RoleRequest, Blanks: 2},
+		"HM":  {Set: parse.Method},
+		"HU":  {Set: parse.URI, Role: parse.RoleRequest},
+		"HP":  {Set: parse.URI, Role: parse.RoleRequest},
+		"HPO": {Set: parse.URI, Role: parse.RoleRequest},
+		"HQ":  {Set: parse.Query},
 	}
 }
 
 // setHTTPS takes what follows the request in lines of option httpslog (docs.haproxy.org, HTTPS log format): five
 // codes between slashes, then the name that the client asked for, the version of TLS and the cipher.
-func setHTTPS(f *fill.Line, v []byte) error {
+func setHTTPS(f *parse.Line, v []byte) error {
 	codes, connection, ok := bytes.Cut(bytes.TrimLeft(v, " "), []byte(" "))
 	if ok && bytes.Count(codes, []byte("/")) == 4 && bytes.Count(connection, []byte("/")) == 2 {
 		f.Rec.Scheme = f.Rec.Join(nil, "https", nil)
@@ -67,14 +66,14 @@ func setHTTPS(f *fill.Line, v []byte) error {
 }
 
 // setClientPort stores the address of address:port; an IPv6 address has no brackets.
-func setClientPort(f *fill.Line, v []byte) error {
-	return fill.Client(f, v[:max(bytes.LastIndexByte(v, ':'), 0)])
+func setClientPort(f *parse.Line, v []byte) error {
+	return parse.Client(f, v[:max(bytes.LastIndexByte(v, ':'), 0)])
 }
 
 // signed ignores a value with a sign: -1 is a step that did not happen, and + marks a value
 // of a line that was written before the end of the request.
-func signed(set fill.Setter) fill.Setter {
-	return func(f *fill.Line, v []byte) error {
+func signed(set parse.Setter) parse.Setter {
+	return func(f *parse.Line, v []byte) error {
 		if len(v) > 0 && (v[0] == '-' || v[0] == '+') {
 			return nil
 		}
@@ -82,8 +81,8 @@ func signed(set fill.Setter) fill.Setter {
 	}
 }
 
-func unlessKnown(set fill.Setter) fill.Setter {
-	return func(f *fill.Line, v []byte) error {
+func unlessKnown(set parse.Setter) parse.Setter {
+	return func(f *parse.Line, v []byte) error {
 		if f.Rec.Latency != trace.Unknown {
 			return nil
 		}
@@ -92,13 +91,13 @@ func unlessKnown(set fill.Setter) fill.Setter {
 }
 
 // haproxyPieces cuts a log-format, or its whole line from haproxy.cfg.
-func haproxyPieces(text string) ([]pattern.Piece, error) {
+func haproxyPieces(text string) ([]parse.Piece, error) {
 	text = haproxyDirective(text)
 	text = strings.NewReplacer("%ci:%cp", "%cia", "%HP%HQ", "%HU", "%HPO%HQ", "%HU").Replace(text)
 	always := false // the flag +Q of %o is for all values after it
-	return pattern.Cut(text, '%', func(text string) ([]pattern.Piece, string, error) {
+	return parse.Pieces(text, '%', func(text string) ([]parse.Piece, string, error) {
 		if rest, ok := strings.CutPrefix(text, "%%"); ok {
-			return []pattern.Piece{{Literal: "%"}}, rest, nil
+			return []parse.Piece{{Literal: "%"}}, rest, nil
 		}
 		name, flags, rest, err := haproxyName(text)
 		if err != nil {
@@ -108,12 +107,12 @@ func haproxyPieces(text string) ([]pattern.Piece, error) {
 			always = strings.Contains(flags, "+Q") || always && !strings.Contains(flags, "-Q")
 			return nil, strings.TrimLeft(rest, " "), nil // %o has no value, so HAProxy writes no blank after it
 		}
-		v := pattern.Piece{Name: "%" + name, Variable: haproxyVariables()[name]}
+		v := parse.Piece{Name: "%" + name, Variable: haproxyVariables()[name]}
 		isText := strings.HasPrefix(name, "[") || strings.Contains(haproxyNames, `"`+name+`"`)
 		if isText && (always || strings.Contains(flags, "+Q")) && !strings.Contains(flags, "-Q") {
-			return []pattern.Piece{{Literal: `"`}, v, {Literal: `"`}}, rest, nil
+			return []parse.Piece{{Literal: `"`}, v, {Literal: `"`}}, rest, nil
 		}
-		return []pattern.Piece{v}, rest, nil
+		return []parse.Piece{v}, rest, nil
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // harEntry has the fields that takt reads from an entry of HAR 1.2
@@ -39,7 +39,7 @@ type harEntry struct {
 	Cached  any        `json:"_fromCache"` // of Chrome: memory or disk
 }
 
-const cachedEntry fill.NoRequest = "the browser answered it from its cache, so the server did not get it"
+const cachedEntry parse.NoRequest = "the browser answered it from its cache, so the server did not get it"
 
 // harTimings are milliseconds; nil or -1: not known. The time of ssl is a part of connect.
 type harTimings struct {
@@ -81,10 +81,10 @@ type harDecoder struct {
 	n      int  // number of the last entry, from 1
 	begun  bool // in is inside the list
 	ended  bool
-	filler fill.Line
+	filler parse.Line
 }
 
-func har(in *bufio.Reader, f fill.Line) Decoder {
+func har(in *bufio.Reader, f parse.Line) Decoder {
 	return &harDecoder{in: json.NewDecoder(in), filler: f}
 }
 
@@ -180,24 +180,24 @@ func (d *harDecoder) findKey(name string) error {
 	return errHAR
 }
 
-func (e *harEntry) fill(f *fill.Line) error {
+func (e *harEntry) fill(f *parse.Line) error {
 	r := f.Rec
 	if cached, is := e.Cached.(string); is && cached != "" {
 		return cachedEntry
 	}
 	if e.Started != "" { // else Finish refuses it, unless the replay has a rate
-		if err := fill.Start(f, []byte(e.Started)); err != nil {
+		if err := parse.Start(f, []byte(e.Started)); err != nil {
 			return err
 		}
 	}
-	if err := fill.Method(f, []byte(e.Request.Method)); err != nil {
+	if err := parse.Method(f, []byte(e.Request.Method)); err != nil {
 		return err
 	}
 	if err := f.SetURI([]byte(e.Request.URL)); err != nil { // such as data:, blob: or wss:
 		return err
 	}
 	if e.Response.Status > 999 {
-		return fill.ErrStatus
+		return parse.ErrStatus
 	}
 	r.Status = max(e.Response.Status, 0)
 	r.Latency = millis(e.taken())

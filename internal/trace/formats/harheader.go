@@ -4,8 +4,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // The headers of an archive that are not sent again.
@@ -22,11 +21,11 @@ const unfitHeader = "not fit for a request"
 // LeftHeader begins the reason for which a request lacks a line of its header.
 const LeftHeader = "header "
 
-func leaveOut(f *fill.Line, name string) { f.Left.Note(LeftHeader + name) }
+func leaveOut(f *parse.Line, name string) { f.Left.Note(LeftHeader + name) }
 
 // header stores the lines of a header that are sent again. It counts the private and unfit
 // lines that it leaves out, and not ownHeaders.
-func header(f *fill.Line, list []harHeader, bodyType string) {
+func header(f *parse.Line, list []harHeader, bodyType string) {
 	r := f.Rec
 	at := len(r.Memory)
 	for _, h := range list {
@@ -62,7 +61,7 @@ func header(f *fill.Line, list []harHeader, bodyType string) {
 func isField(name, value string) bool {
 	const signs = "!#$%&'*+-.^_`|~"
 	for _, c := range []byte(name) {
-		if !stamp.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(signs, c) < 0 {
+		if !parse.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(signs, c) < 0 {
 			return false
 		}
 	}

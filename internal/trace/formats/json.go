@@ -3,7 +3,7 @@ package formats
 import (
 	"cmp"
 
-	"github.com/taktload/takt/internal/trace/fieldmap"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // Field maps of servers with documented logs. Caddy's ts is the end of a request
@@ -32,7 +32,7 @@ const (
 // objects returns the format of a field map: the user's, or else the given one.
 func objects(text string) func(Hints) (Parser, error) {
 	return func(h Hints) (Parser, error) {
-		m, err := fieldmap.New(cmp.Or(h.Fields, text))
+		m, err := parse.NewFieldMap(cmp.Or(h.Fields, text))
 		if err == nil {
 			m.Strict = h.Fields == "" // a map of the user says where the request is
 		}
@@ -42,9 +42,9 @@ func objects(text string) func(Hints) (Parser, error) {
 
 // pairs returns the format of lines that are no objects, by a field map. Other lines have such
 // pairs, too, so a request needs a method or a status.
-func pairs(text string, parser func(m *fieldmap.Map) Parser) func(Hints) (Parser, error) {
+func pairs(text string, parser func(m *parse.FieldMap) Parser) func(Hints) (Parser, error) {
 	return func(h Hints) (Parser, error) {
-		m, err := fieldmap.New(cmp.Or(h.Fields, text))
+		m, err := parse.NewFieldMap(cmp.Or(h.Fields, text))
 		if err != nil {
 			return nil, err
 		}
@@ -53,5 +53,5 @@ func pairs(text string, parser func(m *fieldmap.Map) Parser) func(Hints) (Parser
 	}
 }
 
-func ltsv(m *fieldmap.Map) Parser   { return fieldmap.LTSV{Map: m} }
-func logfmt(m *fieldmap.Map) Parser { return fieldmap.Logfmt{Map: m} }
+func ltsv(m *parse.FieldMap) Parser   { return parse.LTSV{Map: m} }
+func logfmt(m *parse.FieldMap) Parser { return parse.Logfmt{Map: m} }

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // JMeter writes its results, JTL, as XML or as CSV
@@ -26,13 +25,13 @@ var (
 )
 
 // outerSample is why a sample around others is left out.
-const outerSample fill.NoRequest = "the sample contains others, which are the requests"
+const outerSample parse.NoRequest = "the sample contains others, which are the requests"
 
 // otherSample is why a sample without HTTP is left out.
-const otherSample fill.NoRequest = "a sample of another kind than HTTP"
+const otherSample parse.NoRequest = "a sample of another kind than HTTP"
 
 // noURL is why a sample without a URL is left out.
-const noURL fill.NoRequest = "the sample has no URL; for those of HTTP, record again with jmeter.save.saveservice.url=true in JMeter's user.properties"
+const noURL parse.NoRequest = "the sample has no URL; for those of HTTP, record again with jmeter.save.saveservice.url=true in JMeter's user.properties"
 
 // maxElements limits the nesting of elements.
 const maxElements = 100
@@ -54,11 +53,11 @@ type xmlDecoder struct {
 	text    string // name of the element whose text comes next
 	line    int    // line of the last sample
 	columns []jtlColumn
-	filler  fill.Line
+	filler  parse.Line
 	ended   bool
 }
 
-func jtlXML(in *bufio.Reader, f fill.Line) Decoder {
+func jtlXML(in *bufio.Reader, f parse.Line) Decoder {
 	return &xmlDecoder{in: xml.NewDecoder(in), columns: jtlColumns(), filler: f}
 }
 
@@ -154,7 +153,7 @@ func (d *xmlDecoder) chars(text xml.CharData) {
 	}
 }
 
-func (s *jtlSample) fill(f *fill.Line, columns []jtlColumn) error {
+func (s *jtlSample) fill(f *parse.Line, columns []jtlColumn) error {
 	return fillJTL(f, columns, func(c *jtlColumn) string {
 		switch c.name {
 		case "URL":
@@ -169,26 +168,26 @@ func (s *jtlSample) fill(f *fill.Line, columns []jtlColumn) error {
 // jtlColumn is a column of the CSV, or an attribute or element of the XML.
 type jtlColumn struct {
 	name, attr string // in CSV and in XML; attr "": an element
-	set        fill.Setter
+	set        parse.Setter
 	optional   bool
 }
 
 func jtlColumns() []jtlColumn {
 	return []jtlColumn{
-		{"timeStamp", "ts", fill.Start, false},
-		{"elapsed", "t", fill.Latency(time.Millisecond), false},
+		{"timeStamp", "ts", parse.Start, false},
+		{"elapsed", "t", parse.Latency(time.Millisecond), false},
 		{"Latency", "lt", setFirstByte, true},
 		{"responseCode", "rc", setCode, true},
-		{"bytes", "by", fill.Size(fill.AnswerBytes, false), true},
-		{"sentBytes", "sby", fill.Size(fill.RequestBytes, false), true},
-		{"method", "", fill.Method, true},
-		{"URL", "", (*fill.Line).SetURI, false},
+		{"bytes", "by", parse.Size(parse.AnswerBytes, false), true},
+		{"sentBytes", "sby", parse.Size(parse.RequestBytes, false), true},
+		{"method", "", parse.Method, true},
+		{"URL", "", (*parse.Line).SetURI, false},
 	}
 }
 
 // setFirstByte stores the time from the given latency up to the end of the request.
-func setFirstByte(f *fill.Line, v []byte) error {
-	first, ok := stamp.Decimal(v, time.Millisecond)
+func setFirstByte(f *parse.Line, v []byte) error {
+	first, ok := parse.Decimal(v, time.Millisecond)
 	if r := f.Rec; ok && first > 0 && r.Latency != trace.Unknown {
 		r.Transfer = max(r.Latency-first, 0)
 	}
@@ -196,15 +195,15 @@ func setFirstByte(f *fill.Line, v []byte) error {
 }
 
 // setCode stores a status, and ignores "Non HTTP response code: …".
-func setCode(f *fill.Line, v []byte) error {
-	if n := stamp.Digits(v); len(v) == 3 && n >= 0 {
+func setCode(f *parse.Line, v []byte) error {
+	if n := parse.Digits(v); len(v) == 3 && n >= 0 {
 		f.Rec.Status = n
 	}
 	return nil
 }
 
 // fillJTL fills a record; get returns the value of a column, or "".
-func fillJTL(f *fill.Line, columns []jtlColumn, get func(c *jtlColumn) string) error {
+func fillJTL(f *parse.Line, columns []jtlColumn, get func(c *jtlColumn) string) error {
 	for i := range columns {
 		c := &columns[i]
 		v := get(c)

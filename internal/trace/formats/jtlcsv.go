@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // jtlDecoder reads JTL in CSV.
@@ -14,13 +14,13 @@ type jtlDecoder struct {
 	table
 	values     []jtlColumn
 	row, ahead tableRow // ahead is the one after row
-	filler     fill.Line
+	filler     parse.Line
 }
 
 // jtlNeeds are the columns without which a table is no JTL.
 func jtlNeeds() []string { return []string{"timeStamp", "elapsed", "responseCode"} }
 
-func jtlCSV(in *bufio.Reader, f fill.Line) Decoder {
+func jtlCSV(in *bufio.Reader, f parse.Line) Decoder {
 	return &jtlDecoder{table: table{in: in, needs: jtlNeeds()}, values: jtlColumns(), filler: f}
 }
 

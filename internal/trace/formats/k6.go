@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // k6Decoder reads what k6 run --out csv=FILE writes (grafana.com/docs/k6, CSV output): a row for each metric of each
@@ -14,19 +14,19 @@ import (
 type k6Decoder struct {
 	table
 	row    tableRow
-	filler fill.Line
+	filler parse.Line
 	values []jtlColumn
 }
 
 const (
-	k6Metric                = "http_req_duration"
-	k6Other  fill.NoRequest = "a row of another metric than " + k6Metric
+	k6Metric                 = "http_req_duration"
+	k6Other  parse.NoRequest = "a row of another metric than " + k6Metric
 )
 
-func k6CSV(in *bufio.Reader, f fill.Line) Decoder {
+func k6CSV(in *bufio.Reader, f parse.Line) Decoder {
 	return &k6Decoder{table: table{in: in, needs: []string{"metric_name", "timestamp", "metric_value", "url"}}, filler: f, values: []jtlColumn{
-		{name: "timestamp", set: fill.End}, {name: "metric_value", set: fill.Latency(time.Millisecond)}, {name: "method", set: fill.Method},
-		{name: "status", set: fill.Status}, {name: "url", set: (*fill.Line).SetURI},
+		{name: "timestamp", set: parse.End}, {name: "metric_value", set: parse.Latency(time.Millisecond)}, {name: "method", set: parse.Method},
+		{name: "status", set: parse.Status}, {name: "url", set: (*parse.Line).SetURI},
 	}}
 }
 

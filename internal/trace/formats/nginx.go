@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 var errUnit = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
@@ -19,38 +17,38 @@ const ingressShape = `$remote_addr - $remote_user [$time_local] "$request" $stat
 // nginxVariables lists the variables that takt uses, with their meaning at
 // nginx.org/en/docs/varindex.html. nginx writes a line when the request has ended, so its
 // times are ends.
-func nginxVariables() map[string]pattern.Variable {
-	return map[string]pattern.Variable{
-		"time_local":      {Set: fill.End, Blanks: 1, Role: pattern.Time},
-		"time_iso8601":    {Set: fill.End, Role: pattern.Time},
-		"msec":            {Set: fill.End, Role: pattern.Time},
-		"request":         {Set: fill.Request, Blanks: 2, Role: pattern.Request},
-		"request_method":  {Set: fill.Method},
-		"request_uri":     {Set: fill.URI, Role: pattern.Request},
-		"uri":             {Set: fill.URI, Role: pattern.Request},
-		"document_uri":    {Set: fill.URI, Role: pattern.Request},
-		"args":            {Set: fill.Query},
-		"query_string":    {Set: fill.Query},
-		"status":          {Set: fill.Status},
-		"body_bytes_sent": {Set: fill.Size(fill.AnswerBytes, false)},
-		"bytes_sent":      {Set: fill.Size(fill.AnswerBytes, true)},
-		"request_length":  {Set: fill.Size(fill.RequestBytes, false)},
+func nginxVariables() map[string]parse.Variable {
+	return map[string]parse.Variable{
+		"time_local":      {Set: parse.End, Blanks: 1, Role: parse.RoleTime},
+		"time_iso8601":    {Set: parse.End, Role: parse.RoleTime},
+		"msec":            {Set: parse.End, Role: parse.RoleTime},
+		"request":         {Set: parse.Request, Blanks: 2, Role: parse.RoleRequest},
+		"request_method":  {Set: parse.Method},
+		"request_uri":     {Set: parse.URI, Role: parse.RoleRequest},
+		"uri":             {Set: parse.URI, Role: parse.RoleRequest},
+		"document_uri":    {Set: parse.URI, Role: parse.RoleRequest},
+		"args":            {Set: parse.Query},
+		"query_string":    {Set: parse.Query},
+		"status":          {Set: parse.Status},
+		"body_bytes_sent": {Set: parse.Size(parse.AnswerBytes, false)},
+		"bytes_sent":      {Set: parse.Size(parse.AnswerBytes, true)},
+		"request_length":  {Set: parse.Size(parse.RequestBytes, false)},
 		"request_time":    {Set: setFraction},
-		"request_time_ms": {Set: fill.Latency(time.Millisecond)}, // not nginx's: for users whose log has the time in another unit
-		"request_time_us": {Set: fill.Latency(time.Microsecond)},
-		"host":            {Set: fill.Host, Role: pattern.Host},
-		"http_host":       {Set: fill.Host, Role: pattern.Host},
-		"server_name":     {Role: pattern.Host},
-		"scheme":          {Set: fill.Scheme},
-		"remote_addr":     {Set: fill.Client},
+		"request_time_ms": {Set: parse.Latency(time.Millisecond)}, // not nginx's: for users whose log has the time in another unit
+		"request_time_us": {Set: parse.Latency(time.Microsecond)},
+		"host":            {Set: parse.Host, Role: parse.RoleHost},
+		"http_host":       {Set: parse.Host, Role: parse.RoleHost},
+		"server_name":     {Role: parse.RoleHost},
+		"scheme":          {Set: parse.Scheme},
+		"remote_addr":     {Set: parse.Client},
 		"remote_user":     {Set: setUser},
-		"http_referer":    {Set: fill.Referer},
-		"http_user_agent": {Set: fill.Agent},
+		"http_referer":    {Set: parse.Referer},
+		"http_user_agent": {Set: parse.Agent},
 	}
 }
 
 // nginxPieces cuts the string of a log_format, or the whole directive from nginx.conf.
-func nginxPieces(text string) ([]pattern.Piece, error) {
+func nginxPieces(text string) ([]parse.Piece, error) {
 	text = nginxDirective(text)
 	// A path followed by its query is one value.
 	text = strings.NewReplacer("${uri}", "$uri", "$uri$is_args$args", "$request_uri", "$uri?$args", "$request_uri").Replace(text)
@@ -59,10 +57,10 @@ func nginxPieces(text string) ([]pattern.Piece, error) {
 
 // namedPieces cuts a string with $name or ${name} for each value; takt ignores the values of
 // names that are not known.
-func namedPieces(text string, known map[string]pattern.Variable) ([]pattern.Piece, error) {
-	return pattern.Cut(text, '$', func(text string) ([]pattern.Piece, string, error) {
+func namedPieces(text string, known map[string]parse.Variable) ([]parse.Piece, error) {
+	return parse.Pieces(text, '$', func(text string) ([]parse.Piece, string, error) {
 		name, rest := nginxName(text[1:])
-		return []pattern.Piece{{Name: "$" + name, Variable: known[name]}}, rest, nil
+		return []parse.Piece{{Name: "$" + name, Variable: known[name]}}, rest, nil
 	})
 }
 
@@ -73,7 +71,7 @@ func nginxName(text string) (name, rest string) {
 		return name, rest
 	}
 	n := 0
-	for n < len(text) && (text[n] == '_' || stamp.IsDigit(text[n]) || text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
+	for n < len(text) && (text[n] == '_' || parse.IsDigit(text[n]) || text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
 		n++
 	}
 	return text[:n], text[n:]
@@ -93,7 +91,7 @@ func nginxDirective(text string) string {
 		}
 		quote, inner := rest[at], rest[at+1:]
 		end := 0
-		for end < len(inner) && (inner[end] != quote || fill.IsEscaped([]byte(inner), end)) {
+		for end < len(inner) && (inner[end] != quote || parse.IsEscaped([]byte(inner), end)) {
 			end++
 		}
 		b.WriteString(strings.ReplaceAll(inner[:end], `\`+string(quote), string(quote)))
@@ -103,8 +101,8 @@ func nginxDirective(text string) string {
 
 // setFraction is the setter of $request_time, which nginx writes with three decimals. A
 // value without decimals is of another program, and may be in milliseconds.
-func setFraction(f *fill.Line, v []byte) error {
-	if !fill.Absent(v) && stamp.Digits(v) >= 0 {
+func setFraction(f *parse.Line, v []byte) error {
+	if !parse.Absent(v) && parse.Digits(v) >= 0 {
 		return errUnit
 	}
 	return f.Latency(v, time.Second)

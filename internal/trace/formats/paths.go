@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // pathParser reads a list of requests: [METHOD] PATH or [METHOD] URL. It ignores the rest of
@@ -18,13 +18,13 @@ var errPath = errors.New("neither a path that begins with / nor a URL, alone or 
 func paths(h Hints) (Parser, error) { return pathParser{strict: h.Guessed}, nil }
 
 // Parse implements Parser.
-func (p pathParser) Parse(line []byte, f *fill.Line) error {
+func (p pathParser) Parse(line []byte, f *parse.Line) error {
 	if line[0] == '#' {
-		return fill.ErrComment
+		return parse.ErrComment
 	}
 	words := bytes.TrimSpace(line)
 	method, rest, ok := bytes.Cut(words, []byte(" "))
-	if ok && fill.IsMethod(method) {
+	if ok && parse.IsMethod(method) {
 		f.Rec.Method, words = method, bytes.TrimSpace(rest)
 	}
 	uri, behind, _ := bytes.Cut(words, []byte(" "))
@@ -43,5 +43,5 @@ func (p pathParser) Parse(line []byte, f *fill.Line) error {
 // isListed reports whether a URI and the rest of its line are strict: see pathParser.
 func isListed(uri, behind []byte) bool {
 	scheme, _, ok := bytes.Cut(uri, []byte("://"))
-	return (ok && fill.IsScheme(scheme) || len(uri) > 0 && uri[0] == '/') && (len(behind) == 0 || bytes.HasPrefix(behind, []byte("HTTP/")))
+	return (ok && parse.IsScheme(scheme) || len(uri) > 0 && uri[0] == '/') && (len(behind) == 0 || bytes.HasPrefix(behind, []byte("HTTP/")))
 }

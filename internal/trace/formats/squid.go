@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // squidParser reads Squid's native log (wiki.squid-cache.org, Features/LogFormat): end of the
@@ -18,12 +18,12 @@ var errSquid = errors.New("the line does not have the columns of Squid's native 
 func squid(Hints) (Parser, error) { return squidParser{}, nil }
 
 // squidColumns are the values that takt uses, in their order; nil: ignored.
-func squidColumns() [7]fill.Setter {
-	return [...]fill.Setter{fill.End, fill.Latency(time.Millisecond), fill.Client, setSquidResult, fill.Size(fill.AnswerBytes, true), fill.Method, setSquidURL}
+func squidColumns() [7]parse.Setter {
+	return [...]parse.Setter{parse.End, parse.Latency(time.Millisecond), parse.Client, setSquidResult, parse.Size(parse.AnswerBytes, true), parse.Method, setSquidURL}
 }
 
 // Parse implements Parser.
-func (squidParser) Parse(line []byte, f *fill.Line) error {
+func (squidParser) Parse(line []byte, f *parse.Line) error {
 	rest := line
 	for _, set := range squidColumns() {
 		var word []byte
@@ -43,7 +43,7 @@ func (squidParser) Parse(line []byte, f *fill.Line) error {
 }
 
 // setSquidResult stores the status of TCP_MISS/200. 000 is no answer.
-func setSquidResult(f *fill.Line, v []byte) error {
+func setSquidResult(f *parse.Line, v []byte) error {
 	_, status, ok := bytes.Cut(v, []byte("/"))
 	if !ok {
 		return errSquid
@@ -51,13 +51,13 @@ func setSquidResult(f *fill.Line, v []byte) error {
 	if string(status) == "000" {
 		return nil
 	}
-	return fill.Status(f, status)
+	return parse.Status(f, status)
 }
 
 // setSquidURL refuses what is no URL: the host:port of a tunnel, and error:… of a bad request.
-func setSquidURL(f *fill.Line, v []byte) error {
+func setSquidURL(f *parse.Line, v []byte) error {
 	if !bytes.Contains(v, []byte("://")) && v[0] != '/' {
-		return fill.OtherURL
+		return parse.OtherURL
 	}
-	return fill.URI(f, v)
+	return parse.URI(f, v)
 }

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/tracetest"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 func TestPatterns(t *testing.T) {
@@ -73,7 +73,7 @@ func TestPatterns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fill.New(time.UTC, false, &trace.Left{})
+		f := parse.NewLine(time.UTC, false, &trace.Left{})
 		f.Begin(&rec)
 		got := ""
 		if err := p.Parse([]byte(c.line), &f); err != nil {

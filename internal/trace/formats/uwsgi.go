@@ -3,29 +3,28 @@ package formats
 import (
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/pattern"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // uwsgiShape is uWSGI's log of requests (core/logging.c there). The time is the start of the
 // request, without a zone.
 const uwsgiShape = `[pid: $pid|app: $app|req: $of_worker/$of_all] $client ($user) {$vars} [$time] $method $uri => generated $bytes bytes in $taken $unit ($protocol $status) $rest`
 
-func uwsgiPieces(text string) ([]pattern.Piece, error) {
-	return namedPieces(text, map[string]pattern.Variable{
-		"client": {Set: fill.Client},
-		"time":   {Set: fill.Layout(time.ANSIC, fill.Start), Role: pattern.Time},
-		"method": {Set: fill.Method},
-		"uri":    {Set: fill.URI, Role: pattern.Request},
-		"bytes":  {Set: fill.Size(fill.AnswerBytes, false)},
-		"taken":  {Set: fill.Latency(time.Millisecond)},
+func uwsgiPieces(text string) ([]parse.Piece, error) {
+	return namedPieces(text, map[string]parse.Variable{
+		"client": {Set: parse.Client},
+		"time":   {Set: parse.Layout(time.ANSIC, parse.Start), Role: parse.RoleTime},
+		"method": {Set: parse.Method},
+		"uri":    {Set: parse.URI, Role: parse.RoleRequest},
+		"bytes":  {Set: parse.Size(parse.AnswerBytes, false)},
+		"taken":  {Set: parse.Latency(time.Millisecond)},
 		"unit":   {Set: setUWSGIUnit},
-		"status": {Set: fill.Status},
+		"status": {Set: parse.Status},
 	})
 }
 
 // setUWSGIUnit corrects the latency if the unit, behind it, is that of --log-micros.
-func setUWSGIUnit(f *fill.Line, v []byte) error {
+func setUWSGIUnit(f *parse.Line, v []byte) error {
 	switch string(v) {
 	case "msecs":
 		return nil
@@ -33,5 +32,5 @@ func setUWSGIUnit(f *fill.Line, v []byte) error {
 		f.Rec.Latency /= 1000
 		return nil
 	}
-	return fill.ErrTaken
+	return parse.ErrTaken
 }

@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // w3cParser reads the W3C Extended Log File Format (w3.org/TR/WD-logfile). The line #Fields
 // names the columns; a blank separates them, or a tab in CloudFront's logs. Stamps are in
 // UTC, at the end of a request.
 type w3cParser struct {
-	columns []fill.Setter // nil: the column is ignored
-	date    int           // index of the column date; -1: missing
-	time    int           // index of the column time; -1: missing
-	stamp   bool          // a column has the whole stamp, as in Zeek's logs
-	local   bool          // date and time are local
-	zone    string        // from the line #GMT-Offset
+	columns []parse.Setter // nil: the column is ignored
+	date    int            // index of the column date; -1: missing
+	time    int            // index of the column time; -1: missing
+	stamp   bool           // a column has the whole stamp, as in Zeek's logs
+	local   bool           // date and time are local
+	zone    string         // from the line #GMT-Offset
 }
 
 var (
@@ -48,36 +48,36 @@ sc-content-type sc-content-len sc-range-start sc-range-end`
 
 // w3cColumns lists the columns that takt uses. time-taken is in milliseconds (IIS), or with
 // a fraction in seconds (CloudFront).
-func w3cColumns() map[string]fill.Setter {
-	return map[string]fill.Setter{
-		"cs-method": fill.Method, "cs-uri-stem": fill.URI, "cs-uri-query": fill.Query, "cs-uri": setCSURI,
-		"sc-status": fill.Status, "sc-bytes": fill.Size(fill.AnswerBytes, true), "cs-bytes": fill.Size(fill.RequestBytes, false),
-		"c-ip": fill.Client, "cs-host": fill.Host, "cs(Host)": fill.Host, "x-host-header": fill.Host, "cs-protocol": fill.Scheme,
-		"bytes": fill.Size(fill.AnswerBytes, false), "TimeTakenMS": fill.Latency(time.Millisecond),
-		"cs(Referer)": fill.Referer, "cs(Referrer)": fill.Referer, "cs(User-Agent)": fill.Agent, "time-taken": setTimeTaken,
+func w3cColumns() map[string]parse.Setter {
+	return map[string]parse.Setter{
+		"cs-method": parse.Method, "cs-uri-stem": parse.URI, "cs-uri-query": parse.Query, "cs-uri": setCSURI,
+		"sc-status": parse.Status, "sc-bytes": parse.Size(parse.AnswerBytes, true), "cs-bytes": parse.Size(parse.RequestBytes, false),
+		"c-ip": parse.Client, "cs-host": parse.Host, "cs(Host)": parse.Host, "x-host-header": parse.Host, "cs-protocol": parse.Scheme,
+		"bytes": parse.Size(parse.AnswerBytes, false), "TimeTakenMS": parse.Latency(time.Millisecond),
+		"cs(Referer)": parse.Referer, "cs(Referrer)": parse.Referer, "cs(User-Agent)": parse.Agent, "time-taken": setTimeTaken,
 	}
 }
 
 // zeekColumns lists the columns of Zeek's http.log that takt uses.
-func zeekColumns() map[string]fill.Setter {
-	return map[string]fill.Setter{
-		"ts": fill.Start, "method": fill.Method, "host": fill.Host, "uri": fill.URI, "referrer": fill.Referer, "user_agent": fill.Agent, "id.orig_h": fill.Client,
-		"status_code": fill.Status, "response_body_len": fill.Size(fill.AnswerBytes, false), "request_body_len": fill.Size(fill.RequestBytes, false),
+func zeekColumns() map[string]parse.Setter {
+	return map[string]parse.Setter{
+		"ts": parse.Start, "method": parse.Method, "host": parse.Host, "uri": parse.URI, "referrer": parse.Referer, "user_agent": parse.Agent, "id.orig_h": parse.Client,
+		"status_code": parse.Status, "response_body_len": parse.Size(parse.AnswerBytes, false), "request_body_len": parse.Size(parse.RequestBytes, false),
 	}
 }
 
 // setCSURI stores a path, a URL, or a URL without its scheme, as Imperva writes it.
-func setCSURI(f *fill.Line, v []byte) error {
+func setCSURI(f *parse.Line, v []byte) error {
 	if n := bytes.IndexByte(v, '/'); n > 0 && v[n-1] != ':' {
-		if err := fill.Host(f, v[:n]); err != nil {
+		if err := parse.Host(f, v[:n]); err != nil {
 			return err
 		}
 		v = v[n:]
 	}
-	return fill.URI(f, v)
+	return parse.URI(f, v)
 }
 
-func setTimeTaken(f *fill.Line, v []byte) error {
+func setTimeTaken(f *parse.Line, v []byte) error {
 	if bytes.IndexByte(v, '.') >= 0 {
 		return f.Latency(v, time.Second)
 	}
@@ -123,10 +123,10 @@ func LastFields(in *bufio.Reader) (last []byte) {
 }
 
 // Parse implements Parser.
-func (p *w3cParser) Parse(line []byte, f *fill.Line) error {
+func (p *w3cParser) Parse(line []byte, f *parse.Line) error {
 	if line[0] == '#' {
 		p.directive(line)
-		return fill.ErrComment
+		return parse.ErrComment
 	}
 	tabbed := bytes.IndexByte(line, '\t') >= 0
 	if p.columns == nil && tabbed && bytes.Count(line, []byte("\t"))+1 == len(strings.Fields(cloudFrontFields)) {
@@ -145,7 +145,7 @@ func (p *w3cParser) Parse(line []byte, f *fill.Line) error {
 			date = word
 		case n == p.time:
 			clock = word
-		case p.columns[n] != nil && !fill.Absent(word):
+		case p.columns[n] != nil && !parse.Absent(word):
 			if err := p.columns[n](f, word); err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func (p *w3cParser) Parse(line []byte, f *fill.Line) error {
 		return errW3CRow
 	}
 	if !p.stamp {
-		if err := fill.End(f, f.Rec.Join(date, " ", f.Rec.Join(clock, p.suffix(), nil))); err != nil {
+		if err := parse.End(f, f.Rec.Join(date, " ", f.Rec.Join(clock, p.suffix(), nil))); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/tracetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -1,5 +1,5 @@
-// Package play makes operations of the records of a log, due at the recorded instants or at
-// those of a schedule.
+// Package play says when the requests of a log are due: as operations at the recorded instants, or at
+// those of a schedule, and as the spacing of another load.
 package play
 
 import (
@@ -71,7 +71,7 @@ type Source struct {
 	cut    time.Duration // total time by which gaps were shortened
 }
 
-// NewSource returns the operations of records that are in order, such as those of order.Timed or
+// NewSource returns the operations of records that are in order, such as those of trace.Timed or
 // an Ahead of it. The first operation is due at 0, the others after their recorded distance
 // from it divided by speed. A record that is out of order is due together with the one
 // before it. A record without a time ends the source, and Err returns the error.

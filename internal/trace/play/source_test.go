@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/order"
-	"github.com/taktload/takt/internal/trace/tracetest"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -61,7 +60,7 @@ func TestSource(t *testing.T) {
 		2:   "0 0s /a, 1 250ms /ended, 2 500ms /b, 3 1s /c",
 		0.5: "0 0s /a, 1 1s /ended, 2 2s /b, 3 4s /c",
 	} {
-		src := NewSource(order.Timed(&tracetest.List{Records: records}, order.Timing{}), speed)
+		src := NewSource(trace.Timed(&tracetest.List{Records: records}, trace.Timing{}), speed)
 		if src.End() != -1 {
 			t.Error("the end is known before it is read")
 		}
@@ -77,7 +76,7 @@ func TestSource(t *testing.T) {
 		t.Error(src.Err())
 	}
 	broken := errors.New("broken")
-	src = NewSource(order.Timed(&tracetest.List{Records: records, Err: broken}, order.Timing{}), 1)
+	src = NewSource(trace.Timed(&tracetest.List{Records: records, Err: broken}, trace.Timing{}), 1)
 	if tracetest.Drain(src) != 0 || src.Err() != broken || !src.EndedEarly() || src.End() != -1 { // all four wait in the window
 		t.Error(src.Err(), src.End())
 	}
@@ -95,7 +94,7 @@ func TestTimedOrders(t *testing.T) {
 		records = append(records, r)
 	}
 	slices.SortStableFunc(records, func(a, b trace.Record) int { return a.At.Compare(b.At) }) // as a server writes them
-	timed := order.Timed(&tracetest.List{Records: records}, order.Timing{})
+	timed := trace.Timed(&tracetest.List{Records: records}, trace.Timing{})
 	src := NewSource(timed, 1)
 	var op takt.Op
 	for i := range 20_000 {
@@ -107,7 +106,7 @@ func TestTimedOrders(t *testing.T) {
 		t.Errorf("%+v", timed.Late())
 	}
 
-	timed = order.Timed(&tracetest.List{Records: records}, order.Timing{Window: time.Second})
+	timed = trace.Timed(&tracetest.List{Records: records}, trace.Timing{Window: time.Second})
 	src = NewSource(timed, 1)
 	n, last := 0, time.Duration(0)
 	for src.Next(&op) {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // haproxyTCP is a line of HAProxy's option tcplog: client, time, frontend, backend, times, bytes.
@@ -62,5 +62,5 @@ var w3cDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d `)
 // isListedWord reports whether a line may be of a list of paths: one word, or a path or a
 // method and a path with more words after it.
 func isListedWord(words [][]byte) bool {
-	return len(words) == 1 && !bytes.ContainsAny(words[0], ":;,") || len(words) > 1 && (words[0][0] == '/' || fill.IsMethod(words[0]) && words[1][0] == '/')
+	return len(words) == 1 && !bytes.ContainsAny(words[0], ":;,") || len(words) > 1 && (words[0][0] == '/' || parse.IsMethod(words[0]) && words[1][0] == '/')
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // sampleLines limits the lines that auto looks at to detect the format, and sureLines the lines that
@@ -195,9 +195,9 @@ func try(f formats.Format, sample []byte, o Options, most int) candidate {
 			return c
 		}
 		c.lines++
-		if fill.IsNoRequest(err) {
+		if parse.IsNoRequest(err) {
 			c.none++
-			if err != fill.Event && err != fill.NoURI && !rec.At.IsZero() && d.wholly() {
+			if err != parse.Event && err != parse.NoURI && !rec.At.IsZero() && d.wholly() {
 				c.idle++
 			}
 		}

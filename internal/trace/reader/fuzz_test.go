@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fieldmap"
-	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/trace/formats"
-	"github.com/taktload/takt/internal/trace/loadfile"
-	"github.com/taktload/takt/internal/trace/tracetest"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // readFuzz reads data to its end, and holds every record to what a sender relies on.
@@ -99,7 +98,7 @@ func FuzzProxies(f *testing.F) {
 	})
 }
 func FuzzAuto(f *testing.F) {
-	fuzzFormat(f, Auto, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "urls.txt", "syslog.log", "iis.log")
+	fuzzFormat(f, autoFormat, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "urls.txt", "syslog.log", "iis.log")
 }
 
 // Valid JSON is never called invalid, but for its depth.
@@ -118,11 +117,11 @@ func FuzzJSON(f *testing.F) {
 		var rec trace.Record
 		rec.Reset()
 		line := bytes.ReplaceAll(data, []byte("\n"), nil)
-		fl := fill.New(time.UTC, false, &trace.Left{})
+		fl := parse.NewLine(time.UTC, false, &trace.Left{})
 		fl.Begin(&rec)
 		err = p.Parse(line, &fl)
 		var object map[string]any
-		if json.Unmarshal(line, &object) == nil && object != nil && err == fieldmap.ErrNotJSON {
+		if json.Unmarshal(line, &object) == nil && object != nil && err == parse.ErrNotJSON {
 			t.Fatalf("%q is JSON", line)
 		}
 	})
@@ -133,14 +132,14 @@ func FuzzLoad(f *testing.F) {
 	addSamples(f, "seed-load.csv", "load-results.csv", "load-input.csv")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		readFuzz(t, data, Options{Format: "load"}, func(r *trace.Record) {
-			row := loadfile.AppendRow(nil, r)
-			if bytes.Count(row, []byte("\n")) != 1 || len(row) > trace.MaxLine-len(loadfile.Head) {
+			row := convert.AppendLoadRow(nil, r)
+			if bytes.Count(row, []byte("\n")) != 1 || len(row) > trace.MaxLine-len(convert.LoadHead) {
 				return // a path of 200 KB may have become longer than a line can be
 			}
 			again := 0
-			readFuzz(t, append([]byte(loadfile.Head), row...), Options{Format: "load"}, func(back *trace.Record) {
+			readFuzz(t, append([]byte(convert.LoadHead), row...), Options{Format: "load"}, func(back *trace.Record) {
 				again++
-				if second := loadfile.AppendRow(nil, back); !bytes.Equal(second, row) {
+				if second := convert.AppendLoadRow(nil, back); !bytes.Equal(second, row) {
 					t.Fatalf("%q became %q", row, second)
 				}
 			})

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 var update = flag.Bool("update", false, "write the goldens")

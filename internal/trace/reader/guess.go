@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fieldmap"
 	"github.com/taktload/takt/internal/trace/formats"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // Guess says what takt took a log for, and how sure that is.
@@ -39,7 +39,7 @@ func guessOf(best, next candidate, sample []byte, o Options) Guess {
 
 // String says it in a few words.
 func (g Guess) String() string {
-	name := Shown(g.Format)
+	name := shownFormat(g.Format)
 	switch {
 	case g.Given:
 		return name + ", as --format or --fields says"
@@ -66,8 +66,8 @@ func (g Guess) String() string {
 	return fmt.Sprintf("%s (%s%s; %s)", name, fit, none, next)
 }
 
-// Shown is the name of a format, or the beginning of a format string.
-func Shown(format string) string {
+// shownFormat is the name of a format, or the beginning of a format string.
+func shownFormat(format string) string {
 	if !strings.ContainsAny(format, "$%{") {
 		return format
 	}
@@ -83,7 +83,7 @@ type placed interface {
 }
 
 // fitsNearly is the share of a line's fields above which a format is named as the closest, see
-// pattern.Pattern.Where.
+// parse.Pattern.Where.
 const fitsNearly = 0.24
 
 // closest names the format that the first lines fit best, although no line fits. "": nothing is close.
@@ -127,7 +127,7 @@ func closest(sample []byte, o Options) string {
 
 // fieldsOf names the fields of the JSON objects among the first lines, so that the user can write a field map.
 func fieldsOf(sample, first []byte) string {
-	names, err := fieldmap.Paths(first)
+	names, err := parse.JSONPaths(first)
 	if err != nil {
 		return fmt.Sprintf(" (%v)", err)
 	}
@@ -136,7 +136,7 @@ func fieldsOf(sample, first []byte) string {
 		if n++; n > sampleLines {
 			break
 		}
-		more, _ := fieldmap.Paths(new(head).behind(bytes.TrimSpace(line))) // other lines may be of something else
+		more, _ := parse.JSONPaths(new(head).behind(bytes.TrimSpace(line))) // other lines may be of something else
 		for _, name := range more {
 			if !slices.Contains(names, name) {
 				names = append(names, name)

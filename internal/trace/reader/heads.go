@@ -4,8 +4,7 @@ import (
 	"bytes"
 
 	"github.com/taktload/takt/internal/files"
-	"github.com/taktload/takt/internal/trace/fill"
-	"github.com/taktload/takt/internal/trace/stamp"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // head removes what stands around a line of a server: the heads of syslog, of container runtimes
@@ -47,12 +46,12 @@ func (h *head) wrapped(line []byte) []byte {
 	}
 	end := -1
 	if ok {
-		end = fill.EndQuote(inner)
+		end = parse.EndQuote(inner)
 	}
 	if end < 0 {
 		return nil
 	}
-	h.memory = fill.Unescape(h.memory[:0], inner[:end])
+	h.memory = parse.Unescape(h.memory[:0], inner[:end])
 	return bytes.TrimRight(h.memory, "\r\n")
 }
 
@@ -73,7 +72,7 @@ func behindService(v []byte) []byte {
 	}
 	name := bytes.TrimRight(v[:n], " ")
 	for _, c := range name {
-		if !stamp.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && c != '-' && c != '_' && c != '.' {
+		if !parse.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && c != '-' && c != '_' && c != '.' {
 			return nil
 		}
 	}
@@ -90,7 +89,7 @@ func headless(line []byte) []byte {
 	rest := line
 	if rest[0] == '<' {
 		number := bytes.IndexByte(rest[:6], '>')
-		if number < 2 || stamp.Digits(rest[1:number]) < 0 {
+		if number < 2 || parse.Digits(rest[1:number]) < 0 {
 			return line
 		}
 		rest = rest[number+1:]
@@ -131,11 +130,11 @@ func (h *head) message(line []byte) []byte {
 		if inner = bytes.TrimLeft(inner, " "); !ok || len(inner) == 0 || inner[0] != '"' {
 			continue
 		}
-		end := fill.EndQuote(inner[1:])
+		end := parse.EndQuote(inner[1:])
 		if end < 1 {
 			continue
 		}
-		h.memory = fill.Unescape(h.memory[:0], inner[1:end+1])
+		h.memory = parse.Unescape(h.memory[:0], inner[1:end+1])
 		text := bytes.TrimSpace(h.memory)
 		if rest := new(head).behind(text); len(rest) < len(text) {
 			text = rest
@@ -159,7 +158,7 @@ func firstOf(a, b []byte) []byte {
 
 // behindMonth cuts off "Feb  6 12:14:14 ", the stamp of RFC 3164; nil if v has none.
 func behindMonth(v []byte) []byte {
-	if len(v) < 16 || stamp.MonthOf(v[:3]) < 0 || v[3] != ' ' || v[6] != ' ' || v[9] != ':' || v[12] != ':' || v[15] != ' ' {
+	if len(v) < 16 || parse.MonthOf(v[:3]) < 0 || v[3] != ' ' || v[6] != ' ' || v[9] != ':' || v[12] != ':' || v[15] != ' ' {
 		return nil
 	}
 	return v[16:]

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 // said is what takt reads of a log: its format, each record on a line, and what is left out.

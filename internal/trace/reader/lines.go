@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 var errDamaged = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
@@ -70,7 +70,7 @@ func withoutNULs(line []byte) []byte { return bytes.TrimLeft(line, "\x00") }
 type lineDecoder struct {
 	lines
 	parser formats.Parser
-	filler fill.Line
+	filler parse.Line
 	headed bool // see Format
 	head   head
 }
@@ -80,7 +80,7 @@ func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *trace.L
 	if err != nil {
 		return nil, err
 	}
-	return &lineDecoder{lines: lines{in: in}, parser: p, filler: fill.New(o.Zone, o.NoTimes, left), headed: f.Headed}, nil
+	return &lineDecoder{lines: lines{in: in}, parser: p, filler: parse.NewLine(o.Zone, o.NoTimes, left), headed: f.Headed}, nil
 }
 
 // Next implements Decoder.
@@ -98,7 +98,7 @@ func (d *lineDecoder) Next(rec *trace.Record) error {
 		if err != nil && d.headed && d.within(rec, line) {
 			return nil
 		}
-		if err == nil || err != fill.ErrComment && line[0] != '#' { // a # that fits the format is none of a comment
+		if err == nil || err != parse.ErrComment && line[0] != '#' { // a # that fits the format is none of a comment
 			return err
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
-// Auto is the format that is detected by the first lines.
-const Auto = "auto"
+// autoFormat is the format that is detected by the first lines.
+const autoFormat = "auto"
 
 // Options says how to read a log.
 type Options struct {
@@ -36,17 +36,17 @@ type Options struct {
 
 // Formats lists the names of the formats with a line about each, auto first.
 func Formats() [][2]string {
-	list := [][2]string{{Auto, "by the first lines"}}
+	list := [][2]string{{autoFormat, "by the first lines"}}
 	for _, f := range formats.Table() {
 		list = append(list, [2]string{f.Name, f.About})
 	}
 	return list
 }
 
-// CheckFormat reports what is wrong with the format and the field map of o, before
+// checkFormat reports what is wrong with the format and the field map of o, before
 // any file is opened.
-func CheckFormat(o Options) error {
-	if o.Format == "" || o.Format == Auto {
+func checkFormat(o Options) error {
+	if o.Format == "" || o.Format == autoFormat {
 		if o.Fields == "" {
 			return nil
 		}
@@ -66,7 +66,7 @@ func open(in *bufio.Reader, o Options, left *trace.Left) (formats.Decoder, error
 		return nil, fmt.Errorf("a field map is given for the format %s; only the formats json, ltsv and logfmt use one", f.Name)
 	}
 	if f.Stream != nil {
-		return f.Stream(in, fill.New(o.Zone, o.NoTimes, left)), nil
+		return f.Stream(in, parse.NewLine(o.Zone, o.NoTimes, left)), nil
 	}
 	return newLineDecoder(in, f, o, left)
 }

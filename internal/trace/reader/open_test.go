@@ -26,15 +26,15 @@ func TestFormatFaults(t *testing.T) {
 		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
 		{Options{Fields: "url=x"}, `"url" is not part of a field map`},
 	} {
-		if err := CheckFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := checkFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
 		}
 	}
-	if err := CheckFormat(Options{Format: "%U %{x", Fields: ""}); err == nil {
+	if err := checkFormat(Options{Format: "%U %{x", Fields: ""}); err == nil {
 		t.Error("no fault")
 	}
 	for _, f := range Formats() {
-		if err := CheckFormat(Options{Format: f[0]}); err != nil {
+		if err := checkFormat(Options{Format: f[0]}); err != nil {
 			t.Errorf("%s: %v", f[0], err)
 		}
 	}

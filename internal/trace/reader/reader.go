@@ -1,5 +1,7 @@
-// Package reader reads logs of all formats, compressed or not: files to records, in the order
-// of a file. It detects the format, and counts the lines that it cannot use.
+// Package reader reads logs: files to records. A [Reader] reads one file of any format, compressed or
+// not, in its order. [Settings] has the flags of all commands that read logs, and opens or follows the
+// logs that they name. What is wrong with a log as a whole, such as gaps and steps of its clock, are
+// its faults.
 package reader
 
 import (
@@ -8,8 +10,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/fill"
 	"github.com/taktload/takt/internal/trace/formats"
+	"github.com/taktload/takt/internal/trace/parse"
 )
 
 // Counts says what became of the lines: each is a record, or in Left a line without a request or a bad
@@ -62,7 +64,7 @@ func New(name string, r io.Reader, o Options) (*Reader, error) {
 		o.Zone = time.Local
 	}
 	guess := Guess{Format: o.Format, Given: true}
-	if o.Format == "" || o.Format == Auto {
+	if o.Format == "" || o.Format == autoFormat {
 		if guess, err = detect(in, o); err != nil {
 			stop()
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -86,8 +88,8 @@ func (r *Reader) Format() string { return r.format }
 // Guess says what the log was taken for, and how sure that is.
 func (r *Reader) Guess() Guess { return r.guess }
 
-// Rest returns o with the format and the columns of r, to read more of the same log.
-func (r *Reader) Rest(o Options) Options {
+// more returns o with the format and the columns of r, to read more of the same log.
+func (r *Reader) more(o Options) Options {
 	if r.format != formats.Nothing {
 		o.Format, o.guessed, o.columns = r.format, r.guessed, r.columns
 	}
@@ -136,7 +138,7 @@ func (r *Reader) note(err error) error {
 		return err
 	case formats.IsReadError(err):
 		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
-	case fill.IsNoRequest(err):
+	case parse.IsNoRequest(err):
 		r.counts.Left.Add(trace.NoRequest, err.Error(), r.name, line)
 	default:
 		r.noteBad(err)

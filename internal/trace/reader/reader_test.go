@@ -12,9 +12,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/test/tracetest"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/formats"
-	"github.com/taktload/takt/internal/trace/tracetest"
 )
 
 func zipped(t testing.TB, text string) []byte {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/internal/test/exampletest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

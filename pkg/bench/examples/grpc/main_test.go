@@ -14,7 +14,7 @@ import (
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 
-	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/internal/test/exampletest"
 	"github.com/taktload/takt/pkg/load"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"

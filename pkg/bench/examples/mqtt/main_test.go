@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/taktload/takt/internal/exampletest"
+	"github.com/taktload/takt/internal/test/exampletest"
 	"github.com/taktload/takt/pkg/takt"
 )
 

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package core
-
-func wasClosed() bool { return false }
