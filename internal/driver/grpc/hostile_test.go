@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/taktload/takt/internal/test/h2test"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/test/h2test"
 )
 
 // frame is a message as it is on the wire.

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/test/drivertest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
