@@ -114,6 +114,9 @@ func (c *Conn) onReset(h wire.Header, b []byte) wire.Code {
 		return code
 	}
 	if s := c.streams[h.Stream]; s != nil {
+		if len(c.follow) > 0 {
+			c.list = append(c.list, Event{Stream: s.id, Kind: Gone, Mark: s.mark})
+		}
 		c.forget(s)
 	}
 	return wire.NoError
