@@ -53,7 +53,7 @@ type stream struct {
 	whole  bool     // the request has ended
 	open   bool     // the answer goes on after body
 	queued bool     // the stream is in sending
-	body   string   // what is left to send of the answer's
+	body   []byte   // what is left to send of the answer's; that of an Answer is not ours
 	window int64    // bytes of DATA that we may send
 	credit int64    // bytes of DATA that the client may send
 	length int64    // content-length; -1: not given
@@ -83,13 +83,13 @@ const (
 	Refused               // a stream above the limit, or after GOAWAY: it is not accepted
 	Opened                // only with Follow: the head of a request
 	Came                  // only with Follow: bytes of its body, for Kept
-	Gone                  // only with Follow: the client reset a stream
+	Gone                  // only with Follow: the client reset a stream, or broke the protocol on it
 )
 
 // Answer is an answer in the form of HTTP/2, for any number of connections.
 type Answer struct {
 	block []byte
-	body  string
+	body  []byte
 }
 
 // Field is a header of an answer, its name in lower case.
@@ -97,7 +97,7 @@ type Field struct{ Name, Value string }
 
 // NewAnswer renders an answer. Its block uses no dynamic table, so it fits every connection.
 func NewAnswer(body string, fields ...Field) Answer {
-	return Answer{render(fields...), body}
+	return Answer{render(fields...), []byte(body)}
 }
 
 func render(fields ...Field) (block []byte) {
@@ -189,7 +189,7 @@ func (c *Conn) Answer(id uint32, a *Answer) {
 	}
 	s.body = a.body
 	if s.head {
-		s.body = ""
+		s.body = nil
 	}
 	if len(s.body) == 0 {
 		c.appendBlock(id, a.block, wire.FlagEndStream)
@@ -218,7 +218,7 @@ func (c *Conn) Append(id uint32, b []byte, last bool) bool {
 	if s == nil || !s.open {
 		return false
 	}
-	s.body += string(b)
+	s.body = append(s.body, b...)
 	s.open = !last
 	if len(s.body) > 0 {
 		c.enqueue(s)
@@ -293,6 +293,20 @@ func (c *Conn) Reset(id uint32, code wire.Code) {
 
 func (c *Conn) reset(id uint32, code wire.Code) {
 	c.out = wire.AppendNumber(c.out, wire.Reset, id, uint32(code))
+}
+
+// lose ends s, whose client hears nothing more: it reset the stream, or broke the protocol.
+func (c *Conn) lose(s *stream) {
+	if len(c.follow) > 0 {
+		c.list = append(c.list, Event{Stream: s.id, Kind: Gone, Mark: s.mark})
+	}
+	c.forget(s)
+}
+
+// fail resets s, because its client broke the protocol.
+func (c *Conn) fail(s *stream, code wire.Code) {
+	c.reset(s.id, code)
+	c.lose(s)
 }
 
 // forget ends s.

@@ -73,7 +73,7 @@ func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 func (c *Conn) onTrailers(s *stream) {
 	switch {
 	case s.whole:
-		c.Reset(s.id, wire.StreamClosed)
+		c.fail(s, wire.StreamClosed)
 	case c.head.pseudo || c.head.tampered || !c.reading.Ends:
 		c.malformed(s.id)
 	default:
@@ -124,7 +124,7 @@ func (c *Conn) unused() *stream {
 func (c *Conn) malformed(id uint32) {
 	c.reset(id, wire.ProtocolError)
 	if s := c.streams[id]; s != nil {
-		c.forget(s)
+		c.lose(s)
 	}
 	c.list = append(c.list, Event{Stream: id, Kind: Malformed})
 }
@@ -239,9 +239,9 @@ func (c *Conn) accept(h wire.Header) {
 	}
 	switch s.credit -= int64(h.Length); {
 	case s.whole:
-		c.Reset(s.id, wire.StreamClosed)
+		c.fail(s, wire.StreamClosed)
 	case s.credit < 0:
-		c.Reset(s.id, wire.FlowControlError)
+		c.fail(s, wire.FlowControlError)
 	}
 }
 
