@@ -241,7 +241,7 @@ func (m *muxed) utter(f *flow, v move) bool {
 func (m *muxed) behind(f *flow) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return !f.gone.Load() && m.http.Unsent(f.stream) > maxUnread
+	return !m.left && !f.gone.Load() && m.http.Unsent(f.stream) > maxUnread
 }
 
 // tell adds a message that needs no desk. A client that reads nothing, or whose window stays shut, loses its stream.
