@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver/apm"
+	"github.com/taktload/takt/internal/driver/grpc"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/driver/kafka"
@@ -230,6 +231,18 @@ func Table() []Row {
 			New: func(io.Reader) Load {
 				o := llm.New()
 				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Goal: o.Goal, Source: o.Source, Later: o.Later, Reacts: o.Reacts, Steps: o.Steps}
+			},
+		},
+		{
+			Use:   "grpc [flags] HOST:PORT/package.Service/Method",
+			Short: "load a gRPC server: unary calls and streams, by reflection or .proto files",
+			Kind:  "grpc",
+			Example: `  takt grpc --rate 1000/s -z 30s -d '{"name":"{{.Seq}}"}' 127.0.0.1:50051/helloworld.Greeter/SayHello
+  takt grpc --proto route.proto -D points.jsonl --messages 10 -c 20 -n 1000 127.0.0.1:50051/route.Guide/RecordRoute
+  takt grpc --rate 500/s --deadline 100ms https://api.example.com/shop.Cart/Get`,
+			New: func(stdin io.Reader) Load {
+				o := grpc.New(stdin)
+				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Identify: o.Identify}
 			},
 		},
 		{

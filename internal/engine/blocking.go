@@ -176,6 +176,9 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	} else if err := c.exchange(op, start, r); err != nil {
 		c.stops()
 		c.drop()
+		if c.loop.Overdue != nil && Classify(err) == ClassTimeout {
+			err = c.loop.Overdue
+		}
 		Fail(r, err, false)
 	}
 	c.leave()

@@ -640,6 +640,9 @@ func (l *loop) expired(p *place, doing string) {
 		l.dialled(c, l.dialSoFar(c), p)
 	}
 	err := c.opError(doing, os.ErrDeadlineExceeded)
+	if l.m.net.Overdue != nil && p.state != pdialing {
+		err = l.m.net.Overdue
+	}
 	if p.home != nil {
 		l.expiredShared(p, err)
 		return

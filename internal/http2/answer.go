@@ -16,6 +16,7 @@ type head struct {
 	fields int
 	after  bool // a field that is no pseudo-header came
 	begins bool // the block begins the answer to a stream, and is no trailer
+	of     *stream
 	fault  *fault
 }
 
@@ -48,7 +49,7 @@ func (m *Mux) onContinuation(h wire.Header, b []byte) *fault {
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
 func (m *Mux) onBlock(id uint32, b []byte) *fault {
 	s := m.at(id)
-	m.head = head{length: -1, begins: s != nil && s.state != inBody}
+	m.head = head{length: -1, begins: s != nil && s.state != inBody, of: s}
 	if err := m.dec.Decode(b, m.emit); err == hpack.ErrTooLarge {
 		return errLongHead
 	} else if err != nil {
@@ -132,9 +133,21 @@ func (m *Mux) field(name, value []byte) {
 			m.opt.Field(name, value)
 		}
 		h.note(name, value)
-		if m.watcher != nil && string(name) == "content-type" {
-			h.kind = string(value)
+		m.show(name, value)
+	}
+}
+
+// show shows a field to whoever watches.
+func (m *Mux) show(name, value []byte) {
+	h := &m.head
+	if m.watcher != nil && string(name) == "content-type" {
+		if m.kind != string(value) {
+			m.kind = string(value)
 		}
+		h.kind = m.kind
+	}
+	if m.fields != nil && h.of != nil && (h.status >= 200 || !h.begins) {
+		m.fields.Field(h.of.tag, name, value, m.reading.Ends)
 	}
 }
 
@@ -234,7 +247,11 @@ func (m *Mux) watch(s *stream, b []byte, ends bool) {
 		return
 	}
 	if err := m.watcher.Body(s.tag, b, ends); err != nil {
-		m.refuse(s, &fault{http1.ClassTooLarge, err.Error(), wire.Cancel})
+		f := &fault{http1.ClassTooLarge, err.Error(), wire.Cancel}
+		if own, ok := err.(interface{ Class() string }); ok {
+			f.class = own.Class()
+		}
+		m.refuse(s, f)
 	}
 }
 

@@ -58,20 +58,32 @@ type Mux struct {
 	reading wire.Reader
 	head    head    // being decoded
 	watcher Watcher // nil: nobody watches
+	fields  FieldWatcher
+	kind    string // the last content-type: most answers have the same
 }
 
 // Watcher sees answers while they come. Its methods are called within Parse.
 type Watcher interface {
 	// Head: the final head of an answer that did not fail has come. coding is as http1.JoinCodings has it.
 	Head(tag int, contentType, coding string)
-	// Body has the next bytes of its body; ends: a frame of DATA ends with them. An error is the failure of the answer.
+	// Body has the next bytes of its body; ends: a frame of DATA ends with them. An error is the failure of the answer,
+	// of the class too_large if the error has no method Class() string.
 	Body(tag int, b []byte, ends bool) error
 	// End: the operation is over, well or not.
 	End(tag int, well bool)
 }
 
+// FieldWatcher is a Watcher that sees also the header fields of final heads and trailers, before the call of Head or End.
+type FieldWatcher interface {
+	// Field has a field, valid during the call. last: it belongs to trailers, or to a head without a body.
+	Field(tag int, name, value []byte, last bool)
+}
+
 // Watch lets w see the answers.
-func (m *Mux) Watch(w Watcher) { m.watcher = w }
+func (m *Mux) Watch(w Watcher) {
+	m.watcher = w
+	m.fields, _ = w.(FieldWatcher)
+}
 
 // peer is what the SETTINGS of the other side say.
 type peer struct {

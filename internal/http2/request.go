@@ -105,6 +105,14 @@ func Render(q *http1.Request, scheme string) *Rendered {
 	return r
 }
 
+// RenderBy is the request that fill makes, without a body that changes: other requests may have its fields.
+func RenderBy(fill func(q *Request)) *Rendered {
+	r := new(Rendered)
+	fill(&r.request)
+	r.request.Lasts, r.request.Same = true, r
+	return r
+}
+
 // Request implements Requests.
 func (r *Rendered) Request(q *Request, _ *takt.Op) {
 	*q = r.request

@@ -152,6 +152,9 @@ func Choice(p *string, choices ...string) Flag { return choice{word{p, none}, ch
 // InFile is a file or folder that takt reads; - is standard input.
 func InFile(p *string) Flag { return word{p, file(Reads)} }
 
+// InFiles is InFile for a flag that may be given several times.
+func InFiles(p *[]string) Flag { return list{p, true, file(Reads)} }
+
 // OutFile is a file or folder that takt writes; - is standard output.
 func OutFile(p *string) Flag { return word{p, file(Writes)} }
 

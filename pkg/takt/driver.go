@@ -156,6 +156,7 @@ type Loop struct {
 	TLS            *tls.Config   // nil: plain TCP
 	ConnectTimeout time.Duration // dial and TLS handshake together
 	Timeout        time.Duration // from sent to done
+	Overdue        error         // of operations that take longer than Timeout, with a class as that of Explain; nil: the engine's own
 	Codec          func(conn int) Codec
 
 	// Mux, if not nil, is used instead of Codec: MuxConns connections carry all operations.

@@ -61,10 +61,15 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 
 // AddWayFlags declares the flags of connections that each protocol on top of HTTP has.
 func (o *Options) AddWayFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
+	o.AddWayFlagsH2(fs)
+}
+
+// AddWayFlagsH2 declares those of a protocol that is always over HTTP/2.
+func (o *Options) AddWayFlagsH2(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&o.Timeout), "timeout", "t", "time limit for a request, `TIME`; a bare number means seconds")
 	fs.Var(value.Duration(&o.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
 	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
-	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
 	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")

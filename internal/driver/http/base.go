@@ -1,9 +1,12 @@
 package http
 
 import (
+	"net/http"
 	"net/url"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2"
+	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,6 +35,25 @@ func (o *Options) OpenTo(loop func() *takt.Loop) (*takt.Driver, error) {
 		return nil, err
 	}
 	return &takt.Driver{Loop: loop(), Finish: o.FinishTo, Close: o.close}, nil
+}
+
+// NewMux is a connection of a run over HTTP/2, which MultiplexTo opens.
+func (o *Options) NewMux(requests http2.Requests, opt http1.Options) *http2.Mux {
+	return o.newMux(requests, opt)
+}
+
+// Transport makes requests beside those of a run, on the same way. It keeps connections until they are closed.
+func (o *Options) Transport() *http.Transport { return (&netClient{o: o}).newTransport() }
+
+// ReadBody is the body that the flags name.
+func (o *Options) ReadBody() ([]byte, error) {
+	err := o.readBody()
+	return o.body, err
+}
+
+// Templates are what the placeholders of a run have in common.
+func (o *Options) Templates() *payload.Env {
+	return &payload.Env{Seed: o.seed, Traces: &o.traces, Run: &o.run, Ends: true}
 }
 
 // DescribeWay adds the flags of connections that shape the load to Report.Variables.

@@ -26,7 +26,7 @@ func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, err
 		return s.source(src), nil
 	}
 	if t, ok := o.requests.(*templated); ok && t.limit > 0 {
-		return &limited{Source: src, limit: t.limit}, nil
+		return Limited(src, t.limit), nil
 	}
 	l := o.list
 	if l == nil || l.kept != nil {
@@ -226,6 +226,9 @@ func (s *targetSource) Err() error {
 	}
 	return s.feed.err
 }
+
+// Limited is src up to the operation with number limit, for which files have no line.
+func Limited(src takt.Source, limit uint64) takt.Source { return &limited{Source: src, limit: limit} }
 
 // limited are the operations for which files have lines that are used once: an engine.Feed.
 type limited struct {

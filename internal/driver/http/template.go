@@ -87,7 +87,7 @@ type templated struct {
 
 // newTemplated parses what may have placeholders.
 func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
-	env := &payload.Env{Seed: o.seed, Traces: &o.traces, Run: &o.run, Ends: true}
+	env := o.Templates()
 	defer func() { t.limit = env.Limit() }()
 	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
 		p, err := env.Parse(where, text)

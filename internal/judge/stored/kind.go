@@ -22,7 +22,7 @@ const KindCapacity = "capacity"
 // every applies to all loads; a kind without metrics of its own uses those of every.
 var every = Kind{
 	Variables: strings.Fields("duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
-	Leading:   strings.Fields("method host path rate_per_s rate stages duration_s requests connections"),
+	Leading:   strings.Fields("service method host path rate_per_s rate stages duration_s requests connections"),
 	Columns:   strings.Fields("rate p50 p99 p99.9 errors"),
 	Judges:    strings.Fields("p99 rate"),
 	Gated:     strings.Fields("p50 p99 errors rate"),
@@ -51,6 +51,7 @@ var kinds = []Kind{
 		Judges:    strings.Fields("ttft.p99 rate"),
 		Gated:     strings.Fields("ttft.p50 ttft.p99 tpot.p50 errors rate"),
 	},
+	{Name: "grpc", Variables: strings.Fields("service method streams messages scheme host protocol keepalive timeout_s deadline_s gzip headers")},
 	{Name: "test in the shell", Variables: strings.Fields("memory_limit_bytes cpu_limit elastic_host")},
 }
 

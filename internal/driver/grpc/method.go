@@ -1,0 +1,220 @@
+package grpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/foreign"
+	"github.com/taktload/takt/internal/value"
+)
+
+// The values of --streams.
+const (
+	streamsNone   = "none"
+	streamsServer = "server"
+	streamsClient = "client"
+	streamsBoth   = "both"
+)
+
+// method is what is called.
+type method struct {
+	service, name  string
+	in             protoreflect.MessageDescriptor // nil: not known, see Options.Raw
+	types          *dynamicpb.Types               // of messages within google.protobuf.Any
+	client, server bool                           // they send streams
+}
+
+// path is that of requests.
+func (m *method) path() string { return "/" + m.service + "/" + m.name }
+
+// streams says who sends streams.
+func (m *method) streams() string {
+	switch {
+	case m.client && m.server:
+		return streamsBoth
+	case m.client:
+		return streamsClient
+	case m.server:
+		return streamsServer
+	}
+	return streamsNone
+}
+
+// parseMethod reads the path of the target: /package.Service/Method, or also package.Service.Method.
+func parseMethod(path string) (service, name string, err error) {
+	p := strings.Trim(path, "/")
+	service, name, found := strings.Cut(p, "/")
+	if dot := strings.LastIndexByte(p, '.'); !found && dot > 0 {
+		service, name, found = p[:dot], p[dot+1:], true
+	}
+	if !found || service == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", value.Faultf("the target has the path %q, and no method; write HOST:PORT/package.Service/Method", path)
+	}
+	return service, name, nil
+}
+
+// resolve finds the method in files.
+func resolve(all *protoregistry.Files, service, name string) (*method, error) {
+	d, err := all.FindDescriptorByName(protoreflect.FullName(service))
+	s, is := d.(protoreflect.ServiceDescriptor)
+	if err != nil || !is {
+		return nil, fmt.Errorf("there is no service %s; %s", quoted(service), known("services are", servicesOf(all)))
+	}
+	m := s.Methods().ByName(protoreflect.Name(name))
+	if m == nil {
+		var names []string
+		for i := range s.Methods().Len() {
+			names = append(names, string(s.Methods().Get(i).Name()))
+		}
+		return nil, fmt.Errorf("the service %s has no method %s; %s", service, quoted(name), known("its methods are", names))
+	}
+	return &method{service, name, m.Input(), dynamicpb.NewTypes(all), m.IsStreamingClient(), m.IsStreamingServer()}, nil
+}
+
+func servicesOf(all *protoregistry.Files) (names []string) {
+	all.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		for i := range f.Services().Len() {
+			names = append(names, string(f.Services().Get(i).FullName()))
+		}
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
+
+// known lists names for an error.
+func known(what string, names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "there are none; check the files, or the server"
+	}
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	return what + " " + foreign.Line(strings.Join(names, ", ")) + more
+}
+
+// readProto compiles files of --proto.
+func readProto(names, paths []string) (*protoregistry.Files, error) {
+	compiler := protocompile.Compiler{
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+			ImportPaths: paths,
+			Accessor:    func(path string) (io.ReadCloser, error) { return files.Open(path) },
+		}),
+		MaxParallelism: 1,
+	}
+	compiled, err := compiler.Compile(context.Background(), names...)
+	if err != nil {
+		return nil, value.Faultf("cannot compile the files of --proto: %s; imports are looked for in the folders of --import-path, or else beside the working directory", clean(err))
+	}
+	all := new(protoregistry.Files)
+	for _, f := range compiled {
+		if err := register(all, f); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// register adds f and all that it imports to all.
+func register(all *protoregistry.Files, f protoreflect.FileDescriptor) error {
+	if _, err := all.FindFileByPath(f.Path()); err == nil || f.IsPlaceholder() {
+		return nil
+	}
+	for i := range f.Imports().Len() {
+		if err := register(all, f.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	return all.RegisterFile(f)
+}
+
+// mostDescriptors is the largest size of descriptors.
+const mostDescriptors = 64 << 20
+
+// readProtoset reads a file of --protoset.
+func readProtoset(name string) (*protoregistry.Files, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, value.Faultf("cannot read the descriptor set: %w; check --protoset", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostDescriptors+1))
+	if err == nil && len(b) > mostDescriptors {
+		err = fmt.Errorf("it is longer than %d MiB", mostDescriptors>>20)
+	}
+	if err != nil {
+		return nil, value.Faultf("cannot read the descriptor set: %w; check --protoset", err)
+	}
+	set := new(descriptorpb.FileDescriptorSet)
+	if err := proto.Unmarshal(b, set); err != nil {
+		return nil, value.Faultf("%s is no descriptor set; make one with protoc --include_imports --descriptor_set_out=%s", name, name)
+	}
+	all, err := protodesc.NewFiles(set)
+	if err != nil {
+		return nil, value.Faultf("the descriptor set %s is not complete: %s; make it with protoc --include_imports", name, clean(err))
+	}
+	return all, nil
+}
+
+// describe finds the method as far as the flags say it. known is false if the server has to say the rest.
+func (o *Options) describe() (known bool, err error) {
+	var all *protoregistry.Files
+	switch {
+	case len(o.Proto) > 0 && o.Protoset != "":
+		return false, value.Faultf("both --proto and --protoset are given; keep one")
+	case len(o.ImportPath) > 0 && len(o.Proto) == 0:
+		return false, value.Faultf("--import-path is given without --proto; add that")
+	case o.Streams != "" && !o.Raw:
+		return false, value.Faultf("--streams is given without --raw; leave it out, the description of the method says it")
+	case len(o.Proto) > 0:
+		all, err = readProto(o.Proto, o.ImportPath)
+	case o.Protoset != "":
+		all, err = readProtoset(o.Protoset)
+	case o.Raw:
+		s := cmp.Or(o.Streams, streamsNone)
+		o.method = &method{service: o.service, name: o.name, client: s == streamsClient || s == streamsBoth, server: s == streamsServer || s == streamsBoth}
+		return true, nil
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m, err := resolve(all, o.service, o.name)
+	if err == nil && o.Streams != "" && o.Streams != m.streams() {
+		err = value.Faultf("--streams is %s, and by its description the method has %s; leave --streams out", o.Streams, m.streams())
+	}
+	if err != nil {
+		return false, value.About(err, "proto", "protoset")
+	}
+	o.method = m
+	return true, nil
+}
+
+// quoted is a text of others for an error.
+func quoted(s string) string { return fmt.Sprintf("%q", foreign.Cut(foreign.Line(s), 80)) }
+
+// clean is an error of protobuf without its no-break spaces, and on one line.
+func clean(err error) string {
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) && len(many.Unwrap()) > 0 {
+		err = many.Unwrap()[0]
+	}
+	return foreign.Line(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " "))
+}

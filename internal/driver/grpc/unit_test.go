@@ -1,0 +1,216 @@
+package grpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http2/wire"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func TestTimeoutText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		100 * time.Millisecond: "100m", time.Minute: "60000m", 1500 * time.Microsecond: "1500u", 7: "7n", 48 * time.Hour: "172800S",
+		28 * time.Hour: "100800S", 48*time.Hour + 1: "172801S",
+	} {
+		if got := timeoutText(d); got != want || len(got) > 9 {
+			t.Errorf("%v: got %s; want %s", d, got, want)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	fill := func(s string) (string, error) { return strings.ReplaceAll(s, "{{.Seq}}", "7"), nil }
+	for input, want := range map[string][]string{
+		"":                            nil,
+		" \n":                         nil,
+		`{"a":1}`:                     {`{"a":1}`},
+		"{\"a\":1}\n\n{\"a\":2}\n":    {`{"a":1}`, `{"a":2}`},
+		"{\n\"a\":1\n}\n{\"a\":2}":    {"{\n\"a\":1\n}", `{"a":2}`},
+		`[{"a":1},{"a":2}]`:           {`{"a":1}`, `{"a":2}`},
+		`[]`:                          nil,
+		`{"a":{{.Seq}}}`:              {`{"a":{{.Seq}}}`},
+		"{\"a\":{{.Seq}}}\n{\"a\":1}": {`{"a":{{.Seq}}}`, `{"a":1}`},
+		"{\"a\":\n{{.Seq}}}":          {"{\"a\":\n{{.Seq}}}"},
+		"{no json":                    {"{no json"},
+	} {
+		got, err := split(input, fill)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, %v; want %q", input, got, err, want)
+		}
+	}
+}
+
+func TestParseMethod(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a.b.C/D": "a.b.C D", "/a.b.C.D": "a.b.C D", "/C/D": "C D", "/a.b.C/D/": "a.b.C D", "": "", "/": "", "/C": "", "/a/b/c": "", "/.C": "",
+	} {
+		service, name, err := parseMethod(path)
+		if got := strings.TrimSpace(service + " " + name); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
+// Details are shown by their type and their texts, whatever bytes they are.
+func TestDetails(t *testing.T) {
+	field := func(b []byte, n protowire.Number, v []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), v)
+	}
+	detail := field(field(nil, 1, []byte("type.googleapis.com/a.B")), 2, field(nil, 1, field(nil, 1, []byte("inner"))))
+	whole := field(field(nil, 2, []byte("message")), 3, detail)
+	for encoded, want := range map[string]string{
+		base64.StdEncoding.EncodeToString(whole):    `a.B "inner"`,
+		base64.RawStdEncoding.EncodeToString(whole): `a.B "inner"`,
+		"": "", "!": "", base64.StdEncoding.EncodeToString([]byte{0xff, 0xff}): "",
+	} {
+		if got := readDetails([]byte(encoded)); got != want {
+			t.Errorf("%s: got %q; want %q", encoded, got, want)
+		}
+	}
+}
+
+// Messages are the same in whatever pieces they come.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte(frame(0, 2, "ab")+frame(0, 0, "")), uint8(1), false)
+	f.Add([]byte(frame(1, uint32(len(zipped(f, "ab"))), zipped(f, "ab"))), uint8(3), true)
+	f.Add([]byte(frame(0, 1<<31, "a")), uint8(0), false)
+	f.Fuzz(func(t *testing.T, b []byte, step uint8, zip bool) {
+		read := func(step int) (says string) {
+			c := frames{most: 1000}
+			if c.reset(); zip {
+				c.coding = codingGzip
+			}
+			for rest := b; len(rest) > 0; {
+				piece := rest[:min(len(rest), step)]
+				rest = rest[len(piece):]
+				for len(piece) > 0 {
+					n, ended, err := c.next(piece)
+					if err != nil {
+						return says + err.Error()
+					}
+					if n <= 0 || n > len(piece) {
+						t.Fatalf("%d of %d bytes", n, len(piece))
+					}
+					if ended {
+						says += "."
+					}
+					piece = piece[n:]
+				}
+			}
+			return says + fmt.Sprint(c.inside())
+		}
+		if whole, cut := read(len(b)+1), read(int(step)+1); whole != cut {
+			t.Errorf("in one piece %q, in pieces of %d %q", whole, step+1, cut)
+		}
+	})
+}
+
+// Nothing that a server sends as a status or details makes its text fail.
+func FuzzStatus(f *testing.F) {
+	f.Add("5", "a%20b", "CAUSAWE=")
+	f.Fuzz(func(t *testing.T, code, message, details string) {
+		s := status{code: noCode, message: []byte(message), details: []byte(details)}
+		if n, err := codeOf([]byte(code)); err == nil {
+			s.code = n
+		} else {
+			s.code = codeUnknown
+		}
+		if text := s.Error(); strings.ContainsAny(text, "\n\x1b") || classOf(s.code) == "" && s.code != 0 {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
+// answers are the frames of a good answer on a stream.
+func answers(dst []byte, id uint32) []byte {
+	dst = wire.AppendNumber(dst, wire.Window, 0, 8) // for the request
+	head := "\x88\x0f\x10\x10application/grpc"
+	trailers := "\x00\x0bgrpc-status\x010"
+	dst = append(wire.AppendHeader(dst, len(head), wire.Headers, wire.FlagEndHeaders, id), head...)
+	dst = append(wire.AppendHeader(dst, 7, wire.Data, 0, id), 0, 0, 0, 0, 2, 0x0a, 0)
+	return append(wire.AppendHeader(dst, len(trailers), wire.Headers, wire.FlagEndHeaders|wire.FlagEndStream, id), trailers...)
+}
+
+// calls makes n calls on a connection without a socket.
+func calls(tb testing.TB, m takt.Mux, n int, in *[]byte, list *[]takt.MuxEvent, id *uint32, op *takt.Op, r *takt.Result) {
+	for range n {
+		r.Reset()
+		m.Begin(op, 0, r)
+		m.Sent(len(m.Out()))
+		if p, ok := m.(engine.Parted); ok {
+			p.Starts(0, 0, 0, r)
+			p.Came(engine.Coming{At: 1, Record: func(int, time.Duration, time.Duration) {}})
+		}
+		*in = answers((*in)[:0], *id)
+		*id += 2
+		used, events, alive := m.Parse(*in, false, (*list)[:0])
+		if *list = events; used != len(*in) || !alive || r.Class != "" {
+			tb.Fatalf("%d of %d bytes, alive %v, %s %v", used, len(*in), alive, r.Class, r.Err)
+		}
+		op.Seq++
+	}
+}
+
+func benched(tb testing.TB, change func(o *Options)) (m takt.Mux, in []byte) {
+	o := with("\x0a\x03abc")
+	o.Raw = true
+	if change != nil {
+		change(o)
+	}
+	e := engine.Defaults()
+	e.Connections = 1
+	o.Shape(&e)
+	for _, err := range o.Validate([]string{"127.0.0.1:1/test.v1.Echo/Unary"}) {
+		tb.Fatal(err)
+	}
+	r, err := o.newRun()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m = o.loopOf(r).Mux(0)
+	settings := wire.AppendHeader(nil, 0, wire.Settings, 0, 0)
+	if n, _, alive := m.Parse(settings, false, nil); n != len(settings) || !alive {
+		tb.Fatal("no settings")
+	}
+	return m, bytes.Clone(settings)
+}
+
+// A call allocates nothing, if its messages and metadata have no placeholders.
+func TestCallsAllocateNothing(t *testing.T) {
+	for name, change := range map[string]func(o *Options){
+		"one message": nil,
+		"in turn": func(o *Options) {
+			o.Raw, o.Proto, o.conn.Body = false, []string{"testdata/echo.proto"}, `{"name":"a"} {"name":"b"}`
+		},
+		"a stream": func(o *Options) { o.Streams = streamsServer },
+	} {
+		m, in := benched(t, change)
+		list, id, op, r := []takt.MuxEvent(nil), uint32(1), new(takt.Op), new(takt.Result)
+		calls(t, m, 1000, &in, &list, &id, op, r)
+		if n := testing.AllocsPerRun(1000, func() { calls(t, m, 1, &in, &list, &id, op, r) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	for name, change := range map[string]func(o *Options){"unary": nil, "stream": func(o *Options) { o.Streams = streamsServer }} {
+		b.Run(name, func(b *testing.B) {
+			m, in := benched(b, change)
+			list, id, op, r := []takt.MuxEvent(nil), uint32(1), new(takt.Op), new(takt.Result)
+			calls(b, m, 1000, &in, &list, &id, op, r)
+			b.ReportAllocs()
+			b.ResetTimer()
+			calls(b, m, b.N, &in, &list, &id, op, r)
+		})
+	}
+}
