@@ -28,7 +28,7 @@ func TestWrongThings(t *testing.T) {
 				peak := watchMemory()
 				const n = 3
 				// One call after the other: a fault of the connection would end others, too, with another class.
-				r := drivertest.Make(t, drivertest.Plan(t, "grpc", o, func(e *engine.Options) { e.Requests, e.Connections = n, 1 }, s.Addr+"/a.B/C"))
+				r := drivertest.Make(t, drivertest.Plan(t, "grpc", o, func(e *engine.Options) { e.Requests, e.Connections, e.Drain = n, 1, engine.DrainOf(time.Minute) }, s.Addr+"/a.B/C"))
 				if grown := peak(); grown > mostMemory {
 					t.Errorf("%d MiB of memory", grown>>20)
 				}
