@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/h2test"
 	"github.com/taktload/takt/pkg/bench"
 )
 
@@ -41,7 +43,7 @@ type face struct {
 // needs a face here.
 func faces(t *testing.T) map[string]*face {
 	return map[string]*face{
-		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t), "takt llm": llmFace(t),
+		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t), "takt llm": llmFace(t), "takt grpc": grpcFace(t),
 		"takt server": shellFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
 	}
 }
@@ -132,6 +134,21 @@ func llmFace(t *testing.T) *face {
 	return ranFace(t, 1, "llm", "--rate", "50/s", "-z", "300ms", "--max-tokens", "5", "--slo", "ttft<1h", d.url)
 }
 
+// grpcFace calls a server that fails every third call.
+func grpcFace(t *testing.T) *face {
+	var calls atomic.Int64
+	s := h2test.Start(t, h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
+		code := "0"
+		if calls.Add(1)%3 == 0 {
+			code = "14"
+		}
+		c.Head(r.ID, false, ":status", "200", "content-type", "application/grpc")
+		c.Data(r.ID, false, "\x00\x00\x00\x00\x00")
+		c.Head(r.ID, true, "grpc-status", code)
+	}})
+	return ranFace(t, 1, "grpc", "--raw", "--rate", "200/s", "-z", "300ms", s.Addr+"/a.B/C")
+}
+
 // replayFace replays a log as a ramp and shows every exchange. One answer has another status than the
 // log, and one line is left out.
 func replayFace(t *testing.T) *face {
@@ -180,6 +197,8 @@ func flagOf(t *testing.T, command ...string) func(string) error {
 		switch command[0] {
 		case "http", "llm":
 			line += " http://127.0.0.1:8080/"
+		case "grpc":
+			line += " 127.0.0.1:8080/a.B/C"
 		case "replay":
 			line += " load.csv http://127.0.0.1:8080/"
 		}
@@ -196,7 +215,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"apm", "http", "jms", "kafka", "llm", "replay", "server", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "grpc", "http", "jms", "kafka", "llm", "replay", "server", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer

@@ -37,6 +37,7 @@ func feeders() map[string]string {
 		"targets.txt":  "# two\nGET http://127.0.0.1:8080/\nX-Account-ID: 1\n\nPOST http://127.0.0.1:8080/b\n@file.txt\n",
 		"targets.json": `{"method":"POST","url":"http://127.0.0.1:8080/","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}` + "\n",
 		"file.txt":     "hello",
+		"data.json":    `{"name":"a"}`,
 		"prompts.json": `[{"conversations":[{"from":"human","value":"hello"},{"from":"gpt","value":"hi"},{"from":"human","value":"why?"}]}]`,
 		"load.csv":     "2026-11-20 10:00:00 0.03 0 0 4 a 200 GET\n2026-11-20 10:00:00 0 0 0 4 b 200 GET\n",
 		"access.log": `10.0.0.1 - - [20/Nov/2026:10:00:00.030 +0000] "GET /a HTTP/1.1" 200 6 "-" "x" 0.030

@@ -70,6 +70,7 @@ func (w *walk) base() map[string][]string {
 		"http":          {"--no-store", "-n", "1", "-c", "1", w.url},
 		"apm":           {"--no-store", "-n", "1", "-c", "1", "--events", "1", "--spans", "1", "--frames", "1", w.url},
 		"llm":           {"--no-store", "-n", "1", "-c", "1", w.url},
+		"grpc":          {"--no-store", "-n", "1", "-c", "1", "--raw", w.url + "/a.B/C"},
 		"replay":        {"--no-store", "log", w.url},
 		"kafka produce": {"--no-store", "--brokers", "127.0.0.1:1", "--topic", "x", "--rate", "5/s", "-z", "10ms"},
 		"kafka consume": {"--no-store", "--brokers", "127.0.0.1:1", "--topic", "x", "-z", "10ms"},

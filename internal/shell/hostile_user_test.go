@@ -116,6 +116,10 @@ func attempts() map[string][]string {
 		"jms":      {"jms client --acceptor artemis queue://x", "jms producer --url tcp://127.0.0.1:1 --hdr OUT/new queue://x"},
 		"replay":   {"replay OUT/secret http://127.0.0.1:1", "replay ../outside/secret http://127.0.0.1:1"},
 		"llm":      {"llm -n 1 --prompts OUT/secret http://127.0.0.1:1", "llm -n 1 http://10.0.0.1/"},
+		"grpc": {
+			"grpc -n 1 --proto OUT/secret http://127.0.0.1:1/a.B/C", "grpc -n 1 --protoset OUT/secret http://127.0.0.1:1/a.B/C", "grpc -n 1 --proto a --import-path OUT http://127.0.0.1:1/a.B/C",
+			"grpc -n 1 --raw -d @OUT/secret http://127.0.0.1:1/a.B/C", "grpc -n 1 --raw http://10.0.0.1/a.B/C",
+		},
 		"capacity": {"capacity --from OUT/secret.json --slo 'p95<1s'", "capacity --slo 'p95<1s' -o svg=OUT/new -- http http://127.0.0.1:1", "capacity --slo 'p95<1s' -- http -D OUT/secret http://127.0.0.1:1"},
 		"verify":   {"verify --base OUT/secret.json --head ../outside/secret.json", "verify -o json=OUT/new", "verify --pairs 2 -- http --cacert OUT/secret http://127.0.0.1:1"},
 		"history":  {"history -o html=OUT/new", "history --store OUT/secret", "history --config ../outside/secret", "history ../outside/a=b"},

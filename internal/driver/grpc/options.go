@@ -65,18 +65,18 @@ func New(stdin io.Reader) *Options {
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	value.Declare(fs, value.GroupTarget, o.addRequestFlags, "body", "header", "proto", "protoset", "deadline")
+	value.Declare(fs, value.GroupTarget, o.addRequestFlags, "body", "header", "proto", "deadline")
 	value.Declare(fs, value.GroupConnections, o.addWayFlags, "timeout")
 }
 
 func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	c := &o.conn
-	fs.VarP(value.Naming(value.Text(&c.Body), bodyNames), "body", "d", "messages as `JSON`, one behind the other or as a list; placeholders as {{.Seq}} and {{file \"ids.txt\"}}; @FILE reads FILE, @ stdin")
+	fs.VarP(value.Naming(value.Text(&c.Body), bodyNames), "body", "d", "messages as `JSON`; placeholders as {{.Seq}} and {{file \"ids.txt\"}}; @FILE reads FILE, @ stdin")
 	fs.VarP(value.InFile(&c.BodyFile), "body-file", "D", "messages from `FILE`, such as lines of JSON, - for stdin")
 	fs.BoolVar(&c.BodyTemplate, "body-template", false, "fill in placeholders in the messages of a file too")
 	fs.BoolVar(&o.Raw, "raw", false, "the body is the bytes of one message, and not JSON")
 	fs.IntVar(&o.Messages, "messages", 0, "`N` messages in each call of a method to which clients stream, in turn (default: all)")
-	fs.Var(value.InFiles(&o.Proto), "proto", "the method is described in this .proto `FILE`; repeatable (default: ask the server's reflection)")
+	fs.Var(value.InFiles(&o.Proto), "proto", ".proto `FILE` of the method; repeatable (default: ask the server's reflection)")
 	fs.Var(value.InFiles(&o.ImportPath), "import-path", "`FOLDER` in which --proto and its imports are looked for; repeatable")
 	fs.Var(value.InFile(&o.Protoset), "protoset", "the method is described in this `FILE`, which protoc --descriptor_set_out wrote")
 	fs.Var(value.Choice(&o.Streams, streamsNone, streamsServer, streamsClient, streamsBoth), "streams", "with --raw, who sends streams: `none|server|client|both` (default none)")
@@ -84,7 +84,7 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Secret(&c.Credentials.Bearer), "bearer", "bearer authentication with `TOKEN`; better from TAKT_BEARER or --bearer-file")
 	fs.Var(value.InFile(&c.Credentials.BearerFile), "bearer-file", "bearer authentication with the token in `FILE`")
 	fs.Var(value.Text(&c.Host), "authority", ":authority `HOST` instead of the target's")
-	fs.Var(value.Duration(&o.Deadline), "deadline", "the server gets `TIME` for a call (grpc-timeout); a call without a status by then failed with deadline_exceeded")
+	fs.Var(value.Duration(&o.Deadline), "deadline", "grpc-timeout, `TIME` for a call; after it a call failed with deadline_exceeded")
 	fs.BoolVar(&o.Gzip, "gzip", false, "compress messages with gzip, and accept answers that are")
 }
 

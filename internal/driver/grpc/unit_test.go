@@ -132,7 +132,7 @@ func FuzzStatus(f *testing.F) {
 
 // answers are the frames of a good answer on a stream.
 func answers(dst []byte, id uint32) []byte {
-	dst = wire.AppendNumber(dst, wire.Window, 0, 8) // for the request
+	dst = wire.AppendNumber(dst, wire.Window, 0, 16) // for the request
 	head := "\x88\x0f\x10\x10application/grpc"
 	trailers := "\x00\x0bgrpc-status\x010"
 	dst = append(wire.AppendHeader(dst, len(head), wire.Headers, wire.FlagEndHeaders, id), head...)
