@@ -14,10 +14,11 @@ func newTarget(env core.Env) *cobra.Command {
 	var o target.Options
 	c := &cobra.Command{
 		Use:   "target [flags]",
-		Short: "serve HTTP with a known behaviour, for demos, calibration and tests",
+		Short: "serve HTTP and gRPC with a known behaviour, for demos, calibration and tests",
 		Example: `  takt target --service 1ms --freeze 1s/10s
   takt target --service 'exp(2ms)' --servers 4 --truth truth.json
   takt target --tls --h2
+  takt target --grpc --service 1ms
   takt target --null`,
 	}
 	core.AddFlags(c, o.AddFlags)

@@ -106,6 +106,10 @@ func (c *conn) next() bool {
 		c.refuse(err)
 		return false
 	}
+	if c.desk.calls.on {
+		c.desk.malformed()
+		return c.say(q, http.StatusUnsupportedMediaType, apiError(http.StatusUnsupportedMediaType, notCall)) && !q.close
+	}
 	return c.admit(q) && !q.close
 }
 

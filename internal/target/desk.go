@@ -16,7 +16,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	queue   *queue
-	line    *line             // instead of the queue, with --sse
+	line    *line             // instead of the queue, with --sse and --grpc
 	due     ring.Heap[ticket] // by the end of service
 	books   ledger
 	origin  time.Time     // arrival of the first request; zero: there was none
@@ -59,7 +59,7 @@ func newDesk(s settings, servers int, a *alarm) *desk {
 		queue: newQueue(servers, s.freeze.next),
 		due:   ring.NewHeap(func(a, b ticket) bool { return a.end < b.end || a.end == b.end && a.number < b.number }),
 	}
-	d.line = &line{sse: s.sse, servers: servers, services: &d.services, fates: &d.fates, freezes: s.freeze.next}
+	d.line = &line{sse: s.sse, servers: servers, services: &d.services, fates: &d.fates, freezes: s.freeze.next, resting: map[*flow]bool{}}
 	return d
 }
 
@@ -132,6 +132,10 @@ func (d *desk) admitFlow(f *flow, came time.Time) admission {
 // advance makes the move of the flow of t, and orders the next one.
 func (d *desk) advance(t *ticket, now time.Duration) {
 	f := t.flow
+	if f.call != nil && f.call.full && f.call.by.behind(f) {
+		d.push(f.ticket(now + again))
+		return
+	}
 	if !f.begun {
 		d.books.begun(f.record, t.end)
 	}
@@ -144,7 +148,9 @@ func (d *desk) advance(t *ticket, now time.Duration) {
 		}
 	}
 	if !t.move.last() {
-		d.push(f.ticket(next))
+		if next != forever { // it rests
+			d.push(f.ticket(next))
+		}
 		return
 	}
 	d.books.ended(f.record, f.outcome)
@@ -235,13 +241,19 @@ func (d *desk) dispatch() {
 		f := d.line.waiting.Pop()
 		f.by.drop(f.stream)
 	}
+	for f := range d.line.resting {
+		f.by.drop(f.stream)
+	}
 }
 
 // release tells who waits for t.
 func (t *ticket) release() {
-	if t.flow != nil {
+	if t.move != moveNone {
 		t.by.pour(t.flow, t.move)
 		return
+	}
+	if t.flow != nil {
+		return // it waits for its client
 	}
 	t.by.release(t.outcome, t.stream)
 }
@@ -301,7 +313,7 @@ func (d *desk) truth() *Truth {
 	t := &Truth{StartedAt: d.origin, Servers: d.queue.servers, Freezes: []Window{}}
 	t.Counts, t.Skipped = d.books.counts, d.books.skipped
 	t.Records = d.books.records(d.queue.freezes)
-	if d.sse.on {
+	if d.sse.on || d.calls.on {
 		t.Streams = d.books.streams()
 	}
 	if d.closed {

@@ -17,7 +17,8 @@
 // them in the kernel, where net/http takes 12 to 14; above all the dispatcher can
 // write an answer itself, which a net/http handler must be woken for.
 //
-// With --sse answers are streams of tokens, of a model of their own: see sse.go.
+// With --sse answers are streams of tokens, of a model of their own: see sse.go. With --grpc that model answers calls:
+// see grpc.go.
 //
 // Over HTTP/2 each stream is a request. The goroutine of the connection admits
 // all requests of a read, and the dispatcher sends the answers together that are

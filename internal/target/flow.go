@@ -24,6 +24,8 @@ type flow struct {
 	until   int         // tokens before it fails; negative: it does not
 	stall   int         // token before the stall; 0: none
 	gone    atomic.Bool // the client has left
+	call    *call       // nil: no call of gRPC
+	echo                // of a call
 }
 
 // move is what a flow does at an instant.
@@ -34,6 +36,7 @@ const (
 	moveBegin      // the head and the role
 	moveToken
 	moveEnd   // the last token and the end
+	moveClose // the end, of echoes
 	moveFail  // what its outcome says
 	moveLeave // the client has left: nothing
 )
@@ -51,6 +54,7 @@ type line struct {
 	busy     int // servers
 	decoding int // streams between their first token and their last
 	waiting  ring.Queue[*flow]
+	resting  map[*flow]bool // echoes that wait for their client
 }
 
 // arrive takes a request. Its stream starts at that instant (queued), or when advance says so (waits), or it is
@@ -60,7 +64,7 @@ func (l *line) arrive(f *flow, at time.Duration) (start time.Duration, a admissi
 	f.service = min(l.services.next(at)+time.Duration(f.prompt)*l.prompt, dist.Max)
 	if f.outcome = l.fates.draw(); f.outcome == Error {
 		f.until = 0
-	} else if f.outcome != OK {
+	} else if f.outcome != OK { // of echoes before the first
 		f.until = f.tokens / 2
 	}
 	if l.stall.share > 0 && l.stallRand.Float64() < l.stall.share && f.tokens > 1 {
@@ -85,6 +89,8 @@ func (l *line) step(f *flow, at time.Duration) (m move, next time.Duration) {
 		f.outcome = Left
 		l.leave(f)
 		return moveLeave, 0
+	case f.on:
+		return l.turn(f, at)
 	case !f.begun:
 		f.begun = true
 		return moveBegin, l.freezes.end(at, f.service)

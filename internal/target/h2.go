@@ -105,8 +105,11 @@ func newMuxed(c *conn) *muxed {
 		conn: c, http: serve.New(cmp.Or(c.desk.streams, defaultStreams), c.desk.requests),
 		resume: make(chan struct{}, 1), broken: make(chan struct{}), settled: make(chan struct{}, 1),
 	}
-	if c.desk.sse.on {
+	switch {
+	case c.desk.sse.on:
 		m.http.Keep(maxPrompt)
+	case c.desk.calls.on:
+		m.http.Follow(followed[:]...)
 	}
 	return m
 }
@@ -167,6 +170,10 @@ func (m *muxed) handle(list []serve.Event) bool {
 			if !m.take(e) {
 				return false
 			}
+		case serve.Opened, serve.Came, serve.Gone:
+			if !m.hear(e) {
+				return false
+			}
 		}
 	}
 	return true
@@ -174,12 +181,10 @@ func (m *muxed) handle(list []serve.Event) bool {
 
 // take brings the request on a stream to the desk.
 func (m *muxed) take(e serve.Event) bool {
-	m.mu.Lock()
-	m.waiting++
-	gone := m.waiting - m.http.Open()
-	m.mu.Unlock()
-	if gone > maxGone {
-		m.done(func() { m.http.Close(wire.EnhanceYourCalm) })
+	if m.desk.calls.on {
+		return m.hear(e)
+	}
+	if !m.room() {
 		return false
 	}
 	if m.desk.sse.on {
@@ -191,6 +196,19 @@ func (m *muxed) take(e serve.Event) bool {
 		m.answer(outcome, e.Stream)
 	case refused:
 		m.drop(e.Stream)
+		return false
+	}
+	return true
+}
+
+// room counts a request that comes to the desk, and reports whether the connection may have one more.
+func (m *muxed) room() bool {
+	m.mu.Lock()
+	m.waiting++
+	gone := m.waiting - m.http.Open()
+	m.mu.Unlock()
+	if gone > maxGone {
+		m.done(func() { m.http.Close(wire.EnhanceYourCalm) })
 		return false
 	}
 	return true
@@ -341,6 +359,7 @@ func (m *muxed) leave() {
 	m.left = true
 	wait := m.waiting > 0
 	m.mu.Unlock()
+	m.desk.abandon(m)
 	if wait {
 		<-m.settled
 	}

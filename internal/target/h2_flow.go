@@ -62,6 +62,9 @@ func (m *muxed) pour(f *flow, v move) {
 	} else {
 		m.locked(func() { m.part(f, v) })
 	}
+	if f.on && f.gone.Load() {
+		m.desk.quit(f) // it may rest
+	}
 	m.mark()
 }
 
@@ -71,6 +74,8 @@ func (m *muxed) part(f *flow, v move) {
 	switch {
 	case m.left:
 		f.gone.Store(true)
+	case f.call != nil:
+		m.speak(f, v)
 	case v == moveLeave:
 	case v == moveFail && f.outcome == Error:
 		m.answerJSON(f.stream, http.StatusInternalServerError, apiError(http.StatusInternalServerError, failure))

@@ -32,7 +32,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	if o.TLS {
 		faults = append(faults, value.Faultf("--tls: the null server speaks no TLS; leave out --null or --tls"))
 	}
-	if o.H2 {
+	if o.H2 && !o.GRPC {
 		faults = append(faults, value.Faultf("--h2: the null server speaks HTTP/1.1 only; leave out --null or --h2"))
 	}
 	service, err := time.ParseDuration(cmp.Or(o.Service, "0"))
@@ -42,7 +42,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	}{
 		{"service", err != nil || service != 0}, {"servers", o.Servers != 0}, {"freeze", o.Freeze != ""},
 		{"status", o.Status != 0 && o.Status != defaultStatus}, {"error-rate", s.fates.errors > 0},
-		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"close-rate", s.fates.closes > 0}, {"slow", o.Slow != ""}, {"slow-start", o.SlowStart != ""}, {"truth", o.Truth != ""}, {"sse", o.SSE != ""},
+		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"close-rate", s.fates.closes > 0}, {"slow", o.Slow != ""}, {"slow-start", o.SlowStart != ""}, {"truth", o.Truth != ""}, {"sse", o.SSE != ""}, {"grpc", o.GRPC},
 	} {
 		if f.given {
 			faults = append(faults, value.Faultf("--%s: the null server answers every request at once with status 200 and records nothing; leave out --null or --%s", f.name, f.name))

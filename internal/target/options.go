@@ -49,6 +49,10 @@ type Options struct {
 	SSEBatch     string  // time between tokens for each other stream
 	SSEStall     string  // SHARE/TIME: a share of the streams stalls once
 	SSELimit     int     // streams at once, with those that wait; 0: any number
+	GRPC         bool    // gRPC calls over HTTP/2
+	GRPCStream   string  // time between the messages of streams, as Service; "": only takt.Target has streams
+	GRPCMessages int     // of a stream; 0: 10
+	GRPCSize     int     // bytes of each message of an answer; 0: an echo
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -59,7 +63,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Service = "0"
 	o.Size = new(defaultSize)
 	value.Declare(fs, value.GroupConnections, o.addListenFlag, "addr", "tls", "h2")
-	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null", "sse")
+	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null", "sse", "grpc")
 	value.Declare(fs, value.GroupOutput, o.addTruthFlag, "truth")
 }
 
@@ -85,6 +89,7 @@ func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Share(&o.CloseRate), "close-rate", "`share` of requests whose connection is closed without an answer (HTTP/1.1 only)")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	o.addStreamFlags(fs)
+	o.addCallFlags(fs)
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 }
 
@@ -110,6 +115,7 @@ type settings struct {
 	streams  int
 	requests int
 	sse      sse
+	calls    calls
 	null     []byte // what the null server answers
 }
 
@@ -143,12 +149,14 @@ func (o Options) settings() (s settings, faults []error) {
 	note("error-rate", checkShare(o.ErrorRate))
 	note("reset-rate", checkShare(o.ResetRate))
 	note("half-open-rate", checkShare(o.HalfOpenRate))
+	o.H2 = o.H2 || o.GRPC
 	note("close-rate", checkCloses(o.CloseRate, o.H2))
 	note("error-rate", s.fates.check())
 	note("h2-streams", checkStreams(o.H2Streams, o.H2))
 	note("h2-requests", checkRequests(o.H2Requests, o.H2))
 	s.speaksH2, s.streams, s.requests = o.H2, o.H2Streams, o.H2Requests
 	s.sse = o.stream(note)
+	s.calls = o.calls(note, &s.sse)
 	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {
 		return s, faults

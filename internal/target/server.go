@@ -37,7 +37,7 @@ func Listen(o Options) (*Server, error) {
 	}
 	s := &Server{listener: listener.(*net.TCPListener), desk: newDesk(set, o.Servers, newAlarm())}
 	if o.TLS {
-		if s.tls, err = selfSigned(listener.Addr(), o.H2); err != nil {
+		if s.tls, err = selfSigned(listener.Addr(), set.speaksH2); err != nil {
 			return nil, errors.Join(err, listener.Close())
 		}
 	}

@@ -18,16 +18,16 @@ type Truth struct {
 	Freezes   []Window  `json:"freezes"` // those that began, to their planned end
 	Skipped   uint64    `json:"skipped"` // requests after the last record: memory is bounded to 1<<20 records
 	Records   []Record  `json:"records"` // in order of arrival
-	// Streams are the answers to the records, with --sse. Tokens after the first 1<<22 are left out.
+	// Streams are the answers to the records, with --sse and --grpc. Tokens after the first 1<<22 are left out.
 	Streams []Stream `json:"streams,omitempty"`
 }
 
-// Stream is an answer of tokens. With streams, Service and End of the Record are those of the first token, and
-// Released is when that was sent.
+// Stream is an answer of tokens, or of messages of gRPC. With streams, Service and End of the Record are those of the
+// first token, and Released is when that was sent.
 type Stream struct {
-	Prompt int             `json:"prompt_tokens"`
-	Due    []time.Duration `json:"due_ns"`  // when each token was due
-	Sent   []time.Duration `json:"sent_ns"` // when each token was sent: later than Due by the server's own lateness
+	Prompt int             `json:"prompt_tokens,omitempty"` // with --sse
+	Due    []time.Duration `json:"due_ns"`                  // when each token was due
+	Sent   []time.Duration `json:"sent_ns"`                 // when each token was sent: later than Due by the server's own lateness
 }
 
 // Counts of requests: Requests = OK + Errors + Resets + HalfOpen + Closed + Rejected + Left + Unfinished.

@@ -4,6 +4,8 @@
 package serve
 
 import (
+	"math"
+
 	"github.com/taktload/takt/internal/hpack"
 	"github.com/taktload/takt/internal/http2/wire"
 )
@@ -18,9 +20,10 @@ const (
 
 // Conn is the protocol of one connection. It is not safe for concurrent use.
 type Conn struct {
-	limit   int // streams at once
-	keep    int // bytes of the body of a request that are kept
-	left    int // streams that are accepted before GOAWAY; 0 or less: any number
+	limit   int      // streams at once
+	keep    int      // bytes of the body of a request that are kept
+	follow  []string // names of the fields that are kept of a head; empty: a request is reported when it is whole
+	left    int      // streams that are accepted before GOAWAY; 0 or less: any number
 	out     []byte
 	sent    int // the first bytes of out, which are sent
 	dec     *hpack.Decoder
@@ -46,17 +49,20 @@ type Conn struct {
 // stream is a request and its answer, from the request's head to the end of the answer.
 type stream struct {
 	id     uint32
-	head   bool   // the method is HEAD
-	whole  bool   // the request has ended
-	open   bool   // the answer goes on after body
-	queued bool   // the stream is in sending
-	body   string // what is left to send of the answer's
-	window int64  // bytes of DATA that we may send
-	credit int64  // bytes of DATA that the client may send
-	length int64  // content-length; -1: not given
-	got    int64  // bytes of the request's body
-	path   string // only with Keep
-	kept   []byte // the beginning of the request's body
+	head   bool     // the method is HEAD
+	whole  bool     // the request has ended
+	open   bool     // the answer goes on after body
+	queued bool     // the stream is in sending
+	body   []byte   // what is left to send of the answer's; that of an Answer is not ours
+	window int64    // bytes of DATA that we may send
+	credit int64    // bytes of DATA that the client may send
+	length int64    // content-length; -1: not given
+	got    int64    // bytes of the request's body
+	path   string   // only with Keep
+	kept   []byte   // the beginning of the request's body
+	ending []byte   // block of trailers that end the answer; nil: none
+	fields []string // only with Follow
+	mark   any      // see Mark
 }
 
 // Event is what Parse found.
@@ -64,6 +70,7 @@ type Event struct {
 	Stream uint32
 	Kind   Kind
 	Head   bool // the method is HEAD
+	Mark   any  // of Gone: see Mark
 }
 
 // Kind is the kind of an Event.
@@ -74,12 +81,15 @@ const (
 	Arrived   Kind = iota // a whole request
 	Malformed             // not a request; its stream was reset
 	Refused               // a stream above the limit, or after GOAWAY: it is not accepted
+	Opened                // only with Follow: the head of a request
+	Came                  // only with Follow: bytes of its body, for Kept
+	Gone                  // only with Follow: the client reset a stream, or broke the protocol on it
 )
 
 // Answer is an answer in the form of HTTP/2, for any number of connections.
 type Answer struct {
 	block []byte
-	body  string
+	body  []byte
 }
 
 // Field is a header of an answer, its name in lower case.
@@ -87,7 +97,7 @@ type Field struct{ Name, Value string }
 
 // NewAnswer renders an answer. Its block uses no dynamic table, so it fits every connection.
 func NewAnswer(body string, fields ...Field) Answer {
-	return Answer{render(fields...), body}
+	return Answer{render(fields...), []byte(body)}
 }
 
 func render(fields ...Field) (block []byte) {
@@ -119,7 +129,12 @@ func New(streams, requests int) *Conn {
 // Keep keeps the paths of requests, and up to limit bytes of their bodies, for Kept.
 func (c *Conn) Keep(limit int) { c.keep = limit }
 
-// Kept gives what was kept of a whole request, once. long: its body is longer. Of a stream that is over it has nothing.
+// Follow reports requests while they come, keeps these fields of their heads, and their bodies, for Kept. Any request
+// may then be answered before its end.
+func (c *Conn) Follow(fields ...string) { c.keep, c.follow = math.MaxInt, fields }
+
+// Kept gives what was kept of a request, once: of a whole one, or with Follow of the part that came since the last call.
+// long: its body is longer. Of a stream that is over it has nothing.
 func (c *Conn) Kept(id uint32) (path string, body []byte, long bool) {
 	s := c.streams[id]
 	if s == nil {
@@ -129,23 +144,56 @@ func (c *Conn) Kept(id uint32) (path string, body []byte, long bool) {
 	return s.path, body, s.got > int64(c.keep)
 }
 
+// Fields are the values of the fields that Follow names, in that order; nil: the stream is over.
+func (c *Conn) Fields(id uint32) []string {
+	if s := c.streams[id]; s != nil {
+		return s.fields
+	}
+	return nil
+}
+
+// Mark leaves v with a stream as long as that lives. It reports false if the stream is over.
+func (c *Conn) Mark(id uint32, v any) bool {
+	s := c.streams[id]
+	if s != nil {
+		s.mark = v
+	}
+	return s != nil
+}
+
+// Marked is what Mark left with a stream; nil: nothing, or the stream is over.
+func (c *Conn) Marked(id uint32) any {
+	if s := c.streams[id]; s != nil {
+		return s.mark
+	}
+	return nil
+}
+
 // Open is the number of streams that are not over.
 func (c *Conn) Open() int { return len(c.streams) }
+
+// asked is a request that may be answered; nil: it is over, or not whole.
+func (c *Conn) asked(id uint32) *stream {
+	if s := c.streams[id]; s != nil && (s.whole || len(c.follow) > 0) {
+		return s
+	}
+	return nil
+}
 
 // Answer answers a request, as far as the client's windows allow; Out has the rest when they open.
 // An answer to a stream that is over is left out.
 func (c *Conn) Answer(id uint32, a *Answer) {
-	s := c.streams[id]
-	if s == nil || !s.whole {
+	s := c.asked(id)
+	if s == nil {
 		return
 	}
 	s.body = a.body
 	if s.head {
-		s.body = ""
+		s.body = nil
 	}
 	if len(s.body) == 0 {
 		c.appendBlock(id, a.block, wire.FlagEndStream)
-		c.forget(s)
+		c.answered(s)
 		return
 	}
 	c.appendBlock(id, a.block, 0)
@@ -154,8 +202,8 @@ func (c *Conn) Answer(id uint32, a *Answer) {
 
 // Begin begins an answer whose body Append adds. It reports false if the stream is over: the client reset it.
 func (c *Conn) Begin(id uint32, a *Answer) bool {
-	s := c.streams[id]
-	if s == nil || !s.whole {
+	s := c.asked(id)
+	if s == nil {
 		return false
 	}
 	s.open = true
@@ -170,12 +218,40 @@ func (c *Conn) Append(id uint32, b []byte, last bool) bool {
 	if s == nil || !s.open {
 		return false
 	}
-	s.body += string(b)
+	s.body = append(s.body, b...)
 	s.open = !last
 	if len(s.body) > 0 {
 		c.enqueue(s)
 	}
 	return true
+}
+
+// End ends an answer that Begin began with trailers, after what Append added. It reports false if the stream is over,
+// or its answer has not begun.
+func (c *Conn) End(id uint32, trailers *Answer) bool {
+	s := c.streams[id]
+	if s == nil || !s.open {
+		return false
+	}
+	s.open, s.ending = false, trailers.block
+	if len(s.body) == 0 {
+		c.close(s)
+	}
+	return true
+}
+
+// close sends the trailers of s, whose body is sent.
+func (c *Conn) close(s *stream) {
+	c.appendBlock(s.id, s.ending, wire.FlagEndStream)
+	c.answered(s)
+}
+
+// answered forgets s, whose answer has ended. A client that is still sending hears that nobody reads on.
+func (c *Conn) answered(s *stream) {
+	if !s.whole {
+		c.reset(s.id, wire.NoError)
+	}
+	c.forget(s)
 }
 
 // Unsent is how much of the answer on a stream the client's windows do not allow yet.
@@ -217,6 +293,20 @@ func (c *Conn) Reset(id uint32, code wire.Code) {
 
 func (c *Conn) reset(id uint32, code wire.Code) {
 	c.out = wire.AppendNumber(c.out, wire.Reset, id, uint32(code))
+}
+
+// lose ends s, whose client hears nothing more: it reset the stream, or broke the protocol.
+func (c *Conn) lose(s *stream) {
+	if len(c.follow) > 0 {
+		c.list = append(c.list, Event{Stream: s.id, Kind: Gone, Mark: s.mark})
+	}
+	c.forget(s)
+}
+
+// fail resets s, because its client broke the protocol.
+func (c *Conn) fail(s *stream, code wire.Code) {
+	c.reset(s.id, code)
+	c.lose(s)
 }
 
 // forget ends s.
@@ -274,7 +364,7 @@ func (c *Conn) pump() {
 // send appends the next n bytes of the body of s.
 func (c *Conn) send(s *stream, n int) {
 	var flags byte
-	if n == len(s.body) && !s.open {
+	if n == len(s.body) && !s.open && s.ending == nil {
 		flags = wire.FlagEndStream
 	}
 	c.out = append(wire.AppendHeader(c.out, n, wire.Data, flags, s.id), s.body[:n]...)
@@ -284,7 +374,9 @@ func (c *Conn) send(s *stream, n int) {
 	switch {
 	case len(s.body) > 0:
 		c.enqueue(s)
+	case s.ending != nil:
+		c.close(s)
 	case !s.open:
-		c.forget(s)
+		c.answered(s)
 	}
 }

@@ -114,7 +114,7 @@ func (c *Conn) onReset(h wire.Header, b []byte) wire.Code {
 		return code
 	}
 	if s := c.streams[h.Stream]; s != nil {
-		c.forget(s)
+		c.lose(s)
 	}
 	return wire.NoError
 }
@@ -146,9 +146,9 @@ func (c *Conn) onWindow(h wire.Header, b []byte) wire.Code {
 	}
 	switch s.window += n; {
 	case n == 0:
-		c.Reset(s.id, wire.ProtocolError)
+		c.fail(s, wire.ProtocolError)
 	case s.window > wire.MostWindow:
-		c.Reset(s.id, wire.FlowControlError)
+		c.fail(s, wire.FlowControlError)
 	case len(s.body) > 0:
 		c.enqueue(s)
 	}

@@ -20,6 +20,7 @@ type head struct {
 	pseudo   bool // a pseudo-header came
 	tampered bool // against RFC 9113, 8.3
 	where    string
+	fields   []string // with Follow
 }
 
 // onHeaders begins a header block.
@@ -47,6 +48,9 @@ func (c *Conn) onContinuation(h wire.Header, b []byte) wire.Code {
 // a stream is over, and so it also ignores those that RFC 9113, 5.1, calls an error.
 func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 	c.head = head{length: -1}
+	if len(c.follow) > 0 {
+		c.head.fields = make([]string, len(c.follow))
+	}
 	if err := c.dec.Decode(b, c.emit); errors.Is(err, hpack.ErrTooLarge) {
 		return wire.EnhanceYourCalm
 	} else if err != nil {
@@ -69,7 +73,7 @@ func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 func (c *Conn) onTrailers(s *stream) {
 	switch {
 	case s.whole:
-		c.Reset(s.id, wire.StreamClosed)
+		c.fail(s, wire.StreamClosed)
 	case c.head.pseudo || c.head.tampered || !c.reading.Ends:
 		c.malformed(s.id)
 	default:
@@ -94,8 +98,11 @@ func (c *Conn) begin(id uint32) {
 		c.Close(wire.NoError)
 	}
 	s := c.unused()
-	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length, path: h.where}
+	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length, path: h.where, fields: h.fields}
 	c.streams[id] = s
+	if len(c.follow) > 0 {
+		c.list = append(c.list, Event{Stream: id, Kind: Opened})
+	}
 	if c.reading.Ends {
 		c.complete(s)
 	} else if h.expect {
@@ -117,7 +124,7 @@ func (c *Conn) unused() *stream {
 func (c *Conn) malformed(id uint32) {
 	c.reset(id, wire.ProtocolError)
 	if s := c.streams[id]; s != nil {
-		c.forget(s)
+		c.lose(s)
 	}
 	c.list = append(c.list, Event{Stream: id, Kind: Malformed})
 }
@@ -136,6 +143,11 @@ func (c *Conn) complete(s *stream) {
 // not look at.
 func (c *Conn) field(name, value []byte) {
 	h := &c.head
+	for i, followed := range c.follow {
+		if string(name) == followed {
+			h.fields[i] = string(value)
+		}
+	}
 	if len(name) > 0 && name[0] == ':' {
 		if c.keep > 0 && string(name) == ":path" {
 			h.where = string(value)
@@ -227,9 +239,9 @@ func (c *Conn) accept(h wire.Header) {
 	}
 	switch s.credit -= int64(h.Length); {
 	case s.whole:
-		c.Reset(s.id, wire.StreamClosed)
+		c.fail(s, wire.StreamClosed)
 	case s.credit < 0:
-		c.Reset(s.id, wire.FlowControlError)
+		c.fail(s, wire.FlowControlError)
 	}
 }
 
@@ -239,11 +251,21 @@ func (c *Conn) readData(in []byte) int {
 	if s := c.streams[c.reading.Of.Stream]; s != nil {
 		s.got += int64(len(content))
 		s.kept = append(s.kept, content[:max(0, min(len(content), c.keep-len(s.kept)))]...)
+		c.came(s)
 	}
 	if !c.reading.InData() {
 		c.endData()
 	}
 	return n
+}
+
+// came reports bytes of a body, once for those that follow each other.
+func (c *Conn) came(s *stream) {
+	n := len(c.list)
+	if len(c.follow) == 0 || n > 0 && c.list[n-1].Kind == Came && c.list[n-1].Stream == s.id {
+		return
+	}
+	c.list = append(c.list, Event{Stream: s.id, Kind: Came})
 }
 
 // endData is the end of a DATA frame.

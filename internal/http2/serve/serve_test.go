@@ -377,14 +377,14 @@ func TestEvents(t *testing.T) {
 	s.headers(9, true, post+ok)
 	c := New(2, 0)
 	events, _, code := talk(c, s.Bytes(), 1<<20, nil)
-	want := []Event{{1, Arrived, true}, {3, Malformed, false}, {5, Arrived, false}, {7, Refused, false}, {9, Refused, false}}
+	want := []Event{{1, Arrived, true, nil}, {3, Malformed, false, nil}, {5, Arrived, false, nil}, {7, Refused, false, nil}, {9, Refused, false, nil}}
 	if !slices.Equal(events, want) || code != wire.NoError || c.Open() != 2 {
 		t.Errorf("%v, %v, %d are open", events, code, c.Open())
 	}
 	c.Reset(5, wire.InternalError)
 	s.Reset()
 	s.headers(11, true, post+ok)
-	if _, events, _ = c.Parse(s.Bytes(), nil); !slices.Equal(events, []Event{{11, Malformed, false}}) {
+	if _, events, _ = c.Parse(s.Bytes(), nil); !slices.Equal(events, []Event{{11, Malformed, false, nil}}) {
 		t.Errorf("%v of a request without its body", events)
 	}
 	c.Sent(len(c.Out()))
@@ -775,5 +775,63 @@ func TestAppend(t *testing.T) {
 	}
 	if c.Begin(1, &head) || c.Append(1, []byte("x"), true) {
 		t.Error("a stream that is over goes on")
+	}
+}
+
+// With Follow a request is reported as it comes, may be answered before its end, and an answer ends with trailers, after
+// its body. A client that has not said all hears that nobody reads on.
+func TestFollow(t *testing.T) {
+	c, s := New(8, 0), begun()
+	c.Follow(":path", "content-type", "x-absent")
+	s.headers(1, false, post+"content-type application/grpc\n")
+	_ = s.WriteData(1, false, []byte("ab"))
+	_ = s.WriteData(1, false, []byte("c"))
+	s.headers(3, false, post)
+	_ = s.WriteRSTStream(3, http2.ErrCodeCancel)
+	_, events, code := c.Parse(s.Bytes(), nil)
+	if want := []Event{{1, Opened, false, nil}, {1, Came, false, nil}, {3, Opened, false, nil}, {3, Gone, false, nil}}; !slices.Equal(events, want) || code != wire.NoError {
+		t.Fatalf("%v, %v; want %v", events, code, want)
+	}
+	if f := c.Fields(1); !slices.Equal(f, []string{"/", "application/grpc", ""}) || c.Fields(3) != nil {
+		t.Errorf("fields %q and %q", f, c.Fields(3))
+	}
+	for _, want := range []string{"abc", ""} {
+		if _, body, long := c.Kept(1); string(body) != want || long {
+			t.Errorf("body %q, long %v; want %q", body, long, want)
+		}
+	}
+	if !c.Mark(1, "mine") || c.Mark(3, "") || c.Marked(1) != "mine" {
+		t.Errorf("marked %v", c.Marked(1))
+	}
+	head, end := NewAnswer("", Field{":status", "200"}), NewAnswer("", Field{"grpc-status", "0"})
+	if c.End(1, &end) || !c.Begin(1, &head) || !c.Append(1, []byte("xyz"), false) || !c.End(1, &end) || c.End(1, &end) {
+		t.Fatal("the answer does not begin and end once")
+	}
+	got, want := strings.Join(said(t, c.Out()), ", "), "1: HEADERS 200, 1: DATA 3, 1: HEADERS  END, 1: NO_ERROR"
+	if c.Sent(len(c.Out())); c.Open() != 0 || !strings.HasSuffix(got, want) {
+		t.Fatalf("%q, %d streams are open; want %q at the end", got, c.Open(), want)
+	}
+	s.Reset()
+	_ = s.WriteData(1, true, []byte("late"))
+	s.headers(5, true, get)
+	s.headers(7, false, post)
+	if _, events, code = c.Parse(s.Bytes(), nil); len(events) != 3 || code != wire.NoError {
+		t.Fatalf("%v, %v after an early answer", events, code)
+	}
+	c.Begin(5, &head)
+	c.streams[5].window = 2
+	c.Append(5, []byte("xyz"), false)
+	c.End(5, &end)
+	if got := strings.Join(said(t, append(skipped(), c.Out()...)), ", "); c.Open() != 2 {
+		t.Fatalf("%q: trailers before the body is sent", got)
+	}
+	c.Sent(len(c.Out()))
+	c.Mark(7, "seven")
+	s.Reset()
+	_ = s.WriteWindowUpdate(5, 1)
+	_ = s.WriteRSTStream(7, http2.ErrCodeCancel)
+	_, events, _ = c.Parse(s.Bytes(), nil)
+	if out := c.Out(); c.Open() != 0 || !bytes.Contains(out, []byte("z")) || !slices.Equal(events, []Event{{7, Gone, false, "seven"}}) {
+		t.Errorf("%q, %v, %d are open", out, events, c.Open())
 	}
 }
