@@ -28,6 +28,7 @@ func TestHelpOfCollateNamesVariables(t *testing.T) {
 		"http --body x " + url, "replay " + log + " " + url, "replay --tail --sample 10% --methods GET " + log + " " + url,
 		"kafka produce", "jms client queue://a", "apm " + url, "apm --events 1 " + url, "apm --profile tiny " + url,
 		"llm --model m --slo ttft<1s --extra {\"a\":1} --prefix-tokens 5 --prefixes 2 --turns 2 --think 1s " + url, "llm --prompts " + log + " " + url,
+		"grpc --raw --streams client --messages 2 --deadline 1s -d x 127.0.0.1:1/a.B/C",
 	} {
 		kind, variables := variablesOf(t, words)
 		if there[kind] == nil {
