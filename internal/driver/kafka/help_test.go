@@ -24,11 +24,11 @@ func broker(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
-// plan prepares a run that may drain for a minute; change sets what is not the default.
+// plan prepares a run that may drain for 20 s; change sets what is not the default.
 func plan(t *testing.T, o drivertest.Flags, change func(e *engine.Options)) engine.Plan {
 	t.Helper()
 	return drivertest.Plan(t, "kafka", o, func(e *engine.Options) {
-		e.Drain = engine.DrainOf(time.Minute)
+		e.Drain = engine.DrainOf(20 * time.Second)
 		change(e)
 	})
 }

@@ -216,7 +216,7 @@ func TestLedgerWithoutItsTopic(t *testing.T) {
 // Of a record that was never sent, or refused, it is certain that no broker has it: the run ends while a
 // broker answers nothing, and the rest waits for a writer.
 func TestLedgerOfUnsentRecords(t *testing.T) {
-	const mostOpen = 50 // records under way at the end
+	const mostOpen = 5 * 3 * 10 // records under way at the end: requests, each with a batch of each partition
 	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
 		for name, test := range map[string]struct {
 			fault func(c *kfake.Cluster)
