@@ -291,7 +291,7 @@ func lookable() (may, mayNot []string) {
 	mayNot = []string{
 		"queue rm 1", "queue clear", "queue clear all", "cancel", "cancel 1", "define x status", "define", "elasticsearch use local", "elasticsearch reset", "apm use main",
 		"apm switch -m main", "apm http://127.0.0.1:1", "apm", "test 1s 1 1 1 1", "dump x 1 1 1", "http -n 1 http://127.0.0.1:1", "http --dry-run http://127.0.0.1:1",
-		"llm -n 1 http://127.0.0.1:1", "kafka produce", "jms client", "replay x http://127.0.0.1:1", "capacity --from x --slo 'p95<1s'", "verify --pairs 2 -- http http://127.0.0.1:1",
+		"llm -n 1 http://127.0.0.1:1", "grpc 127.0.0.1:1/a.B/C", "kafka produce", "jms client", "replay x http://127.0.0.1:1", "capacity --from x --slo 'p95<1s'", "verify --pairs 2 -- http http://127.0.0.1:1",
 		"audit", "reload", "show x -o json=new", "show x --output json=new", "verify -o markdown=new", "history -o html=new", "runs --store new", "runs ; cancel 1", "collate branch --config c",
 	}
 	return may, mayNot

@@ -136,7 +136,7 @@ func TestHostileBeforeTheRun(t *testing.T) {
 		script amqptest.Script
 		want   string
 	}{
-		"a message before credit": {amqptest.Script{AtAttach: func(c *amqptest.Conn, _ int) { c.SayRaw(message) }}, "which has given no credit yet"},
+		"a message before credit": {amqptest.Script{AtAttach: func(c *amqptest.Conn, _ int) { c.SayRaw(message) }}, "a message for link"},
 		"one channel":             {amqptest.Script{Open: func(o *wire.Open) { o.ChannelMax = 0 }}, "no channel left"},
 		"tiny frames":             {amqptest.Script{MaxFrame: 511}, "fields that make no sense"},
 		"silence":                 {amqptest.Script{Mute: true}, "not all links were made within"},
