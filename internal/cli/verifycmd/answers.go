@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/answers"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -94,8 +95,8 @@ func (a *answered) ask(ctx context.Context, v *verifyCommand, command []string) 
 	if err := s.side(verify.DuetBase, s.askBase); err != nil {
 		return err
 	}
-	if err := sleep(ctx, apart-time.Since(began)); err != nil {
-		return err
+	if !pause.For(apart-time.Since(began), ctx.Done()) {
+		return context.Cause(ctx)
 	}
 	err := s.side(verify.DuetBase, func(_ context.Context, base core.Asked) error {
 		return s.side(verify.DuetHead, func(ctx context.Context, head core.Asked) error { return s.askBoth(ctx, base, head) })
@@ -107,15 +108,6 @@ func (a *answered) ask(ctx context.Context, v *verifyCommand, command []string) 
 	a.result = &r
 	fmt.Fprintf(v.env.Stderr, "verify: answers: %s\n", r.Sentence())
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // side reads the load for one side, and passes it to with. A server of --git runs meanwhile.
