@@ -133,14 +133,16 @@ func (m *Mux) field(name, value []byte) {
 			m.opt.Field(name, value)
 		}
 		h.note(name, value)
-		m.show(name, value)
+		if m.watcher != nil {
+			m.show(name, value)
+		}
 	}
 }
 
-// show shows a field to whoever watches.
+// show shows a field to the watcher.
 func (m *Mux) show(name, value []byte) {
 	h := &m.head
-	if m.watcher != nil && string(name) == "content-type" {
+	if string(name) == "content-type" {
 		if m.kind != string(value) {
 			m.kind = string(value)
 		}

@@ -63,7 +63,8 @@ func (m *muxes) early() (n uint64) {
 
 // multiplex makes l speak HTTP/2 to u.
 func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
-	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}
+	opt := o.judging()
+	opt.Check = o.ExpectBody.check()
 	if o.Stream {
 		opt.MaxBody = o.StreamMost
 	}

@@ -28,12 +28,18 @@ func (o *Options) class(op *takt.Op, status int) string {
 	return o.FailOn.Class(status)
 }
 
+// judging is how the codecs of o judge answers, and where they count.
+func (o *Options) judging() http1.Options {
+	return http1.Options{Fail: o.FailOn.Class, Room: &o.room, Stale: &o.stale}
+}
+
 // codec is the codec of one connection.
 func (o *Options) codec() takt.Codec { return o.codecOf(nil) }
 
 // codecOf is codec for a connection with users; nil: it has none.
 func (o *Options) codecOf(user func() *users.User) takt.Codec {
-	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}
+	opt := o.judging()
+	opt.Check = o.ExpectBody.check()
 	s, ok := o.requests.(*recorded)
 	if o.Stream {
 		return o.streamed(o.throughProxy(o.requests), opt)

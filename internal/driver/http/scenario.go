@@ -781,7 +781,9 @@ func (s *scenario) codec(u *url.URL) takt.Codec {
 
 // options are what the codec asks answers.
 func (c *scenarioCodec) options() http1.Options {
-	return http1.Options{Fail: c.fails, Field: c.field, Check: c.check, Reads: c.reads, Room: &c.s.o.room, Stale: &c.s.o.stale}
+	opt := c.s.o.judging()
+	opt.Fail, opt.Field, opt.Check, opt.Reads = c.fails, c.field, c.check, c.reads
+	return opt
 }
 
 // Append implements takt.Codec.

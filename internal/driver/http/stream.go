@@ -238,7 +238,7 @@ func (o *Options) streamed(requests http1.Requests, opt http1.Options) *StreamCo
 // ListenTo is a codec of one connection to u for a protocol on top of HTTP: hears reads each part of an answer that did not
 // fail, and reports whether the part is counted and timed. The bytes of a part change after the call.
 func (o *Options) ListenTo(u *url.URL, requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
-	c := o.streamed(o.throughProxyTo(u, requests), http1.Options{Fail: o.FailOn.Class, Room: &o.room, Stale: &o.stale})
+	c := o.streamed(o.throughProxyTo(u, requests), o.judging())
 	c.hears = hears
 	return c
 }
@@ -300,7 +300,9 @@ func NewStreamMux(m *http2.Mux) *StreamMux {
 
 // ListenMux is ListenTo for a connection over HTTP/2.
 func (o *Options) ListenMux(requests http2.Requests, hears func(tag int, p parts.Part) bool) *StreamMux {
-	s := NewStreamMux(o.newMux(requests, http1.Options{Fail: o.FailOn.Class, Room: &o.room, Stale: &o.stale, MaxBody: o.StreamMost}))
+	opt := o.judging()
+	opt.MaxBody = o.StreamMost
+	s := NewStreamMux(o.newMux(requests, opt))
 	s.hears = hears
 	return s
 }
