@@ -19,7 +19,7 @@ import (
 // decides it, and no quiet machine is needed.
 func TestScaleOfCollate(t *testing.T) {
 	clocktest.Asked(t)
-	const few, many = 10_000, 100_000
+	const few, many = 3_000, 30_000
 	small, large := filled(t, few), filled(t, many)
 	fast, slow := collated(t, small), collated(t, large)
 	for range 2 {
@@ -51,9 +51,9 @@ func filled(t *testing.T, n int) (path string) {
 	}
 	defer st.Close()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for from := 0; from < n; from += 5000 {
+	for from := 0; from < n; from += 1000 {
 		var batch []*takt.Report
-		for i := from; i < from+5000; i++ {
+		for i := from; i < from+1000; i++ {
 			batch = append(batch, clitest.Report(i, begin.Add(time.Duration(i)*time.Minute)))
 		}
 		if err := st.Save(t.Context(), batch...); err != nil {

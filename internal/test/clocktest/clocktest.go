@@ -23,22 +23,21 @@ func Asked(t testing.TB) {
 
 // The limits of one test.
 const (
-	wanted   = 2 // good runs
-	mostBad  = 6 // bad runs, before the good ones are there
-	mostRuns = 15
-	patience = 60 * time.Second // for discarded runs, and for the wait until the machine is quiet
+	mostBad  = 4 // bad runs, before a good one is there
+	mostRuns = 10
+	patience = 40 * time.Second // for discarded runs, and for the wait until the machine is quiet
 )
 
 // common is the remaining patience of all tests of a process together, in ns. Without it, each test
 // would wait for a minute on a machine that is never quiet.
 var common atomic.Int64
 
-func init() { common.Store(int64(3 * time.Minute)) }
+func init() { common.Store(int64(2 * time.Minute)) }
 
-// Wants calls run until the outcome is certain: 2 runs must be good, that is, return no fault,
-// before the sixth bad one. A fault of takt comes in every run; noise that hits one core, which
+// Wants calls run until the outcome is certain: a run must be good, that is, return no fault,
+// before the fourth bad one. A fault of takt comes in every run; noise that hits one core, which
 // plain sleeps may not see, comes in several, but not in all. With half of the runs hit, 1 of 16
-// tests fails; 2 of 3 would fail half. Plain sleeps run beside each run. A run on a noisy machine
+// tests fails. Plain sleeps run beside each run. A run on a noisy machine
 // is discarded and repeated, whatever it found. If too few runs can be judged, t is skipped.
 func Wants(t testing.TB, run func(*Sleepers) (faults []string)) {
 	t.Helper()
@@ -129,7 +128,7 @@ const (
 
 func (s *score) outcome() outcome {
 	switch {
-	case s.good == wanted:
+	case s.good == 1:
 		return passed
 	case s.bad == mostBad:
 		return failed
@@ -139,7 +138,7 @@ func (s *score) outcome() outcome {
 	return open
 }
 
-// String is the score in words: "2 of 5 judged runs good, 3 more discarded: sleeps ended
+// String is the score in words: "1 of 3 judged runs good, 3 more discarded: sleeps ended
 // 1.2 ms late at p99".
 func (s score) String() string {
 	text := fmt.Sprintf("%d of %d judged runs good", s.good, s.good+s.bad)
@@ -147,7 +146,7 @@ func (s score) String() string {
 		text += fmt.Sprintf(", %d more discarded: %s", s.discarded, s.noise)
 	}
 	if s.outcome() == skipped {
-		text = fmt.Sprintf("the machine is too noisy to tell: %s; %d good runs are wanted", text, wanted)
+		text = "the machine is too noisy to tell: " + text
 		if s.alone == s.discarded {
 			text += "; the machine was quiet after each discarded run, so the load of the test is the noise"
 		}
