@@ -222,7 +222,7 @@ func (o *Options) Variables() map[string]any {
 	if scheme, _, _ := strings.Cut(o.auth.header(), " "); scheme != "" {
 		v["auth"] = strings.ToLower(scheme)
 	}
-	if o.conn.Insecure {
+	if o.conn.TLS.Insecure {
 		v["insecure"] = true
 	}
 	o.describeMix(v)

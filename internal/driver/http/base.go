@@ -14,7 +14,7 @@ import (
 // its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
 	faults := o.checkWay()
-	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
+	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	return faults
 }
 
@@ -31,7 +31,7 @@ func (o *Options) Lacks(u *url.URL, users bool) string {
 // OpenTo opens the driver of a run whose connections loop describes, by LoopTo, after it has opened what the flags of
 // connections name.
 func (o *Options) OpenTo(loop func() *takt.Loop) (*takt.Driver, error) {
-	if err := o.openKeys(); err != nil {
+	if err := o.TLS.Open(); err != nil {
 		return nil, err
 	}
 	return &takt.Driver{Loop: loop(), Finish: o.FinishTo, Close: o.close}, nil
@@ -61,7 +61,6 @@ func (o *Options) DescribeWay(v map[string]any) {
 	v["protocol"], v["keepalive"], v["timeout_s"] = o.protocol(), !o.DisableKeepAlive, o.Timeout.Seconds()
 	for name, text := range map[string]string{
 		"proxy": o.Proxy.host(), "unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(),
-		"cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
 	} {
 		if text != "" {
 			v[name] = text
@@ -73,12 +72,7 @@ func (o *Options) DescribeWay(v map[string]any) {
 			v["h2_streams"] = o.HTTP2Streams
 		}
 	}
-	if o.Insecure {
-		v["insecure"] = true
-	}
-	if o.TLSMax != tls13 {
-		v["tls_max"] = o.TLSMax
-	}
+	o.TLS.Describe(v)
 }
 
 // SecretsIn are the credentials of a URL as they go over the wire, which a server may
@@ -99,7 +93,7 @@ func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop
 		l.Addr, l.Explain, l.Tunnel = o.Proxy.url.Host, o.Proxy.unreached, o.Proxy.leadTo(u)
 	}
 	if u.Scheme == "https" {
-		l.TLS = o.tls.Clone()
+		l.TLS = o.TLS.Config.Clone()
 		l.TLS.ServerName, l.TLS.NextProtos = withoutZone(u.Hostname()), []string{"http/1.1"}
 	}
 	return l

@@ -100,7 +100,7 @@ func (o *Options) agree(l *takt.Loop) {
 			if c.NegotiatedProtocol != "h2" {
 				return errNoH2
 			}
-			return o.handshakes.note(c)
+			return o.TLS.Note(c)
 		}
 		connecting := l.Explain
 		l.Explain = func(err error) error {

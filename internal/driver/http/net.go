@@ -76,7 +76,7 @@ func (o *Options) openNet() *takt.Driver {
 func (c *netClient) newTransport() *http.Transport {
 	t := &http.Transport{
 		DialContext:            c.dial,
-		TLSClientConfig:        c.o.tls.Clone(),
+		TLSClientConfig:        c.o.TLS.Config.Clone(),
 		TLSHandshakeTimeout:    c.o.ConnectTimeout,
 		MaxIdleConnsPerHost:    engine.DefaultInFlight,
 		IdleConnTimeout:        idleTimeout,
@@ -265,7 +265,7 @@ func (c *netClient) probe(ctx context.Context) error {
 
 // offer is what the transport offers to host in its handshake.
 func (c *netClient) offer(host string) *tls.Config {
-	conf := c.o.tls.Clone()
+	conf := c.o.TLS.Config.Clone()
 	conf.ServerName, conf.NextProtos = withoutZone(host), []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}

@@ -6,7 +6,6 @@ package http
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"io"
 	"maps"
@@ -21,6 +20,7 @@ import (
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/tlsflags"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -65,13 +65,7 @@ type Options struct {
 	Proxy              Proxy
 	UnixSocket         string
 	ConnectTo          ConnectTo
-	Insecure           bool
-	CACert             string
-	Cert, Key          string
-	TLSMin, TLSMax     string // lowest and highest version: 1.2 or 1.3
-	TLSCiphers         CipherSuites
-	TLSKeyLog          string // file for the secrets of connections
-	TLSResume          bool   // later connections resume the session of an earlier one
+	TLS                tlsflags.Flags
 	Client             string
 
 	// What counts as failed.
@@ -107,13 +101,10 @@ type Options struct {
 	loops      bool            // the engine may use its loop
 	streams    int             // most on a connection
 	muxes      *muxes          // of the run under way; nil: no HTTP/2 in the loop
-	tls        *tls.Config     // what connections to any https server have in common
-	handshakes handshakes
-	keys       *keyLog       // of the run; nil: none
-	room       http1.Room    // of the bodies that are read
-	stale      atomic.Uint64 // operations that met the end of a kept connection
-	dialled    atomic.Uint64 // connections of net/http
-	body       []byte        // of all requests that bring none of their own
+	room       http1.Room      // of the bodies that are read
+	stale      atomic.Uint64   // operations that met the end of a kept connection
+	dialled    atomic.Uint64   // connections of net/http
+	body       []byte          // of all requests that bring none of their own
 	requests   requests
 	odd        int         // lines of a file that are in the URL and look as if they were not meant so
 	oddIn      string      // that file
@@ -126,7 +117,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13, StreamMost: defaultStreamMost,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLS: tlsflags.New(), StreamMost: defaultStreamMost,
 		keep: keepTargets,
 	}
 }
@@ -134,7 +125,7 @@ func New() *Options {
 // Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
 	faults := o.checkPairs()
-	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
+	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	if len(faults) == 0 {
 		faults = o.build()
 	}
@@ -176,7 +167,7 @@ func (o *Options) checkWay() (faults value.Faults) {
 	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
 	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
 	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
-	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
+	faults.If(o.TLS.KeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	return faults
 }
 
@@ -330,7 +321,7 @@ func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	if s, ok := o.requests.(*scenario); ok {
 		return s.open(o.inFlight, o.warmup)
 	}
-	if err := o.openKeys(); err != nil {
+	if err := o.TLS.Open(); err != nil {
 		return nil, err
 	}
 	if o.client() == clientNet {

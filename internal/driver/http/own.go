@@ -41,14 +41,12 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 
 func (o *Options) close() error {
 	o.list.close()
-	return o.keys.close()
+	return o.TLS.Close()
 }
 
 // FinishTo is Driver.Finish of all that has its connections by LoopTo or UsersTo.
 func (o *Options) FinishTo(ctx context.Context, r *takt.Report) error {
-	o.reportTLS(r)
-	o.reportCertificate(r)
-	o.keys.report(r)
+	o.TLS.Report(r)
 	o.reportH2(r)
 	if n := engine.ObservedOf(ctx).Repeated(); n > 0 {
 		r.Extra["repeated"] = n
