@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
@@ -39,14 +40,14 @@ const stdin = "-"
 type Options struct {
 	// What is sent.
 	Method       string
-	Header       Header
+	Header       httpreq.Header
 	Accept       string
 	UserAgent    string
 	Body         string
 	BodyFile     string
 	BodyTemplate bool // placeholders count in BodyFile too
 	ContentType  string
-	Credentials  Credentials
+	Credentials  httpreq.Credentials
 	Host         string
 	Targets      string      // a file of requests instead of one
 	Scenario     string      // a file of steps that each user performs in order
@@ -69,8 +70,8 @@ type Options struct {
 	Client             string
 
 	// What counts as failed.
-	FailOn     FailOn
-	ExpectBody Pattern
+	FailOn     httpreq.FailOn
+	ExpectBody httpreq.Pattern
 
 	Stream     bool  // answers come in parts, which are measured
 	StreamMost int64 // bytes of such an answer
@@ -117,7 +118,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLS: tlsflags.New(), StreamMost: defaultStreamMost,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: httpreq.DefaultFailOn(), Client: clientAuto, TLS: tlsflags.New(), StreamMost: defaultStreamMost,
 		keep: keepTargets,
 	}
 }
@@ -125,7 +126,7 @@ func New() *Options {
 // Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
 	faults := o.checkPairs()
-	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
+	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.Read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	if len(faults) == 0 {
 		faults = o.build()
 	}
@@ -156,8 +157,8 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	o.checkScenario(&faults)
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
-	hosts := o.Host + o.Header.text("host")
-	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	hosts := o.Host + o.Header.Text("host")
+	faults.If(strings.Contains(hosts, httpreq.Placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
 
@@ -254,14 +255,14 @@ func (o *Options) Identify(run string) {
 // Secrets implements takt.Secretive: credentials as they are given and as they go
 // over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
-	secrets := append(secretsOf(o.Credentials.header), o.Proxy.Secrets()...)
-	secrets = append(secrets, SecretsIn(o.url)...)
+	secrets := append(httpreq.SecretsOf(o.Credentials.Line), o.Proxy.Secrets()...)
+	secrets = append(secrets, httpreq.SecretsIn(o.url)...)
 	if o.list != nil {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
 	if s, ok := o.requests.(*scenario); ok {
 		for _, at := range s.steps {
-			secrets = append(secrets, SecretsIn(at.text.url)...)
+			secrets = append(secrets, httpreq.SecretsIn(at.text.URL)...)
 		}
 	}
 	return secrets
@@ -274,8 +275,8 @@ func (o *Options) Variables() map[string]any {
 		"compression": !o.DisableCompression, "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}
 	o.DescribeWay(v)
-	o.requests.describe(v)
-	scheme, _, _ := strings.Cut(o.Credentials.header, " ")
+	o.requests.Describe(v)
+	scheme, _, _ := strings.Cut(o.Credentials.Line, " ")
 	for name, value := range map[string]string{
 		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme), "expect_body": o.ExpectBody.String(),
 	} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -63,14 +64,14 @@ func TestCredentials(t *testing.T) {
 	e := startEcho(t, nil)
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:tiger"))
 	for name, c := range map[string]struct {
-		credentials http.Credentials
+		credentials httpreq.Credentials
 		user, want  string
 	}{
-		"basic":       {http.Credentials{Basic: "ann:tiger"}, "", basic},
-		"basic file":  {http.Credentials{BasicFile: write(t, "basic", "ann:tiger\n")}, "", basic},
-		"bearer":      {http.Credentials{Bearer: "tiger"}, "", "Bearer tiger"},
-		"bearer file": {http.Credentials{BearerFile: write(t, "token", "tiger\r\n")}, "", "Bearer tiger"},
-		"url":         {http.Credentials{}, "ann:tiger@", basic},
+		"basic":       {httpreq.Credentials{Basic: "ann:tiger"}, "", basic},
+		"basic file":  {httpreq.Credentials{BasicFile: write(t, "basic", "ann:tiger\n")}, "", basic},
+		"bearer":      {httpreq.Credentials{Bearer: "tiger"}, "", "Bearer tiger"},
+		"bearer file": {httpreq.Credentials{BearerFile: write(t, "token", "tiger\r\n")}, "", "Bearer tiger"},
+		"url":         {httpreq.Credentials{}, "ann:tiger@", basic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, client string) {
