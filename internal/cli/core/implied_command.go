@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 )
 
 // Meant adds the command that the command line leaves out: version, server, or http for a URL.
@@ -31,12 +31,12 @@ func lacksCommand(root *cobra.Command, args []string) bool {
 // IsURL reports whether a word is a URL for takt http, or a host and port, which takt http reads as
 // one.
 func IsURL(word string) bool {
-	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") || http.IsHostPort(word)
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") || httpreq.IsHostPort(word)
 }
 
 // IsTarget reports whether a word is a target rather than a stored run. takt server decides by the same
 // rule which words must be allowed targets.
-func IsTarget(word string) bool { return strings.Contains(word, "://") || http.IsHostPort(word) }
+func IsTarget(word string) bool { return strings.Contains(word, "://") || httpreq.IsHostPort(word) }
 
 // LoadsTargets reports whether the arguments of a load command, or of the commands of a group, are targets.
 // Those of takt jms are queues and topics.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/foreign"
@@ -86,7 +87,7 @@ func (k *checking) hide(text string) string {
 	if k.secrets {
 		return text
 	}
-	return http.HideSecrets(core.NewScrubber(k.flags, nil, k.http).Replace(text))
+	return httpreq.HideSecrets(core.NewScrubber(k.flags, nil, k.http).Replace(text))
 }
 
 func (k *checking) run(ctx context.Context, args []string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/correlate"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/scene/from"
+	"github.com/taktload/takt/internal/scene/from/taken"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -79,7 +80,7 @@ func (m *making) run(_ context.Context, args []string) error {
 }
 
 // tell lists what was not taken over.
-func (m *making) tell(t *from.Taken) {
+func (m *making) tell(t *taken.Taken) {
 	for _, l := range t.Left {
 		fmt.Fprintln(m.env.Stderr, "takt scenario:", l)
 	}
@@ -87,7 +88,7 @@ func (m *making) tell(t *from.Taken) {
 }
 
 // write writes the scenario.
-func (m *making) write(t *from.Taken) error {
+func (m *making) write(t *taken.Taken) error {
 	to, err := openOutputs(m.output, "")
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/recorder"
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/tlsflags"
 	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/value"
 )
@@ -143,7 +144,7 @@ func (r *recording) tls() (*tls.Config, error) {
 		return c, nil
 	}
 	var err error
-	c.RootCAs, err = http.Authorities(r.cacert)
+	c.RootCAs, err = tlsflags.Authorities(tlsflags.ReadFile, r.cacert, "cacert")
 	return c, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/pkg/takt"
@@ -168,12 +169,12 @@ func (v *view) redact(x http.Tried) http.Tried {
 		return x
 	}
 	head, body, ok := strings.Cut(x.Request, "\r\n\r\n")
-	if x.Request = http.HideHead([]byte(head)); ok {
+	if x.Request = httpreq.HideHead([]byte(head)); ok {
 		x.Request = v.hide(x.Request) + "\r\n\r\n" + v.hide(body)
 	}
-	x.Head, x.Body, x.Error = v.hide(http.HideHead([]byte(x.Head))), v.hide(x.Body), v.hide(x.Error)
+	x.Head, x.Body, x.Error = v.hide(httpreq.HideHead([]byte(x.Head))), v.hide(x.Body), v.hide(x.Error)
 	for i, c := range x.Captured {
-		if http.IsSecretName(c.Name) {
+		if httpreq.IsSecretName(c.Name) {
 			x.Captured[i].Value = takt.Redacted
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,10 +24,10 @@ func (a *auth) read() error {
 		(a.Secret != "" || a.SecretFile != "") && (a.Key != "" || a.KeyFile != "") {
 		return value.Faultf("several of --secret, --secret-file, --api-key and --api-key-file are given; keep one, a request has one Authorization header")
 	}
-	if a.token, err = http.SecretFrom(string(a.Secret), a.SecretFile, "--secret-file"); err != nil {
+	if a.token, err = httpreq.SecretFrom(string(a.Secret), a.SecretFile, "--secret-file"); err != nil {
 		return err
 	}
-	a.key, err = http.SecretFrom(string(a.Key), a.KeyFile, "--api-key-file")
+	a.key, err = httpreq.SecretFrom(string(a.Key), a.KeyFile, "--api-key-file")
 	if strings.Contains(a.key, ":") { // Elasticsearch's form: ID:KEY
 		a.key = base64.StdEncoding.EncodeToString([]byte(a.key))
 	}

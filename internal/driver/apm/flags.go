@@ -60,15 +60,11 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addKeyFlags(fs *pflag.FlagSet) {
-	c := &o.conn
 	fs.Var(value.Secret(&o.auth.Secret), "secret", "secret `TOKEN` of the server; better from TAKT_SECRET or --secret-file")
 	fs.Var(value.InFile(&o.auth.SecretFile), "secret-file", "secret token of the server in `FILE`")
 	fs.Var(value.Secret(&o.auth.Key), "api-key", "API `KEY`, ID:KEY or in base64; better from TAKT_API_KEY or --api-key-file")
 	fs.Var(value.InFile(&o.auth.KeyFile), "api-key-file", "API key in `FILE`")
-	fs.BoolVar(&c.Insecure, "insecure", false, "do not verify the server's certificate")
-	fs.Var(value.InFile(&c.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
-	fs.Var(value.InFile(&c.Cert), "cert", "client certificate, PEM `FILE`")
-	fs.Var(value.InFile(&c.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
+	o.conn.TLS.AddFileFlags(fs)
 }
 
 func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {

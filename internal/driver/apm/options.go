@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -136,7 +137,7 @@ func (o *Options) readURLs(args []string) (faults value.Faults) {
 		given = []string{defaultURL}
 	}
 	for _, s := range given {
-		u, err := http.ParseURL(strings.TrimRight(s, "/"))
+		u, err := httpreq.ParseURL(strings.TrimRight(s, "/"))
 		if err == nil && (u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "/intake/") || strings.Contains(u.Path, "/v1/")) {
 			err = value.Faultf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted())
 		}
@@ -190,7 +191,7 @@ func (o *Options) own() profile {
 func (o *Options) Secrets() []string {
 	secrets := o.auth.secrets()
 	for _, u := range o.urls {
-		secrets = append(secrets, http.SecretsIn(u)...)
+		secrets = append(secrets, httpreq.SecretsIn(u)...)
 	}
 	return secrets
 }
@@ -222,7 +223,7 @@ func (o *Options) Variables() map[string]any {
 	if scheme, _, _ := strings.Cut(o.auth.header(), " "); scheme != "" {
 		v["auth"] = strings.ToLower(scheme)
 	}
-	if o.conn.Insecure {
+	if o.conn.TLS.Insecure {
 		v["insecure"] = true
 	}
 	o.describeMix(v)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -154,7 +154,7 @@ func (o *Options) newTarget(base *url.URL, part part, bodies []packed) (*target,
 		t.method = "GET"
 	}
 	var err error
-	if t.url, err = http.ParseURL(base.String() + t.path); err != nil {
+	if t.url, err = httpreq.ParseURL(base.String() + t.path); err != nil {
 		return nil, err
 	}
 	for _, b := range bodies {

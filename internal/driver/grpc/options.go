@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
@@ -160,7 +161,7 @@ func (o *Options) readTarget(args []string) (err error) {
 	if len(args) != 1 {
 		return errors.New("give one target; it names the server and the method, such as 127.0.0.1:50051/helloworld.Greeter/SayHello")
 	}
-	if o.url, err = http.ParseURL(args[0]); err != nil {
+	if o.url, err = httpreq.ParseURL(args[0]); err != nil {
 		return err
 	}
 	if o.url.RawQuery != "" || o.url.Fragment != "" {
@@ -224,7 +225,7 @@ func (o *Options) readHeaders() error {
 func (o *Options) Identify(run string) { o.conn.Identify(run) }
 
 // Secrets implements takt.Secretive.
-func (o *Options) Secrets() []string { return append(o.conn.Secrets(), http.SecretsIn(o.url)...) }
+func (o *Options) Secrets() []string { return append(o.conn.Secrets(), httpreq.SecretsIn(o.url)...) }
 
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {

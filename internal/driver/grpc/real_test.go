@@ -41,7 +41,7 @@ func fails(t *testing.T, o *Options, args ...string) string {
 
 func with(body string) *Options {
 	o := New(nil)
-	o.conn.Body, o.conn.Insecure = body, true
+	o.conn.Body, o.conn.TLS.Insecure = body, true
 	return o
 }
 

@@ -75,15 +75,7 @@ func (o *Options) AddWayFlagsH2(fs *pflag.FlagSet) {
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
 	fs.Var(value.OwnedPath(&o.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
 	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
-	fs.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate")
-	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
-	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
-	fs.Var(value.InFile(&o.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
-	fs.Var(value.Choice(&o.TLSMin, tls12, tls13), "tls-min", "lowest version of TLS, `1.2|1.3`")
-	fs.Var(value.Choice(&o.TLSMax, tls12, tls13), "tls-max", "highest version of TLS, `1.2|1.3`")
-	fs.Var(&o.TLSCiphers, "tls-ciphers", "offer only the cipher suites of `LIST` for TLS 1.2, by their names of IANA or OpenSSL")
-	fs.Var(value.OutFile(&o.TLSKeyLog), "tls-keylog", "append the secrets of TLS connections to `FILE`, for Wireshark")
-	fs.BoolVar(&o.TLSResume, "tls-resume", false, "later connections resume the session of an earlier one instead of a full handshake")
+	o.TLS.AddFlags(fs)
 }
 
 func (o *Options) addFailFlag(fs *pflag.FlagSet) {

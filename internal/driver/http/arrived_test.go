@@ -26,7 +26,7 @@ func TestArrived(t *testing.T) {
 	for _, e := range []*echo{plain, secure} {
 		for _, client := range []string{"own", "net", "h2"} {
 			o := options("auto")
-			o.CACert = cacert
+			o.TLS.CACert = cacert
 			if client == "h2" {
 				o.HTTP2, o.HTTP2Connections = true, 1
 			} else {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
 	"github.com/taktload/takt/internal/payload"
@@ -14,7 +15,7 @@ import (
 // its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
 func (o *Options) Prepare() []error {
 	faults := o.checkWay()
-	faults.Add(o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
+	faults.Add(o.Credentials.Read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	return faults
 }
 
@@ -31,7 +32,7 @@ func (o *Options) Lacks(u *url.URL, users bool) string {
 // OpenTo opens the driver of a run whose connections loop describes, by LoopTo, after it has opened what the flags of
 // connections name.
 func (o *Options) OpenTo(loop func() *takt.Loop) (*takt.Driver, error) {
-	if err := o.openKeys(); err != nil {
+	if err := o.TLS.Open(); err != nil {
 		return nil, err
 	}
 	return &takt.Driver{Loop: loop(), Finish: o.FinishTo, Close: o.close}, nil
@@ -61,7 +62,6 @@ func (o *Options) DescribeWay(v map[string]any) {
 	v["protocol"], v["keepalive"], v["timeout_s"] = o.protocol(), !o.DisableKeepAlive, o.Timeout.Seconds()
 	for name, text := range map[string]string{
 		"proxy": o.Proxy.host(), "unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(),
-		"cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
 	} {
 		if text != "" {
 			v[name] = text
@@ -73,34 +73,20 @@ func (o *Options) DescribeWay(v map[string]any) {
 			v["h2_streams"] = o.HTTP2Streams
 		}
 	}
-	if o.Insecure {
-		v["insecure"] = true
-	}
-	if o.TLSMax != tls13 {
-		v["tls_max"] = o.TLSMax
-	}
-}
-
-// SecretsIn are the credentials of a URL as they go over the wire, which a server may
-// echo.
-func SecretsIn(u *url.URL) []string {
-	if u == nil || u.User == nil {
-		return nil
-	}
-	return secretsOf(basic(u.User))
+	o.TLS.Describe(v)
 }
 
 // LoopTo describes connections to the host of u, each with a codec.
 func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop {
 	l := &takt.Loop{ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout, Codec: codec}
-	network, list := o.route(hostPort(u))
+	network, list := o.route(httpreq.HostPort(u))
 	l.Network, l.Addr, l.Others = network, list[0], list[1:]
 	if o.Proxy.url != nil {
 		l.Addr, l.Explain, l.Tunnel = o.Proxy.url.Host, o.Proxy.unreached, o.Proxy.leadTo(u)
 	}
 	if u.Scheme == "https" {
-		l.TLS = o.tls.Clone()
-		l.TLS.ServerName, l.TLS.NextProtos = withoutZone(u.Hostname()), []string{"http/1.1"}
+		l.TLS = o.TLS.Config.Clone()
+		l.TLS.ServerName, l.TLS.NextProtos = httpreq.WithoutZone(u.Hostname()), []string{"http/1.1"}
 	}
 	return l
 }

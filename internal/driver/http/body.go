@@ -3,19 +3,14 @@ package http
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
 
-	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/value"
 )
-
-// maxBody bounds a body, which is held in memory.
-const maxBody = 256 << 20
 
 // durationText matches the -d 30s of wrk, wrk2, fortio and k6.
 var durationText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(ms|s|m|h)$`) })
@@ -37,9 +32,9 @@ func (o *Options) readBody() error {
 	}
 	var err error
 	if o.BodyFile == stdin {
-		o.body, err = readAtMost("stdin", o.standardInput(), 0, maxBody)
+		o.body, err = httpreq.ReadAtMost("stdin", o.standardInput(), 0, httpreq.MaxBody)
 	} else {
-		o.body, err = readFile(o.BodyFile, maxBody)
+		o.body, err = httpreq.ReadFile(o.BodyFile, httpreq.MaxBody)
 	}
 	if err != nil {
 		return value.Faultf("cannot read the body: %w; check -D", err)
@@ -53,37 +48,6 @@ func (o *Options) templateBody() string {
 		return ""
 	}
 	return string(o.body)
-}
-
-// readFile reads a file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) { return readOpened(path, limit, files.Open) }
-
-// readOpened is readFile of what open opens.
-func readOpened(path string, limit int64, open func(string) (*os.File, error)) ([]byte, error) {
-	f, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size := int64(0) // not known, as of a pipe
-	if info, err := f.Stat(); err == nil {
-		size = info.Size()
-	}
-	return readAtMost(path, f, size, limit)
-}
-
-// readAtMost reads all of r, about size bytes, but not more than limit.
-func readAtMost(name string, r io.Reader, size, limit int64) ([]byte, error) {
-	var b bytes.Buffer
-	var err error
-	if size <= limit {
-		b.Grow(int(size) + bytes.MinRead) // with room to see the end, for which it would double
-		size, err = b.ReadFrom(io.LimitReader(r, limit+1))
-	}
-	if size > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes, the most that is held in memory", name, limit)
-	}
-	return b.Bytes(), err
 }
 
 func (o *Options) standardInput() io.Reader {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
@@ -21,7 +22,7 @@ const classCheck = "check"
 type check struct {
 	session.Check
 	want   *payload.Template        // Check.Value
-	status *FailOn                  // of a check of the status: those that it accepts; nil: it is another check
+	status *httpreq.FailOn          // of a check of the status: those that it accepts; nil: it is another check
 	size   func(bytes float64) bool // nil: it is another check
 	timed  bool                     // a time has to be below limit
 	limit  time.Duration
@@ -41,7 +42,7 @@ func parseCheck(text string) (*check, error) {
 	}
 	switch word {
 	case "status":
-		c.status = new(FailOn)
+		c.status = new(httpreq.FailOn)
 		if err := c.status.Set(strings.TrimSpace(strings.TrimPrefix(rest, "=="))); err != nil || rest == "none" {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a list of statuses; write @check status 200,3xx", text, rest)
 		}

@@ -31,7 +31,7 @@ var (
 // options are those of a run over w to a server of httptest.
 func (w way) options() *http.Options {
 	o := http.New()
-	o.Client, o.HTTP2, o.Insecure = w.client, w.h2, true
+	o.Client, o.HTTP2, o.TLS.Insecure = w.client, w.h2, true
 	return o
 }
 
@@ -98,7 +98,7 @@ func TestClientCertificate(t *testing.T) {
 			s := secureServer(t, &tls.Config{ClientAuth: c.auth, ClientCAs: pool, MinVersion: version, MaxVersion: version})
 			for _, way := range waysH2 {
 				o := way.options()
-				o.Cert, o.Key = c.cert, c.key
+				o.TLS.Cert, o.TLS.Key = c.cert, c.key
 				p := drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 6, 2 }, s.URL)
 				r, err := engine.Run(t.Context(), p)
 				switch {

@@ -57,9 +57,9 @@ func (o *Options) heyWork(ctx context.Context) *requester.Work {
 		}
 		return req
 	}
-	first, _ := o.requests.message(&takt.Op{}) // its host is all that hey wants to know of it
+	first, _ := o.requests.Message(&takt.Op{}) // its host is all that hey wants to know of it
 	return &requester.Work{
-		Request:     &http.Request{Host: first.url.Hostname()},
+		Request:     &http.Request{Host: first.URL.Hostname()},
 		RequestFunc: request,
 		N:           math.MaxInt32, C: o.conns, H2: o.HTTP2,
 		Timeout:            int(math.Ceil(o.Timeout.Seconds())),

@@ -95,17 +95,17 @@ func effects() []effect {
 		{flag: "insecure", without: cells{byHey: "hey verifies no certificate"}},
 		{flag: "cacert", without: cells{byHey: "hey verifies no certificate"}},
 		{
-			flag: "cert", given: func(o *Options) bool { return o.Cert != "" },
+			flag: "cert", given: func(o *Options) bool { return o.TLS.Cert != "" },
 			refused: cells{byHey: "client certificate (--cert)"},
 		},
 		{flag: "key", refused: cells{byHey: "client certificate (--cert)"}},
 		{flag: "tls-min", without: cells{byHey: "takt's run has ended before its start if the server has only lower versions"}},
 		{
-			flag: "tls-max", given: func(o *Options) bool { return o.TLSMax != tls13 },
+			flag: "tls-max", given: func(o *Options) bool { return o.TLS.Limited() },
 			refused: cells{byHey: "highest version of TLS (--tls-max)"},
 		},
 		{
-			flag: "tls-ciphers", given: func(o *Options) bool { return len(o.TLSCiphers.list) > 0 },
+			flag: "tls-ciphers", given: func(o *Options) bool { return o.TLS.Ciphers.Given() },
 			refused: cells{byHey: "cipher suites (--tls-ciphers)"},
 		},
 		{flag: "tls-keylog", without: cells{byHey: "hey logs no secrets"}},

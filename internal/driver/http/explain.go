@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
@@ -66,7 +67,7 @@ func (o *Options) Explain(hide func(string) string) Explanation {
 	if s.reacts {
 		e.Counts = "rounds"
 	}
-	e.Hosts = s.hosts[1:].names()
+	e.Hosts = s.hosts[1:].Names()
 	for _, h := range s.all()[0].text.Header {
 		if len(s.all()) > 1 && s.inEvery(h) {
 			e.Every = append(e.Every, Fact{"sends", foreign.Text(hide(h.Name + ": " + h.Value))})
@@ -125,8 +126,8 @@ func (s *scenario) explainAll(t *track, hide func(string) string) (list []Explai
 func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedStep {
 	at := t.steps[i]
 	target := at.text.Target
-	if u := at.text.url; !strings.HasPrefix(target, placeholder) && !sameOrigin(u, s.hosts[0]) {
-		target = hosts{u}.names()[0] + target
+	if u := at.text.URL; !strings.HasPrefix(target, httpreq.Placeholder) && !httpreq.SameOrigin(u, s.hosts[0]) {
+		target = httpreq.Hosts{u}.Names()[0] + target
 	}
 	x := ExplainedStep{Number: s.number(at), Line: at.line, Name: hide(at.name), Request: hide(at.text.Method + " " + target)}
 	add := func(what, format string, args ...any) {
@@ -145,7 +146,7 @@ func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedS
 	}
 	for _, l := range at.said {
 		rest := l.rest
-		if name, v, _ := strings.Cut(rest, " "); (l.word == "@form" || l.word == "@set") && hide(name+"=x") != name+"=x" && !strings.Contains(v, placeholder) {
+		if name, v, _ := strings.Cut(rest, " "); (l.word == "@form" || l.word == "@set") && hide(name+"=x") != name+"=x" && !strings.Contains(v, httpreq.Placeholder) {
 			rest = name + " " + takt.Redacted
 		}
 		if w, ok := inWords[l.word]; !ok {

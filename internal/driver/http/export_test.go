@@ -41,9 +41,6 @@ func IdleFor(d time.Duration) (undo func()) {
 	return func() { idleTimeout = before }
 }
 
-// BreakKeyLog makes each write to the key log of an open driver fail.
-func (o *Options) BreakKeyLog() { _ = o.keys.f.Close() }
-
 // Cell is one of the table of flags.
 type Cell struct {
 	Flag, Of, Way             string // Of: the case of the flag

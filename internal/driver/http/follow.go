@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/pkg/takt"
@@ -68,7 +69,7 @@ func (s *scenario) follower(t *turn, r *takt.Result) *turn {
 	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().text.Method == http.MethodPost
 	// As browsers do (https://url.spec.whatwg.org): servers forget to encode names of files and words of a search.
 	h.to, _, _ = strings.Cut(http1.PercentEncoded(t.location, "\"<>`"), "#")
-	if whole(s.hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
+	if httpreq.Whole(s.hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
 		if u, err := url.Parse(t.visit.place.Path); err == nil {
 			if u, err = u.Parse(h.to); err == nil {
 				h.to = u.RequestURI()

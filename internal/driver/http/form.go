@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/payload"
 )
@@ -35,7 +36,7 @@ func readField(word, rest, scenario string, line int) (f formField, err error) {
 	if word == "@form" {
 		return f, nil
 	}
-	b, err := readOpened(near(scenario, f.value), maxBody, files.OpenRegular)
+	b, err := httpreq.ReadOpened(near(scenario, f.value), httpreq.MaxBody, files.OpenRegular)
 	if err != nil {
 		return f, fmt.Errorf("cannot read the file: %w", err)
 	}

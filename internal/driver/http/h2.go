@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/http2"
 	"github.com/taktload/takt/internal/warn"
@@ -64,7 +65,7 @@ func (m *muxes) early() (n uint64) {
 // multiplex makes l speak HTTP/2 to u.
 func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 	opt := o.judging()
-	opt.Check = o.ExpectBody.check()
+	opt.Check = o.ExpectBody.Check()
 	if o.Stream {
 		opt.MaxBody = o.StreamMost
 	}
@@ -100,7 +101,7 @@ func (o *Options) agree(l *takt.Loop) {
 			if c.NegotiatedProtocol != "h2" {
 				return errNoH2
 			}
-			return o.handshakes.note(c)
+			return o.TLS.Note(c)
 		}
 		connecting := l.Explain
 		l.Explain = func(err error) error {
@@ -123,8 +124,8 @@ func explainH2(err error) error {
 // h2Requests are the requests in the form of HTTP/2.
 func (o *Options) h2Requests(scheme string) http2.Requests {
 	switch r := o.requests.(type) {
-	case *fixed:
-		return http2.Render(&r.msg.Request, scheme)
+	case *httpreq.Fixed:
+		return http2.Render(&r.Sends.Request, scheme)
 	case *templated:
 		return &h2Templated{r, scheme}
 	default:
@@ -159,7 +160,7 @@ type h2Listed struct {
 
 // Request implements http2.Requests.
 func (t *h2Listed) Request(q *http2.Request, op *takt.Op) {
-	m, _ := t.message(op) // of a list it does not fail
+	m, _ := t.Message(op) // of a list it does not fail
 	q.Fill(&m.Request, t.scheme, false)
 }
 
@@ -172,7 +173,7 @@ type scenarioMux struct {
 
 // mux is a connection over HTTP/2 to the server of u.
 func (s *scenario) mux(u *url.URL) takt.Mux {
-	m := &scenarioMux{codec: &scenarioCodec{s: s, matches: s.o.ExpectBody.check()}}
+	m := &scenarioMux{codec: &scenarioCodec{s: s, matches: s.o.ExpectBody.Check()}}
 	m.Mux = s.o.newMux(h2Steps{u.Scheme}, m.codec.options())
 	return m
 }

@@ -220,7 +220,7 @@ func (c *h2Case) try(t *testing.T, client h2Client, load h2Load, tries int, slac
 // scenario expects.
 func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Load, slack time.Duration) *takt.Report {
 	o := http.New()
-	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
+	o.Client, o.HTTP2, o.HTTP2Connections, o.TLS.Insecure = client.client, true, load.conns, true
 	o.HTTP2Streams = load.streams
 	o.Timeout, o.ConnectTimeout = 5*time.Second, drivertest.Longest
 	if strings.Contains(string(c.expects(client, load)), "timeout") {

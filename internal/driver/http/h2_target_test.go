@@ -27,7 +27,7 @@ func TestH2CountsOfTheTarget(t *testing.T) {
 						t.Fatal(err)
 					}
 					o := http.New()
-					o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.Insecure = true, load.conns, load.streams, true
+					o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.TLS.Insecure = true, load.conns, load.streams, true
 					o.Timeout = timeout
 					const requests = 1000
 					r := run(t, drivertest.Plan(t, "http", o, func(e *engine.Options) {

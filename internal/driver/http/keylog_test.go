@@ -21,7 +21,7 @@ var keyLine = regexp.MustCompile(`^[A-Z0-9_]+ [0-9a-f]{64} [0-9a-f]{64,96}$`)
 func logged(t *testing.T, way way, url, path string) *takt.Report {
 	t.Helper()
 	o := way.options()
-	o.TLSKeyLog, o.DisableKeepAlive = path, !way.h2
+	o.TLS.KeyLog, o.DisableKeepAlive = path, !way.h2
 	return drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 5, 1 }, url))
 }
 
@@ -60,22 +60,6 @@ func TestKeyLog(t *testing.T) {
 	}
 }
 
-// A full disk costs the log, and no operation.
-func TestKeyLogOnFullDisk(t *testing.T) {
-	s := secureServer(t, nil)
-	path := filepath.Join(t.TempDir(), "keys")
-	for _, way := range waysH2 {
-		o := way.options()
-		o.TLSKeyLog = path
-		p := drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 5, 1 }, s.URL)
-		o.BreakKeyLog()
-		r := drivertest.Make(t, p)
-		if r.Counts.OK != 5 || !strings.HasPrefix(warning(r, "tls_keylog"), "the key log is not complete: write ") {
-			t.Errorf("%v: %+v, %v", way, r.Counts, r.Warnings)
-		}
-	}
-}
-
 // What others can read, or is no file, is refused before the run.
 func TestKeyLogRefused(t *testing.T) {
 	dir := t.TempDir()
@@ -103,7 +87,7 @@ func TestKeyLogRefused(t *testing.T) {
 		"-":                              "--tls-keylog is -",
 	} {
 		o := http.New()
-		o.TLSKeyLog = path
+		o.TLS.KeyLog = path
 		var err error
 		if faults := o.Validate([]string{"https://127.0.0.1:1/"}); len(faults) > 0 {
 			err = faults[0]

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/reach"
@@ -51,7 +52,7 @@ type netClient struct {
 
 // newNetClient makes the client with its transports.
 func (o *Options) newNetClient() *netClient {
-	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.check(), Room: &o.room, Stale: &o.stale}}
+	c := &netClient{o: o, judge: http1.Options{Check: o.ExpectBody.Check(), Room: &o.room, Stale: &o.stale}}
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections
@@ -76,7 +77,7 @@ func (o *Options) openNet() *takt.Driver {
 func (c *netClient) newTransport() *http.Transport {
 	t := &http.Transport{
 		DialContext:            c.dial,
-		TLSClientConfig:        c.o.tls.Clone(),
+		TLSClientConfig:        c.o.TLS.Config.Clone(),
 		TLSHandshakeTimeout:    c.o.ConnectTimeout,
 		MaxIdleConnsPerHost:    engine.DefaultInFlight,
 		IdleConnTimeout:        idleTimeout,
@@ -106,7 +107,7 @@ func (c *netClient) newTransport() *http.Transport {
 
 // proxy is the proxy of a request, which would also lead to machines that takt must not reach.
 func (c *netClient) proxy(r *http.Request) (*url.URL, error) {
-	if err := reach.Check("tcp", hostPort(r.URL)); err != nil {
+	if err := reach.Check("tcp", httpreq.HostPort(r.URL)); err != nil {
 		return nil, dialError{err}
 	}
 	return c.o.Proxy.url, nil
@@ -118,7 +119,7 @@ func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error 
 	if len(via) > c.o.Redirects {
 		return http.ErrUseLastResponse
 	}
-	if !sameOrigin(req.URL, via[0].URL) { // net/http looks at the host alone
+	if !httpreq.SameOrigin(req.URL, via[0].URL) { // net/http looks at the host alone
 		maps.DeleteFunc(req.Header, func(name string, _ []string) bool { // names are as the user wrote them
 			return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Cookie")
 		})
@@ -250,7 +251,7 @@ func (c *netClient) probe(ctx context.Context) error {
 	if c.o.Proxy.url != nil {
 		u = c.o.Proxy.url
 	}
-	n, err := c.o.dial(ctx, hostPort(u))
+	n, err := c.o.dial(ctx, httpreq.HostPort(u))
 	if err != nil {
 		return c.o.Proxy.unreached(err)
 	}
@@ -265,8 +266,8 @@ func (c *netClient) probe(ctx context.Context) error {
 
 // offer is what the transport offers to host in its handshake.
 func (c *netClient) offer(host string) *tls.Config {
-	conf := c.o.tls.Clone()
-	conf.ServerName, conf.NextProtos = withoutZone(host), []string{"http/1.1"}
+	conf := c.o.TLS.Config.Clone()
+	conf.ServerName, conf.NextProtos = httpreq.WithoutZone(host), []string{"http/1.1"}
 	if c.o.HTTP2 {
 		conf.NextProtos = []string{"h2"}
 	}
@@ -401,7 +402,7 @@ func (w *netWorker) Close() error { return nil }
 
 // request makes the request that http1 would send.
 func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, error) {
-	m, err := c.o.requests.message(op)
+	m, err := c.o.requests.Message(op)
 	if err != nil {
 		return nil, err
 	}
@@ -425,12 +426,12 @@ func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, er
 // verbatim is the URL of m with its target as it stands, also where net/url would
 // escape it. That cannot be had of two slashes at its beginning, in which a proxy
 // would see a host.
-func (c *netClient) verbatim(m *message) *url.URL {
-	proxied := c.o.Proxy.url != nil && m.url.Scheme == "http"
-	if m.url.RequestURI() == m.Target || !proxied && strings.HasPrefix(m.Target, "//") {
-		return m.url
+func (c *netClient) verbatim(m *httpreq.Message) *url.URL {
+	proxied := c.o.Proxy.url != nil && m.URL.Scheme == "http"
+	if m.URL.RequestURI() == m.Target || !proxied && strings.HasPrefix(m.Target, "//") {
+		return m.URL
 	}
-	u := *m.url
+	u := *m.URL
 	u.Opaque, _, _ = strings.Cut(m.Target, "?")
 	if proxied {
 		u.Opaque = "//" + u.Host + u.Opaque

@@ -6,7 +6,6 @@ package http
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"io"
 	"maps"
@@ -16,11 +15,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/tlsflags"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -39,14 +40,14 @@ const stdin = "-"
 type Options struct {
 	// What is sent.
 	Method       string
-	Header       Header
+	Header       httpreq.Header
 	Accept       string
 	UserAgent    string
 	Body         string
 	BodyFile     string
 	BodyTemplate bool // placeholders count in BodyFile too
 	ContentType  string
-	Credentials  Credentials
+	Credentials  httpreq.Credentials
 	Host         string
 	Targets      string      // a file of requests instead of one
 	Scenario     string      // a file of steps that each user performs in order
@@ -65,18 +66,12 @@ type Options struct {
 	Proxy              Proxy
 	UnixSocket         string
 	ConnectTo          ConnectTo
-	Insecure           bool
-	CACert             string
-	Cert, Key          string
-	TLSMin, TLSMax     string // lowest and highest version: 1.2 or 1.3
-	TLSCiphers         CipherSuites
-	TLSKeyLog          string // file for the secrets of connections
-	TLSResume          bool   // later connections resume the session of an earlier one
+	TLS                tlsflags.Flags
 	Client             string
 
 	// What counts as failed.
-	FailOn     FailOn
-	ExpectBody Pattern
+	FailOn     httpreq.FailOn
+	ExpectBody httpreq.Pattern
 
 	Stream     bool  // answers come in parts, which are measured
 	StreamMost int64 // bytes of such an answer
@@ -107,13 +102,10 @@ type Options struct {
 	loops      bool            // the engine may use its loop
 	streams    int             // most on a connection
 	muxes      *muxes          // of the run under way; nil: no HTTP/2 in the loop
-	tls        *tls.Config     // what connections to any https server have in common
-	handshakes handshakes
-	keys       *keyLog       // of the run; nil: none
-	room       http1.Room    // of the bodies that are read
-	stale      atomic.Uint64 // operations that met the end of a kept connection
-	dialled    atomic.Uint64 // connections of net/http
-	body       []byte        // of all requests that bring none of their own
+	room       http1.Room      // of the bodies that are read
+	stale      atomic.Uint64   // operations that met the end of a kept connection
+	dialled    atomic.Uint64   // connections of net/http
+	body       []byte          // of all requests that bring none of their own
 	requests   requests
 	odd        int         // lines of a file that are in the URL and look as if they were not meant so
 	oddIn      string      // that file
@@ -126,7 +118,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13, StreamMost: defaultStreamMost,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: httpreq.DefaultFailOn(), Client: clientAuto, TLS: tlsflags.New(), StreamMost: defaultStreamMost,
 		keep: keepTargets,
 	}
 }
@@ -134,7 +126,7 @@ func New() *Options {
 // Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
 	faults := o.checkPairs()
-	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
+	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.Read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	if len(faults) == 0 {
 		faults = o.build()
 	}
@@ -165,8 +157,8 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	o.checkScenario(&faults)
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
-	hosts := o.Host + o.Header.text("host")
-	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	hosts := o.Host + o.Header.Text("host")
+	faults.If(strings.Contains(hosts, httpreq.Placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
 
@@ -176,7 +168,7 @@ func (o *Options) checkWay() (faults value.Faults) {
 	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
 	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
 	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
-	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
+	faults.If(o.TLS.KeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	return faults
 }
 
@@ -263,14 +255,14 @@ func (o *Options) Identify(run string) {
 // Secrets implements takt.Secretive: credentials as they are given and as they go
 // over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
-	secrets := append(secretsOf(o.Credentials.header), o.Proxy.Secrets()...)
-	secrets = append(secrets, SecretsIn(o.url)...)
+	secrets := append(httpreq.SecretsOf(o.Credentials.Line), o.Proxy.Secrets()...)
+	secrets = append(secrets, httpreq.SecretsIn(o.url)...)
 	if o.list != nil {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
 	if s, ok := o.requests.(*scenario); ok {
 		for _, at := range s.steps {
-			secrets = append(secrets, SecretsIn(at.text.url)...)
+			secrets = append(secrets, httpreq.SecretsIn(at.text.URL)...)
 		}
 	}
 	return secrets
@@ -283,8 +275,8 @@ func (o *Options) Variables() map[string]any {
 		"compression": !o.DisableCompression, "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}
 	o.DescribeWay(v)
-	o.requests.describe(v)
-	scheme, _, _ := strings.Cut(o.Credentials.header, " ")
+	o.requests.Describe(v)
+	scheme, _, _ := strings.Cut(o.Credentials.Line, " ")
 	for name, value := range map[string]string{
 		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme), "expect_body": o.ExpectBody.String(),
 	} {
@@ -330,7 +322,7 @@ func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	if s, ok := o.requests.(*scenario); ok {
 		return s.open(o.inFlight, o.warmup)
 	}
-	if err := o.openKeys(); err != nil {
+	if err := o.TLS.Open(); err != nil {
 		return nil, err
 	}
 	if o.client() == clientNet {

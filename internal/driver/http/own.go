@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -41,14 +42,12 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 
 func (o *Options) close() error {
 	o.list.close()
-	return o.keys.close()
+	return o.TLS.Close()
 }
 
 // FinishTo is Driver.Finish of all that has its connections by LoopTo or UsersTo.
 func (o *Options) FinishTo(ctx context.Context, r *takt.Report) error {
-	o.reportTLS(r)
-	o.reportCertificate(r)
-	o.keys.report(r)
+	o.TLS.Report(r)
 	o.reportH2(r)
 	if n := engine.ObservedOf(ctx).Repeated(); n > 0 {
 		r.Extra["repeated"] = n
@@ -87,8 +86,8 @@ func (o *Options) finish(ctx context.Context, r *takt.Report) error {
 		r.Warn(warn.FeederInURL, "%d lines of %s have &, + or ?, and were in the URL as they are: a server takes these characters for separators, and + for a space; %s",
 			takt.Number("lines", o.odd), o.oddIn, takt.Advice("if they belong to the value, write {{url file …}}"))
 	}
-	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
-		r.Warn(warn.GetBody, "each GET had a body of %d bytes; %s", takt.Size("body", len(f.msg.Body)), takt.Advice("-d is the body (-z the duration), and -m the method"))
+	if f, ok := o.requests.(*httpreq.Fixed); ok && f.Sends.Method == "GET" && len(f.Sends.Body) > 0 {
+		r.Warn(warn.GetBody, "each GET had a body of %d bytes; %s", takt.Size("body", len(f.Sends.Body)), takt.Advice("-d is the body (-z the duration), and -m the method"))
 	}
 	var n uint64
 	for code, count := range r.Status {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/pkg/takt"
@@ -39,7 +40,7 @@ func (*proxyError) Class() string { return classProxy }
 // leadTo makes a connection to the proxy one to the server of u: over TLS it asks for a tunnel (RFC 9110,
 // 9.3.6). A proxy leads to no machine that takt must not reach.
 func (p *Proxy) leadTo(u *url.URL) func(net.Conn) error {
-	addr := withoutZone(hostPort(u))
+	addr := httpreq.WithoutZone(httpreq.HostPort(u))
 	request := &http1.Rendered{Bytes: []byte("CONNECT " + addr + " HTTP/1.1\r\nHost: " + addr + "\r\n" + p.login() + "\r\n"), Head: true}
 	return func(c net.Conn) error {
 		if err := reach.Check("tcp", addr); err != nil || u.Scheme != "https" {
@@ -100,7 +101,7 @@ func (p *Proxy) login() string {
 	if p.url.User == nil {
 		return ""
 	}
-	return "Proxy-Authorization: " + basic(p.url.User) + "\r\n"
+	return "Proxy-Authorization: " + httpreq.BasicAuth(p.url.User) + "\r\n"
 }
 
 // unreached says of an error of connecting that it is about the proxy.

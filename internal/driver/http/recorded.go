@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -55,11 +56,11 @@ func (o *Options) buildRecorded() []error {
 	// any target: of this message only the header is used
 	m := o.newMessage("GET", o.url, "/", nil, nil)
 	full := o.newMessage("POST", o.url, "/", nil, []byte{0})
-	if err := full.check(); err != nil {
+	if err := full.Check(); err != nil {
 		return []error{err}
 	}
 	o.requests = &recorded{
-		o: o, names: namesOf(m.Header), host: m.Host, prefix: strings.TrimRight(o.url.EscapedPath(), "/"), bare: m.lines(), withBody: full.lines(),
+		o: o, names: namesOf(m.Header), host: m.Host, prefix: strings.TrimRight(o.url.EscapedPath(), "/"), bare: m.Lines(), withBody: full.Lines(),
 		pool: sync.Pool{New: func() any { return new(Asked) }},
 	}
 	return nil
@@ -76,23 +77,6 @@ func namesOf(header []http1.Field) map[string]bool {
 // SendsHeader reports whether the flags put a header of this name, in small letters, into
 // each recorded request.
 func (o *Options) SendsHeader(name string) bool { return o.requests.(*recorded).names[name] }
-
-// check reports what is wrong with what the flags say.
-func (m *message) check() error {
-	_, err := m.AppendTo(nil)
-	return err
-}
-
-// lines renders the header.
-func (m *message) lines() (b []byte) {
-	for _, f := range m.Header {
-		b = append(b, f.Name+": "+f.Value+"\r\n"...)
-	}
-	if m.Close && !m.SaysClose() {
-		b = append(b, "Connection: close\r\n"...)
-	}
-	return b
-}
 
 // target is what stands in the request line.
 func (s *recorded) target(dst []byte, uri []byte) []byte {
@@ -146,8 +130,8 @@ func (o *Options) Endpoint() (host, path string) {
 	return s.host, s.prefix
 }
 
-// message implements requests for net/http.
-func (s *recorded) message(op *takt.Op) (*message, error) {
+// Message implements requests for net/http.
+func (s *recorded) Message(op *takt.Op) (*httpreq.Message, error) {
 	q := s.pool.Get().(*Asked)
 	defer s.pool.Put(q)
 	q.reset()
@@ -174,7 +158,7 @@ func fieldsIn(lines []byte) (fields []http1.Field) {
 	return fields
 }
 
-func (s *recorded) describe(v map[string]any) {
+func (s *recorded) Describe(v map[string]any) {
 	v["scheme"], v["host"], v["path"] = s.o.url.Scheme, s.o.url.Host, s.prefix
 	s.o.Recording.Describe(v)
 }

@@ -39,7 +39,7 @@ func (o *Options) codec() takt.Codec { return o.codecOf(nil) }
 // codecOf is codec for a connection with users; nil: it has none.
 func (o *Options) codecOf(user func() *users.User) takt.Codec {
 	opt := o.judging()
-	opt.Check = o.ExpectBody.check()
+	opt.Check = o.ExpectBody.Check()
 	s, ok := o.requests.(*recorded)
 	if o.Stream {
 		return o.streamed(o.throughProxy(o.requests), opt)
@@ -117,7 +117,7 @@ func (c *netClient) wants() bool { return c.o.Recording != nil && c.o.Recording.
 func (w *netWorker) answered(resp *http.Response, op *takt.Op, r *takt.Result, size int64, wanted bool) {
 	e := &Exchange{BodyBytes: size, Result: r}
 	if wanted {
-		if m, err := w.c.o.requests.message(op); err == nil {
+		if m, err := w.c.o.requests.Message(op); err == nil {
 			e.Request, _ = m.AppendTo(nil) // it was sent
 		}
 		var b bytes.Buffer

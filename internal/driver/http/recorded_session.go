@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
@@ -123,9 +124,9 @@ func (o *Options) takeValued() error {
 	for _, c := range s.Captures {
 		env.Values = append(env.Values, c.Name)
 	}
-	var fixed Header
+	var fixed httpreq.Header
 	for _, f := range o.Header {
-		if !strings.Contains(f.Value, placeholder) {
+		if !strings.Contains(f.Value, httpreq.Placeholder) {
 			fixed = append(fixed, f)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -63,14 +64,14 @@ func TestCredentials(t *testing.T) {
 	e := startEcho(t, nil)
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:tiger"))
 	for name, c := range map[string]struct {
-		credentials http.Credentials
+		credentials httpreq.Credentials
 		user, want  string
 	}{
-		"basic":       {http.Credentials{Basic: "ann:tiger"}, "", basic},
-		"basic file":  {http.Credentials{BasicFile: write(t, "basic", "ann:tiger\n")}, "", basic},
-		"bearer":      {http.Credentials{Bearer: "tiger"}, "", "Bearer tiger"},
-		"bearer file": {http.Credentials{BearerFile: write(t, "token", "tiger\r\n")}, "", "Bearer tiger"},
-		"url":         {http.Credentials{}, "ann:tiger@", basic},
+		"basic":       {httpreq.Credentials{Basic: "ann:tiger"}, "", basic},
+		"basic file":  {httpreq.Credentials{BasicFile: write(t, "basic", "ann:tiger\n")}, "", basic},
+		"bearer":      {httpreq.Credentials{Bearer: "tiger"}, "", "Bearer tiger"},
+		"bearer file": {httpreq.Credentials{BearerFile: write(t, "token", "tiger\r\n")}, "", "Bearer tiger"},
+		"url":         {httpreq.Credentials{}, "ann:tiger@", basic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, client string) {
@@ -262,8 +263,8 @@ func TestFaults(t *testing.T) {
 		"endless file":       {func(o *http.Options) { o.Credentials.BearerFile = "/dev/zero" }, "http://x/", "/dev/zero is larger than 65536 bytes"},
 		"second header":      {func(o *http.Options) { _, _ = o.Header.Set("X: 1"), o.Header.Set("X: {{nope}}") }, "http://x/", "header X (2): {{nope}}: unknown placeholder"},
 		"feeder line in url": {func(*http.Options) {}, `http://x/{{file "` + spaced + `"}}`, spaced + ":2"},
-		"key alone":          {func(o *http.Options) { o.Key = "k" }, "https://x/", "--key is given without --cert"},
-		"no certificate":     {func(o *http.Options) { o.Cert = "/nowhere" }, "https://x/", "cannot use the client certificate"},
+		"key alone":          {func(o *http.Options) { o.TLS.Key = "k" }, "https://x/", "--key is given without --cert"},
+		"no certificate":     {func(o *http.Options) { o.TLS.Cert = "/nowhere" }, "https://x/", "cannot use the client certificate"},
 		"own and h2":         {func(o *http.Options) { o.Client, o.HTTP2 = "own", true }, "https://x/", "--client own has no HTTP/2"},
 		"own and redirects":  {func(o *http.Options) { o.Client, o.Redirects = "own", 1 }, "https://x/", "--client own has no redirects"},
 		"negative redirects": {func(o *http.Options) { o.Redirects = -1 }, "http://x/", "--redirects is -1"},

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
@@ -26,7 +27,7 @@ func (p *Proxy) Set(s string) error {
 		return errors.New("not a proxy; write host:port, or http://user:password@host:port")
 	}
 	if u.Port() == "" {
-		u.Host = net.JoinHostPort(u.Hostname(), defaultPort(u))
+		u.Host = net.JoinHostPort(u.Hostname(), httpreq.DefaultPort(u))
 	}
 	p.url = u
 	return nil
@@ -58,7 +59,7 @@ func (p *Proxy) Secrets() []string {
 	if p.url == nil || p.url.User == nil {
 		return nil
 	}
-	return secretsOf(basic(p.url.User))
+	return httpreq.SecretsOf(httpreq.BasicAuth(p.url.User))
 }
 
 // ConnectTo is a repeatable flag of addresses to connect to instead of others.
@@ -169,19 +170,4 @@ func (o *Options) dial(ctx context.Context, addr string) (net.Conn, error) {
 	network, list := o.route(addr)
 	turn := o.dialled.Add(1) - 1
 	return reach.Dial(ctx, network, list[turn%uint64(len(list))])
-}
-
-// hostPort is host:port of u.
-func hostPort(u *url.URL) string {
-	if u.Port() != "" {
-		return u.Host
-	}
-	return net.JoinHostPort(u.Hostname(), defaultPort(u))
-}
-
-func defaultPort(u *url.URL) string {
-	if u.Scheme == "https" {
-		return "443"
-	}
-	return "80"
 }

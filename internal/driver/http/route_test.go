@@ -113,7 +113,7 @@ func TestHTTP2(t *testing.T) {
 		for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
 			for _, conns := range []int{1, 3} {
 				o := options(client)
-				o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.CACert = true, conns, 6/conns, cacert
+				o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.TLS.CACert = true, conns, 6/conns, cacert
 				clean(t, loadWith(t, o, engine.Options{Requests: 30}, e.URL), 30)
 				got := e.requests()
 				if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
@@ -142,7 +142,7 @@ func TestHTTP2Refused(t *testing.T) {
 			e.startTLS(t)
 			both(t, func(t *testing.T, client string) {
 				o := options(client)
-				o.HTTP2, o.Insecure = true, true
+				o.HTTP2, o.TLS.Insecure = true, true
 				_, err := engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 1}, e.URL))
 				if err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
 					t.Errorf("%s: %v", name, err)
@@ -213,7 +213,7 @@ func TestProxyHangs(t *testing.T) {
 			r.secured(config)
 			r.start()
 			o := options("own")
-			o.Insecure, o.DisableKeepAlive, o.ConnectTimeout = true, true, timeout
+			o.TLS.Insecure, o.DisableKeepAlive, o.ConnectTimeout = true, true, timeout
 			if err := o.Proxy.Set(r.addr); err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func TestProxyRefuses(t *testing.T) {
 			r.secured(config)
 			r.start()
 			o := options(client)
-			o.Insecure, o.DisableKeepAlive = true, true
+			o.TLS.Insecure, o.DisableKeepAlive = true, true
 			if err := o.Proxy.Set(r.addr); err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func TestProxy(t *testing.T) {
 	for _, e := range []*echo{plain, secure} {
 		passed := 0
 		o := options("auto")
-		o.CACert = cacert
+		o.TLS.CACert = cacert
 		if err := o.Proxy.Set(strings.Replace(proxy(t, &passed), "://", "://ann:tiger@", 1)); err != nil {
 			t.Fatal(err)
 		}

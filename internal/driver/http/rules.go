@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/dist"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/session"
@@ -228,7 +229,7 @@ func parseRetry(text string) (*journey.Retry, error) {
 	}
 	n, err := strconv.Atoi(words[0])
 	pause, err2 := dist.Parse(words[2])
-	var statuses FailOn
+	var statuses httpreq.FailOn
 	var list []string
 	silent := false
 	for _, one := range strings.Split(words[1], ",") {

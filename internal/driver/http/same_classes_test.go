@@ -109,7 +109,7 @@ func TestSameClasses(t *testing.T) {
 				t.Parallel()
 				addr := faulty(t, c.scheme == "https", fault.answer)
 				o := http.New()
-				o.Client, o.Insecure, o.ConnectTimeout = c.client, true, drivertest.Longest
+				o.Client, o.TLS.Insecure, o.ConnectTimeout = c.client, true, drivertest.Longest
 				short := drivertest.Longest
 				if fault.class == "timeout" || name == "switches the protocol" {
 					short = time.Second

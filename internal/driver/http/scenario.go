@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/journey"
@@ -34,8 +35,8 @@ type scenario struct {
 	o       *Options
 	name    string
 	sum     string
-	steps   []*step // of all journeys
-	hosts   hosts   // that of the url argument first
+	steps   []*step       // of all journeys
+	hosts   httpreq.Hosts // that of the url argument first
 	tracks  []*track
 	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
 	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
@@ -168,16 +169,16 @@ func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool)
 	return append(dst, t.visit.request...), m.Method == http.MethodHead, m.Close || m.SaysClose()
 }
 
-// message implements requests; takt's own client sends all scenarios.
-func (s *scenario) message(*takt.Op) (*message, error) {
+// Message implements requests; takt's own client sends all scenarios.
+func (s *scenario) Message(*takt.Op) (*httpreq.Message, error) {
 	return nil, errors.New("net/http sends no scenarios")
 }
 
-func (s *scenario) describe(v map[string]any) {
+func (s *scenario) Describe(v map[string]any) {
 	v["scenario"], v["scenario_sha256"], v["steps"] = s.name, s.sum, len(s.steps)
 	v["scheme"], v["host"] = s.hosts[0].Scheme, s.hosts[0].Host
 	if len(s.hosts) > 1 {
-		v["other_hosts"] = strings.Join(s.hosts[1:].names(), ", ")
+		v["other_hosts"] = strings.Join(s.hosts[1:].Names(), ", ")
 	}
 	if s.users > 0 {
 		v["users"] = s.users
@@ -276,37 +277,29 @@ func (s *scenario) render(t *turn) error {
 	if missing != "" {
 		return lacks(missing)
 	}
-	if strings.HasPrefix(at.text.Target, placeholder) {
+	if strings.HasPrefix(at.text.Target, httpreq.Placeholder) {
 		target, _, _ = strings.Cut(target, "#") // of a Location, whose fragment is for browsers: RFC 9110, 10.2.2
 	}
-	base, alias, own := at.text.url, q.Host, at.own
+	base, alias, own := at.text.URL, q.Host, at.own
 	if t.hop != nil {
 		t.hop.apply(&q)
 		base, alias, own, target = s.hosts[v.server], v.asked.Host, 0, t.hop.to
 	}
-	_, server, path, err := s.hosts.locate(base, alias, target)
+	_, server, path, err := s.hosts.Locate(base, alias, target)
 	if err != nil {
 		return err
 	}
-	if !sameOrigin(server, at.text.url) {
-		q.Host, q.Header = withoutZone(server.Host), withoutCredentials(q.Header, own)
+	if !httpreq.SameOrigin(server, at.text.URL) {
+		q.Host, q.Header = httpreq.WithoutZone(server.Host), httpreq.WithoutCredentials(q.Header, own)
 	}
-	q.Target, v.server = path, s.hosts.index(server)
+	q.Target, v.server = path, s.hosts.Index(server)
 	v.place = session.Place{Host: server.Hostname(), Path: path, Secure: server.Scheme == "https"}
-	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !Header(q.Header).Has("Cookie") {
+	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !httpreq.Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
 	}
 	v.asked = q
 	v.request, err = q.AppendTo(v.request[:0])
 	return err
-}
-
-// withoutCredentials is a header without those that follow the first n lines, the step's own: they are of the flags or the
-// user of a URL, and for another server.
-func withoutCredentials(header []http1.Field, n int) []http1.Field {
-	return append(header[:n:n], slices.DeleteFunc(slices.Clone(header[n:]), func(f http1.Field) bool {
-		return strings.EqualFold(f.Name, "Authorization") || strings.EqualFold(f.Name, "Cookie")
-	})...)
 }
 
 // serverOf is the index of the server that the operation of a scenario goes to.
@@ -774,7 +767,7 @@ type scenarioCodec struct {
 
 // codec is that of a connection to u.
 func (s *scenario) codec(u *url.URL) takt.Codec {
-	c := &scenarioCodec{s: s, matches: s.o.ExpectBody.check()}
+	c := &scenarioCodec{s: s, matches: s.o.ExpectBody.Check()}
 	c.Codec = http1.NewCodec(s.o.throughProxyTo(u, s), c.options())
 	return c
 }

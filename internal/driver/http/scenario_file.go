@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/dist"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/journey"
@@ -36,8 +37,8 @@ const maxLines = 1000
 // step is one request of a scenario.
 type step struct {
 	name     string
-	text     *message // before anything is filled in
-	own      int      // number of header lines in text that the step itself has
+	text     *httpreq.Message // before anything is filled in
+	own      int              // number of header lines in text that the step itself has
 	target   *payload.Template
 	header   []*payload.Template // the values of text.Header
 	body     *payload.Template
@@ -57,7 +58,7 @@ type step struct {
 // @name and @body.
 type scenarioReader struct {
 	o     *Options
-	hosts hosts // so far
+	hosts httpreq.Hosts // so far
 	env   *payload.Env
 	lines *bufio.Scanner
 	name  string
@@ -107,7 +108,7 @@ func (r *scenarioReader) at(line int, err error) error {
 func CheckScenario(name string, text []byte, home string) error {
 	o := New()
 	var err error
-	if o.url, err = parseWhole(cmp.Or(home, "http://localhost/")); err != nil {
+	if o.url, err = httpreq.ParseWhole(cmp.Or(home, "http://localhost/")); err != nil {
 		return err
 	}
 	o.Scenario, o.ScenarioFile = name, bytes.NewReader(text)
@@ -128,9 +129,9 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	sum := sha256.New()
 	r := &scenarioReader{o: o, env: &payload.Env{Seed: o.seed, Run: &o.run, Open: o.openNear}, name: o.Scenario, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(file, sum)))}
-	r.lines.Buffer(nil, maxTargetLine)
+	r.lines.Buffer(nil, httpreq.MaxLine)
 	if o.url != nil {
-		r.hosts = hosts{o.url}
+		r.hosts = httpreq.Hosts{o.url}
 	}
 	s := &scenario{o: o, name: o.Scenario}
 	for number := 1; ; number++ {
@@ -147,7 +148,7 @@ func (o *Options) readScenario() (*scenario, error) {
 	}
 	switch err := r.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, r.at(r.line+1, fmt.Errorf("the line is longer than %d MiB; write the body into a file: @FILE", maxTargetLine>>20))
+		return nil, r.at(r.line+1, fmt.Errorf("the line is longer than %d MiB; write the body into a file: @FILE", httpreq.MaxLine>>20))
 	case err != nil:
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
@@ -251,7 +252,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		if _, _, header := strings.Cut(text, ": "); number > 1 && (header || strings.HasPrefix(text, "@")) {
 			return nil, r.at(r.line, errors.New("a blank line before it ended the step that this line is about; remove the blank line"))
 		}
-		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write %s", begin(text), stepLike(text)))
+		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write %s", httpreq.Beginning(text), stepLike(text)))
 	}
 	s := &step{name: fmt.Sprintf("%s %s", method, value.HidePassword(at)), line: r.line}
 	where := &lines{file: r.name, start: r.line, header: map[string]int{}}
@@ -275,7 +276,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 			header = append(header, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(v)})
 			where.header[header[len(header)-1].Name] = r.line
 		} else {
-			err = fmt.Errorf("%s is neither a header nor @FILE nor the next step", begin(text))
+			err = fmt.Errorf("%s is neither a header nor @FILE nor the next step", httpreq.Beginning(text))
 		}
 		if err != nil {
 			return nil, r.at(r.line, err)
@@ -311,7 +312,7 @@ func stepLike(text string) string {
 	if at = strings.TrimSpace(at); at == "" || strings.Contains(at, " ") || len(at) > 60 || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, strings.ToUpper(method)) {
 		return "METHOD URL such as POST /login"
 	}
-	if !strings.HasPrefix(at, "/") && whole(nil, at) == "" {
+	if !strings.HasPrefix(at, "/") && httpreq.Whole(nil, at) == "" {
 		at = "/" + at
 	}
 	return strings.ToUpper(method) + " " + at
@@ -321,7 +322,7 @@ var errBodyLines = errors.New("the line looks like a part of a body; write the w
 
 // looksLikeBody reports whether a line that is not empty begins as one of JSON or XML does, and as no header does.
 func looksLikeBody(line string) bool {
-	return strings.IndexByte(`{}[]"<`, line[0]) >= 0 && !strings.HasPrefix(line, placeholder)
+	return strings.IndexByte(`{}[]"<`, line[0]) >= 0 && !strings.HasPrefix(line, httpreq.Placeholder)
 }
 
 // takeHead takes a header line before the first step.
@@ -338,7 +339,7 @@ func (r *scenarioReader) takeHead(text string) bool {
 func (r *scenarioReader) addHeads(header []http1.Field, s *step, body bool, where *lines) []http1.Field {
 	for i := range r.heads {
 		h := &r.heads[i]
-		if Header(header).Has(h.Name) || strings.EqualFold(h.Name, "Content-Type") && !body || !r.canFill(h.Value, s) {
+		if httpreq.Header(header).Has(h.Name) || strings.EqualFold(h.Name, "Content-Type") && !body || !r.canFill(h.Value, s) {
 			continue
 		}
 		h.used, where.header[h.Name] = true, h.line
@@ -370,12 +371,12 @@ func (r *scenarioReader) checkHeads() error {
 
 // startOfStep takes METHOD URL apart, where the URL may begin with a value.
 func startOfStep(line string) (method, at string, ok bool) {
-	if method, at, ok = startOfTarget(line); ok {
+	if method, at, ok = httpreq.Start(line); ok {
 		return method, at, true
 	}
 	method, at, _ = strings.Cut(line, " ")
 	at = strings.TrimSpace(at)
-	return method, at, method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && strings.HasPrefix(at, placeholder)
+	return method, at, method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && strings.HasPrefix(at, httpreq.Placeholder)
 }
 
 // directives are the lines of a step with @. Another @ is a body in a file.
@@ -453,7 +454,7 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 	if word == "@body" {
 		return []byte(rest), nil
 	}
-	b, err := readOpened(near(where.file, strings.TrimPrefix(text, "@")), maxBody, files.OpenRegular)
+	b, err := httpreq.ReadOpened(near(where.file, strings.TrimPrefix(text, "@")), httpreq.MaxBody, files.OpenRegular)
 	if err != nil {
 		err = fmt.Errorf("cannot read the body: %w", err)
 	}
@@ -498,10 +499,10 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		if body != nil {
 			return r.at(s.form[0].line, errFormAndBody)
 		}
-		if s.form.uploads() && Header(header).Has("Content-Type") {
+		if s.form.uploads() && httpreq.Header(header).Has("Content-Type") {
 			return r.at(where.of(where.headerOf("Content-Type")), errors.New("a step with @file has the Content-Type multipart/form-data, with a boundary that takt chooses; drop the header"))
 		}
-		if !Header(header).Has("Content-Type") {
+		if !httpreq.Header(header).Has("Content-Type") {
 			header = append(header, http1.Field{Name: "Content-Type", Value: s.form.contentType()})
 		}
 		body = []byte("form") // s.form makes it
@@ -527,7 +528,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		t, err := r.env.Parse(prefix+name, text)
 		if errors.Is(err, payload.ErrUnknown) {
 			hint := ""
-			if name == "url" && strings.HasPrefix(text, placeholder) {
+			if name == "url" && strings.HasPrefix(text, httpreq.Placeholder) {
 				hint = "; if it should be the host, write the path only, which is on the host of the url argument"
 			}
 			err = fmt.Errorf("%w; a value from an answer must be captured by an earlier step, with a line such as @capture NAME json PATH; values here: %s%s", err, r.valuesHere(), hint)
@@ -545,7 +546,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		}
 		know(one.line, one.name)
 	}
-	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, placeholder) {
+	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, httpreq.Placeholder) {
 		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
 	}
 	r.o.noteOdd(s.target)
@@ -626,8 +627,8 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 	if host, path, _ := strings.Cut(strings.TrimPrefix(at, "//"), "/"); strings.HasPrefix(at, "//") {
 		return "", fmt.Errorf("%.60q is a path of the host %s, as in a browser; write /%s for a path, or the whole url of the other host", at, host, strings.Trim(host+"/"+path, "/"))
 	}
-	w := whole(base, at)
-	if host, target := splitTarget(w); target == "" && strings.Contains(host, placeholder) {
+	w := httpreq.Whole(base, at)
+	if host, target := httpreq.SplitTarget(w); target == "" && strings.Contains(host, httpreq.Placeholder) {
 		return "", errors.New("the url has a placeholder in its host; write the host itself, and give --connect-to to send its requests elsewhere")
 	}
 	if path, isHTTP := strings.CutSuffix(at, " HTTP/1.1"); isHTTP {
@@ -637,27 +638,27 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 		return "", fmt.Errorf("%.60q has no host, and there is no url argument; write the whole url, or give takt http --scenario FILE http://HOST:PORT", at)
 	}
 	alias := r.o.newMessage(method, cmp.Or(base, &url.URL{}), "", header, body).Host
-	if err := r.hosts.add(base, alias, w); err != nil {
+	if err := r.hosts.Add(base, alias, w); err != nil {
 		return "", err
 	}
-	u, server, target, err := r.hosts.locate(base, alias, at)
+	u, server, target, err := r.hosts.Locate(base, alias, at)
 	if err != nil {
 		return "", err
 	}
 	target = cmp.Or(behind, target)
 	s.text = r.o.newMessage(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
-	hostLine := Header(header[:s.own]).Has("Host")
+	hostLine := httpreq.Header(header[:s.own]).Has("Host")
 	if hostLine {
 		s.own--
 	}
 	if server == r.hosts[0] {
 		return target, nil
 	}
-	if s.text.Header = withoutCredentials(s.text.Header, s.own); u.User != nil && !Header(s.text.Header).Has("Authorization") {
-		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: basic(u.User)})
+	if s.text.Header = httpreq.WithoutCredentials(s.text.Header, s.own); u.User != nil && !httpreq.Header(s.text.Header).Has("Authorization") {
+		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: httpreq.BasicAuth(u.User)})
 	}
 	if !hostLine {
-		s.text.Host = withoutZone(server.Host)
+		s.text.Host = httpreq.WithoutZone(server.Host)
 	}
 	return target, nil
 }

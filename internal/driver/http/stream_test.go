@@ -184,7 +184,7 @@ func TestStreams(t *testing.T) {
 			o.SSE, o.SSETokens = "5ms", tokens
 			s := targettest.Serve(t, o)
 			client := http.New()
-			client.Stream, client.Insecure, client.HTTP2 = true, true, o.H2
+			client.Stream, client.TLS.Insecure, client.HTTP2 = true, true, o.H2
 			e := engine.Defaults()
 			e.Requests, e.Rate = n, engine.MustRate("100/s")
 			r, err := (&scene{o: client}).load(t, e, s.URL()+"/v1/completions")

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/pkg/takt"
@@ -62,7 +63,7 @@ type targetFeed struct {
 	reader *targetReader
 	file   *os.File // nil: stdin
 	home   *url.URL // the host of them all; nil: any
-	queue  chan *fixed
+	queue  chan *httpreq.Fixed
 	queued atomic.Int64 // bytes on the wire of what is in the queue
 	quit   chan struct{}
 	stop   func()
@@ -70,7 +71,7 @@ type targetFeed struct {
 }
 
 func newTargetFeed(l *targetList) (*targetFeed, error) {
-	f := &targetFeed{list: l, queue: make(chan *fixed, feedAhead), quit: make(chan struct{})}
+	f := &targetFeed{list: l, queue: make(chan *httpreq.Fixed, feedAhead), quit: make(chan struct{})}
 	f.stop = sync.OnceFunc(func() { close(f.quit) })
 	if l.oneHost {
 		f.home = l.base()
@@ -96,7 +97,7 @@ func (f *targetFeed) run() {
 		defer f.file.Close()
 	}
 	for {
-		var t *fixed
+		var t *httpreq.Fixed
 		if t, f.err = f.next(); f.err != nil {
 			return
 		}
@@ -116,7 +117,7 @@ func (f *targetFeed) pause() bool {
 	return pause.For(time.Millisecond, f.quit)
 }
 
-func (f *targetFeed) next() (*fixed, error) {
+func (f *targetFeed) next() (*httpreq.Fixed, error) {
 	t, err := f.reader.next()
 	if err == io.EOF && f.file != nil {
 		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
@@ -125,8 +126,8 @@ func (f *targetFeed) next() (*fixed, error) {
 		f.reader = newTargetReader(f.list.o, f.list.name, f.file)
 		t, err = f.reader.next()
 	}
-	if err == nil && f.home != nil && !sameOrigin(t.msg.url, f.home) {
-		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", f.reader.where(), t.msg.url)
+	if err == nil && f.home != nil && !httpreq.SameOrigin(t.Sends.URL, f.home) {
+		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", f.reader.where(), t.Sends.URL)
 	}
 	return t, err
 }
@@ -144,10 +145,10 @@ func (f *targetFeed) fault() error {
 type targetSource struct {
 	takt.Source
 	feed    *targetFeed
-	op      takt.Op // of the schedule, without its target
-	have    bool    // op is there
-	first   *fixed  // read before the run
-	target  *fixed  // the last that was taken
+	op      takt.Op        // of the schedule, without its target
+	have    bool           // op is there
+	first   *httpreq.Fixed // read before the run
+	target  *httpreq.Fixed // the last that was taken
 	taken   uint64
 	starved bool
 	ended   bool

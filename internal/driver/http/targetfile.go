@@ -9,15 +9,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/value"
 )
-
-// maxTargetLine bounds a line, and so the body of a JSON target.
-const maxTargetLine = 16 << 20
 
 // keepBodies bounds the body files that are kept for the next target, in bytes.
 const keepBodies = 64 << 20
@@ -41,14 +38,14 @@ type targetReader struct {
 
 func newTargetReader(o *Options, name string, r io.Reader) *targetReader {
 	t := &targetReader{o: o, name: name, lines: bufio.NewScanner(files.Text(r)), bodies: map[string][]byte{}}
-	t.lines.Buffer(nil, maxTargetLine)
+	t.lines.Buffer(nil, httpreq.MaxLine)
 	return t
 }
 
 func (t *targetReader) where() string { return fmt.Sprintf("%s:%d", t.name, t.at) }
 
 // next is the next target; io.EOF after the last one.
-func (t *targetReader) next() (*fixed, error) {
+func (t *targetReader) next() (*httpreq.Fixed, error) {
 	for t.scan() {
 		text := t.text()
 		if text == "" || strings.HasPrefix(text, "#") {
@@ -62,7 +59,7 @@ func (t *targetReader) next() (*fixed, error) {
 	}
 	switch err := t.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; write the target as METHOD URL, with its body in a file: @FILE", t.name, t.line+1, maxTargetLine>>20)
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; write the target as METHOD URL, with its body in a file: @FILE", t.name, t.line+1, httpreq.MaxLine>>20)
 	case err != nil:
 		return nil, value.Faultf("cannot read the targets: %w; check --targets", err)
 	}
@@ -86,14 +83,14 @@ func (t *targetReader) scan() bool {
 // text is the line without blanks around it.
 func (t *targetReader) text() string { return strings.TrimSpace(t.lines.Text()) }
 
-func (t *targetReader) parse(text string) (*fixed, error) {
+func (t *targetReader) parse(text string) (*httpreq.Fixed, error) {
 	first := t.line
 	if text[0] == '{' {
 		return t.parseJSON(text)
 	}
-	method, at, ok := startOfTarget(text)
+	method, at, ok := httpreq.Start(text)
 	if !ok {
-		return nil, fmt.Errorf("%s is not a target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
+		return nil, fmt.Errorf("%s is not a target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", httpreq.Beginning(text))
 	}
 	header, body, err := t.parseRest()
 	if err != nil {
@@ -101,36 +98,6 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	}
 	t.at = first
 	return t.target(method, at, header, body)
-}
-
-// startOfTarget takes METHOD URL apart.
-func startOfTarget(line string) (method, at string, ok bool) {
-	if isPlainTarget(line) {
-		return "GET", line, true
-	}
-	method, at, _ = strings.Cut(line, " ")
-	at = strings.TrimSpace(at)
-	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (isPlainTarget(at) || schemed().MatchString(at))
-	return method, at, ok
-}
-
-// begin names a line by its beginning, as far as that cannot be a secret: a URL, or a
-// word without digits.
-func begin(line string) string {
-	word, _, _ := strings.Cut(line, " ")
-	if strings.Contains(word, "://") || strings.HasPrefix(word, "/") {
-		return fmt.Sprintf("%.60q", word)
-	}
-	word, _, _ = strings.Cut(word, ":")
-	if other := strings.TrimFunc(word, func(r rune) bool { return unicode.IsLetter(r) || r == '-' }); word == "" || other != "" || len(word) > 30 {
-		return "the line"
-	}
-	return fmt.Sprintf("the line that begins with %q", word)
-}
-
-// isPlainTarget reports whether a line is a URL, or the path of one.
-func isPlainTarget(line string) bool {
-	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/") || IsHostPort(line)
 }
 
 // parseRest reads header lines and the body's file.
@@ -152,13 +119,13 @@ func (t *targetReader) parseRest() (header []http1.Field, body []byte, err error
 			}
 			continue
 		}
-		if _, _, ok := startOfTarget(line); ok {
+		if _, _, ok := httpreq.Start(line); ok {
 			t.again = true
 			break
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, nil, fmt.Errorf("%s is neither a header nor @FILE nor the next target", begin(line))
+			return nil, nil, fmt.Errorf("%s is neither a header nor @FILE nor the next target", httpreq.Beginning(line))
 		}
 		f := http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
 		if !strings.EqualFold(f.Name, "host") { // which newMessage takes apart
@@ -176,7 +143,7 @@ func (t *targetReader) bodyFile(path string) ([]byte, error) {
 	if b, ok := t.bodies[path]; ok {
 		return b, nil
 	}
-	b, err := readFile(path, maxBody)
+	b, err := httpreq.ReadFile(path, httpreq.MaxBody)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the body: %w", err)
 	}
@@ -195,7 +162,7 @@ type jsonTarget struct {
 	Header map[string][]string `json:"header"`
 }
 
-func (t *targetReader) parseJSON(text string) (*fixed, error) {
+func (t *targetReader) parseJSON(text string) (*httpreq.Fixed, error) {
 	var j jsonTarget
 	if err := decode(text, &j); err != nil {
 		return nil, fmt.Errorf("%w; a target is an object such as {\"method\": \"GET\", \"url\": \"http://127.0.0.1:8080/\"}, with body in base64 and header", err)
@@ -229,14 +196,14 @@ func decode(text string, j *jsonTarget) error {
 }
 
 // target completes what was read with the flags.
-func (t *targetReader) target(method, at string, header []http1.Field, body []byte) (*fixed, error) {
-	if i := strings.Index(at, placeholder); i >= 0 && strings.ContainsAny(at[i:], " \t") {
+func (t *targetReader) target(method, at string, header []http1.Field, body []byte) (*httpreq.Fixed, error) {
+	if i := strings.Index(at, httpreq.Placeholder); i >= 0 && strings.ContainsAny(at[i:], " \t") {
 		return nil, fmt.Errorf("url %q has a placeholder, and a list has none; write the target as a step of --scenario, or its URL as the argument", at)
 	}
 	if strings.ContainsAny(at, " \t") {
 		return nil, fmt.Errorf("url %q has a space; write %%20 for it, and nothing behind the url", at)
 	}
-	u, err := requestURL(t.o.url, at)
+	u, err := httpreq.RequestURL(t.o.url, at)
 	if err != nil {
 		return nil, err
 	}
@@ -252,5 +219,5 @@ func (t *targetReader) target(method, at string, header []http1.Field, body []by
 	if body == nil {
 		body = t.o.body
 	}
-	return newFixed(t.o.newMessage(method, u, verbatim(t.o.url, u, at), header, body))
+	return httpreq.NewFixed(t.o.newMessage(method, u, httpreq.Verbatim(t.o.url, u, at), header, body))
 }

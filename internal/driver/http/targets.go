@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -31,8 +32,8 @@ const maxSecrets = 1000
 type targetList struct {
 	o       *Options
 	name    string
-	kept    []*fixed // nil: the requests come with the operations
-	first   *fixed
+	kept    []*httpreq.Fixed // nil: the requests come with the operations
+	first   *httpreq.Fixed
 	count   int             // 0: not known
 	sum     string          // SHA-256 of the file; "": not known
 	oneHost bool            // all have one scheme and host
@@ -45,8 +46,8 @@ var errNoTargets = errors.New("no target in it; write URLs such as http://127.0.
 // buildTargets reads the whole file once: a fault in its last line should not
 // show after an hour. What comes from stdin can only be read as it comes.
 func (o *Options) buildTargets() (faults value.Faults) {
-	for _, text := range []string{o.target, o.templateBody(), o.Header.text("")} {
-		if strings.Contains(text, placeholder) {
+	for _, text := range []string{o.target, o.templateBody(), o.Header.Text("")} {
+		if strings.Contains(text, httpreq.Placeholder) {
 			return []error{value.Faultf("placeholders and --targets are both given; keep one, since takt sends targets unchanged")}
 		}
 	}
@@ -86,7 +87,7 @@ func (l *targetList) survey() error {
 			l.first = t
 		}
 		l.count++
-		l.oneHost = l.oneHost && sameOrigin(t.msg.url, l.first.msg.url)
+		l.oneHost = l.oneHost && httpreq.SameOrigin(t.Sends.URL, l.first.Sends.URL)
 		l.noteSecrets(t)
 		if size += len(t.Bytes) + targetOverhead; size <= l.o.keep {
 			l.kept = append(l.kept, t)
@@ -151,11 +152,11 @@ func (w *waiting) say(format string, args ...any) {
 	}
 }
 
-func (l *targetList) noteSecrets(t *fixed) {
-	header := Header(t.msg.Header)
+func (l *targetList) noteSecrets(t *httpreq.Fixed) {
+	header := httpreq.Header(t.Sends.Header)
 	found := header.Secrets()
-	if u := t.msg.url.User; u != nil {
-		found = append(found, secretsOf(basic(u))...)
+	if u := t.Sends.URL.User; u != nil {
+		found = append(found, httpreq.SecretsOf(httpreq.BasicAuth(u))...)
 	}
 	for _, s := range found {
 		if len(l.secrets) < maxSecrets {
@@ -166,11 +167,11 @@ func (l *targetList) noteSecrets(t *fixed) {
 
 // of is the request of op: by its number, so that it does not depend on who sends
 // it, or what came with it.
-func (l *targetList) of(op *takt.Op) *fixed {
+func (l *targetList) of(op *takt.Op) *httpreq.Fixed {
 	if l.kept != nil {
 		return l.kept[op.Seq%uint64(len(l.kept))]
 	}
-	return op.Data.(*fixed)
+	return op.Data.(*httpreq.Fixed)
 }
 
 // Append implements http1.Requests.
@@ -178,9 +179,9 @@ func (l *targetList) Append(dst []byte, op *takt.Op) (out []byte, head, last boo
 	return l.of(op).Append(dst, op)
 }
 
-func (l *targetList) message(op *takt.Op) (*message, error) { return l.of(op).msg, nil }
+func (l *targetList) Message(op *takt.Op) (*httpreq.Message, error) { return l.of(op).Sends, nil }
 
-func (l *targetList) describe(v map[string]any) {
+func (l *targetList) Describe(v map[string]any) {
 	v["targets"] = l.name
 	if l.count > 0 {
 		v["targets_count"], v["targets_sha256"] = l.count, l.sum
@@ -193,7 +194,7 @@ func (l *targetList) describe(v map[string]any) {
 // base is where the targets go as far as that is known.
 func (l *targetList) base() *url.URL {
 	if l.first != nil {
-		return l.first.msg.url
+		return l.first.Sends.URL
 	}
 	return l.o.url
 }

@@ -9,14 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// placeholder begins one, in a URL, a header or a body.
-const placeholder = "{{"
 
 // parseURL takes the argument. A URL with placeholders, which may be after its
 // host, is kept as it is; in any other one net/url escapes what has to be.
@@ -33,12 +31,12 @@ func (o *Options) parseURL(args []string) error {
 		return value.Faultf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
 	}
 	base, target := args[0], ""
-	if strings.Contains(base, placeholder) {
-		if base, target = splitTarget(cmp.Or(whole(nil, base), base)); target == "" {
-			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
+	if strings.Contains(base, httpreq.Placeholder) {
+		if base, target = httpreq.SplitTarget(cmp.Or(httpreq.Whole(nil, base), base)); target == "" {
+			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", httpreq.HideUser(args[0]))
 		}
 	}
-	u, err := ParseURL(base)
+	u, err := httpreq.ParseURL(base)
 	if err != nil {
 		return err
 	}
@@ -61,11 +59,11 @@ func (o *Options) build() (faults value.Faults) {
 	if len(bad) > 0 {
 		return bad
 	}
-	first, err := t.message(&takt.Op{})
+	first, err := t.Message(&takt.Op{})
 	if err != nil {
 		return []error{err}
 	}
-	f, err := newFixed(first)
+	f, err := httpreq.NewFixed(first)
 	o.requests = f
 	if !t.isFixed() {
 		o.requests = t
@@ -76,7 +74,7 @@ func (o *Options) build() (faults value.Faults) {
 
 // templated fills in placeholders for each operation.
 type templated struct {
-	text   *message // before anything is filled in
+	text   *httpreq.Message // before anything is filled in
 	target *payload.Template
 	header []*payload.Template // the values of text.Header
 	body   *payload.Template   // nil: text.Body as it is
@@ -86,7 +84,7 @@ type templated struct {
 }
 
 // newTemplated parses what may have placeholders.
-func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
+func (o *Options) newTemplated(m *httpreq.Message) (t *templated, faults []error) {
 	env := o.Templates()
 	defer func() { t.limit = env.Limit() }()
 	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
@@ -113,7 +111,7 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		p := parse(headerName(m.Header, i), f.Value, func(line []byte) error {
 			return http1.CheckField(http1.Field{Name: f.Name, Value: string(line)})
 		}, flag)
-		if p == nil && isSecret(f.Name) { // the fault quotes it
+		if p == nil && httpreq.IsSecret(f.Name) { // the fault quotes it
 			faults[len(faults)-1] = value.About(fmt.Errorf("header %s: cannot fill in its placeholders; the value is not shown, try them in a header of another name", f.Name), flag)
 		}
 		t.header = append(t.header, p)
@@ -206,8 +204,8 @@ func insertLength(dst []byte, begin int) []byte {
 	return dst
 }
 
-// message implements requests.
-func (t *templated) message(op *takt.Op) (*message, error) {
+// Message implements requests.
+func (t *templated) Message(op *takt.Op) (*httpreq.Message, error) {
 	m := *t.text
 	m.Target = string(t.target.Append(nil, op.Seq))
 	m.Header = slices.Clone(m.Header)
@@ -221,12 +219,12 @@ func (t *templated) message(op *takt.Op) (*message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the url's placeholders do not result in a path: %w; percent-encode it", err)
 	}
-	m.url = complete(t.text.url, at)
+	m.URL = httpreq.Complete(t.text.URL, at)
 	return &m, nil
 }
 
-func (t *templated) describe(v map[string]any) {
-	(&fixed{msg: t.text}).describe(v)
+func (t *templated) Describe(v map[string]any) {
+	(&httpreq.Fixed{Sends: t.text}).Describe(v)
 	if t.body != nil && !t.body.Fixed() {
 		delete(v, "body_bytes")
 		v["body"] = string(t.text.Body)

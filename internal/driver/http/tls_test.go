@@ -27,7 +27,7 @@ func TestHandshakes(t *testing.T) {
 		for _, c := range []struct{ client, mode string }{{"own", "loop"}, {"own", "worker"}, {"net", "worker"}} {
 			for _, resume := range []bool{false, true} {
 				o := http.New()
-				o.Client, o.Insecure, o.TLSResume = c.client, true, resume
+				o.Client, o.TLS.Insecure, o.TLS.Resume = c.client, true, resume
 				r := drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) {
 					e.Engine, e.Requests, e.Connections = c.mode, 10, 1
 				}, s.URL))
@@ -52,7 +52,7 @@ func TestLowestVersion(t *testing.T) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	o := http.New()
-	o.Insecure, o.TLSMin = true, "1.3"
+	o.TLS.Insecure, o.TLS.Min = true, "1.3"
 	p := drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Requests = 1 }, s.URL)
 	if _, err := engine.Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("%v", err)

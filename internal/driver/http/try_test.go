@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 )
 
 // tried are the exchanges of the rounds of a scenario against a server, one a line.
@@ -112,7 +113,7 @@ GET /search
 		t.Errorf("%+v", x)
 	}
 	var facts []string
-	e := o.Explain(HideSecrets)
+	e := o.Explain(httpreq.HideSecrets)
 	for _, j := range e.Journeys {
 		facts = append(facts, fmt.Sprintf("%s %g", j.Name, j.Share))
 		for _, s := range j.Steps {
@@ -157,7 +158,7 @@ func TestHideSecrets(t *testing.T) {
 		"http://ann:geheim@h/":                        "http://ann:xxxxx@h/",
 		"the tokens are here, and no password at all": "the tokens are here, and no password at all",
 	} {
-		if got := HideSecrets(text); got != want {
+		if got := httpreq.HideSecrets(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
@@ -249,7 +250,7 @@ DELETE /tenants/{{tenant}}
 			t.Errorf("behind an early hint: %+v", x)
 		}
 	}
-	e := o.Explain(HideSecrets)
+	e := o.Explain(httpreq.HideSecrets)
 	var facts []string
 	for _, s := range slices.Concat(e.Setup, e.Journeys[0].Steps, e.Journeys[1].Steps, e.Teardown) {
 		facts = append(facts, fmt.Sprintf("%d %s", s.Number, s.Request))
@@ -283,7 +284,7 @@ func TestExplainPublicScenarios(t *testing.T) {
 			t.Errorf("%s: %v", name, faults)
 			continue
 		}
-		for _, j := range o.Explain(HideSecrets).Journeys {
+		for _, j := range o.Explain(httpreq.HideSecrets).Journeys {
 			for _, s := range j.Steps {
 				if i := slices.IndexFunc(s.Facts, func(f Fact) bool { return f.What == "" || strings.HasSuffix(f.Text, "an earlier step") }); i >= 0 || len(s.Facts) == 0 && s.Request == "" {
 					t.Errorf("%s: step %d: %v", name, s.Number, s.Facts)
@@ -310,7 +311,7 @@ func TestExplainRandom(t *testing.T) {
 		if faults := o.Validate([]string{"http://127.0.0.1:1/"}); len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if e := o.Explain(HideSecrets); e.Random != want {
+		if e := o.Explain(httpreq.HideSecrets); e.Random != want {
 			t.Errorf("%q: random values: %v", text, e.Random)
 		}
 	}

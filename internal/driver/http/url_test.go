@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,12 +23,12 @@ func TestRequestURL(t *testing.T) {
 		"//other/a":                  "http://other/a",
 		"a/b":                        "http://127.0.0.1:8080/app/a/b",
 	} {
-		if u, err := requestURL(base, text); err != nil || u.String() != want {
+		if u, err := httpreq.RequestURL(base, text); err != nil || u.String() != want {
 			t.Errorf("%s: %v, %v; want %s", text, u, err, want)
 		}
 	}
 	for _, text := range []string{"ftp://x/", "http://", "http:///a"} {
-		if u, err := requestURL(base, text); err == nil {
+		if u, err := httpreq.RequestURL(base, text); err == nil {
 			t.Errorf("%s: %v", text, u)
 		}
 	}
@@ -35,17 +36,17 @@ func TestRequestURL(t *testing.T) {
 		"mailto:a": "has the scheme mailto and no host", "http:a": "did you mean http://a?", "HTTPS:/a": "did you mean https://a?", "mailto:a?u=http://x": "has no host",
 	} {
 		for _, on := range []*url.URL{base, nil} {
-			if u, err := requestURL(on, text); err == nil || !strings.Contains(err.Error(), want) {
+			if u, err := httpreq.RequestURL(on, text); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s on %v: %v, %v; want %s", text, on, u, err, want)
 			}
 		}
 	}
 	for _, text := range []string{"/a", "//other/a", "?a"} {
-		if u, err := requestURL(nil, text); err == nil {
+		if u, err := httpreq.RequestURL(nil, text); err == nil {
 			t.Errorf("%s without a base: %v", text, u)
 		}
 	}
-	if u, err := requestURL(nil, "other:8080/a"); err != nil || u.Host != "other:8080" {
+	if u, err := httpreq.RequestURL(nil, "other:8080/a"); err != nil || u.Host != "other:8080" {
 		t.Errorf("%v, %v", u, err)
 	}
 }
@@ -60,7 +61,7 @@ func TestLocate(t *testing.T) {
 		"https://auth.test:443/a": "auth /a", "https://user:x@auth.test": "auth /", "http://auth.test/a": "!", "https://auth.test.evil.test/": "!", "https://auth.test@evil.test/": "!",
 		"https://shop.test/a": "!", "http://other.test/a": "!", "http://shop.test:81/a": "!", "//other.test/a": "!", "ftp://shop.test/": "!", "http://shop.test.evil.test/": "!",
 	} {
-		_, server, got, err := hosts{base, auth}.locate(base, "www.shop.test:8080", text)
+		_, server, got, err := httpreq.Hosts{base, auth}.Locate(base, "www.shop.test:8080", text)
 		if err == nil && server == auth {
 			got = "auth " + got
 		}
@@ -78,7 +79,7 @@ func TestZone(t *testing.T) {
 	for host, want := range map[string]string{
 		"[fe80::1%eth0]:8080": "[fe80::1]:8080", "[fe80::1%eth0]": "[fe80::1]", "fe80::1%eth0": "fe80::1", "[::1]:80": "[::1]:80", "a.test:80": "a.test:80",
 	} {
-		if got := withoutZone(host); got != want {
+		if got := httpreq.WithoutZone(host); got != want {
 			t.Errorf("%s: %s", host, got)
 		}
 	}
@@ -90,9 +91,9 @@ func TestZone(t *testing.T) {
 		if faults := o.Validate([]string{"http://[fe80::1%25lo]:8080/"}); len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		m, err := o.requests.message(new(takt.Op))
-		if err != nil || m.Host != "[fe80::1]:8080" || hostPort(m.url) != "[fe80::1%lo]:8080" {
-			t.Errorf("host %s, %s, %v", m.Host, hostPort(m.url), err)
+		m, err := o.requests.Message(new(takt.Op))
+		if err != nil || m.Host != "[fe80::1]:8080" || httpreq.HostPort(m.URL) != "[fe80::1%lo]:8080" {
+			t.Errorf("host %s, %s, %v", m.Host, httpreq.HostPort(m.URL), err)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func TestHostsOfTargets(t *testing.T) {
 		o := New()
 		o.Targets = scenarioFile(t, text)
 		faults := o.Validate([]string{"http://127.0.0.1:1/"})
-		if (len(faults) > 0) != (want == "") || want != "" && o.list.first.msg.Host != want {
+		if (len(faults) > 0) != (want == "") || want != "" && o.list.first.Sends.Host != want {
 			t.Errorf("%s: %v", text, faults)
 		}
 	}
@@ -131,7 +132,7 @@ func TestBracesInLists(t *testing.T) {
 	}
 	var got []string
 	for _, f := range o.list.kept {
-		got = append(got, f.msg.Target)
+		got = append(got, f.Sends.Target)
 	}
 	if text := strings.Join(got, " "); text != "/a/{{.Seq}}?b={{uuid}} /{{x}} /plain/%C3%BC" {
 		t.Errorf("%s", text)

@@ -38,7 +38,7 @@ func (o *Options) usersOf(crowd users.Options, list []*url.URL, loop func(u *url
 		}
 		crowd.Seats = min(crowd.Seats, max(1, int(limit-used-spareFiles)/len(list)))
 	}
-	if err := o.openKeys(); err != nil {
+	if err := o.TLS.Open(); err != nil {
 		return nil, nil, err
 	}
 	o.Sessions.begin()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/tlsflags"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -222,18 +223,7 @@ func (b *Broker) readTLS() error {
 
 // authorities reads --tls-ca-cert; nil: those of the system.
 func (b *Broker) authorities() (*x509.CertPool, error) {
-	if b.CA == "" {
-		return nil, nil
-	}
-	pem, err := files.ReadFile(b.CA)
-	if err != nil {
-		return nil, value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
-	}
-	return roots, nil
+	return tlsflags.Authorities(tlsflags.ReadFile, b.CA, "tls-ca-cert")
 }
 
 // dial connects to one member; o has the other settings.

@@ -56,7 +56,7 @@ func TestTargetOfStreams(t *testing.T) {
 			opt.SSE, opt.Service = "5ms", "20ms"
 			s := targettest.Serve(t, opt)
 			o := New()
-			o.MaxTokens, o.conn.Insecure = strconv.Itoa(most), true
+			o.MaxTokens, o.conn.TLS.Insecure = strconv.Itoa(most), true
 			o.SLOs = []string{"ttft<1h,e2e<1h", "ttfo<1ns"}
 			r := load(t, o, s.URL(), func(e *engine.Options) { e.Requests, e.Rate = n, engine.MustRate("100/s") })
 			x, l := extra(t, r), r.Latency

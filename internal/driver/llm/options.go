@@ -16,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/driver/llm/answer"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/journey"
@@ -191,7 +192,7 @@ func (o *Options) readURL(args []string) (err error) {
 	if len(args) != 1 {
 		return errors.New("give one url; it names the server, such as http://127.0.0.1:8000/v1/chat/completions")
 	}
-	if o.url, err = http.ParseURL(args[0]); err != nil {
+	if o.url, err = httpreq.ParseURL(args[0]); err != nil {
 		return err
 	}
 	if path := strings.TrimRight(o.url.Path, "/"); (path == "" || path == "/v1") && o.API == "" {
@@ -220,7 +221,7 @@ func (o *Options) readExtra() error {
 }
 
 // Secrets implements takt.Secretive.
-func (o *Options) Secrets() []string { return append(o.conn.Secrets(), http.SecretsIn(o.url)...) }
+func (o *Options) Secrets() []string { return append(o.conn.Secrets(), httpreq.SecretsIn(o.url)...) }
 
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {

@@ -139,7 +139,7 @@ func TestTurnsCarryAnswers(t *testing.T) {
 			m := serveModel(t, h2, func(w http.ResponseWriter, _ *asks) { say(w, pieces...) })
 			o := conversing("3", think.String(), func(o *Options) {
 				o.Words, o.PrefixTokens, o.SLOs = "5", 4, []string{"e2e<1h"}
-				o.conn.HTTP2, o.conn.Insecure = h2, h2
+				o.conn.HTTP2, o.conn.TLS.Insecure = h2, h2
 			})
 			r := converse(t, o, m.url, func(e *engine.Options) { e.Requests, e.Rate = 4, engine.MustRate("100/s") })
 			if begun, completed, failed := rounds(r); r.Counts.OK != 12 || begun != 4 || completed != 4 || failed != 0 {
@@ -220,7 +220,7 @@ func TestKeyLog(t *testing.T) {
 	m := serveModel(t, true, func(w http.ResponseWriter, _ *asks) { say(w, "a") })
 	for _, turns := range []string{"1", "2"} {
 		name := filepath.Join(t.TempDir(), "keys")
-		o := conversing(turns, "", func(o *Options) { o.conn.Insecure, o.conn.TLSKeyLog = true, name })
+		o := conversing(turns, "", func(o *Options) { o.conn.TLS.Insecure, o.conn.TLS.KeyLog = true, name })
 		r := converse(t, o, m.url, func(e *engine.Options) { e.Requests, e.Rate = 2, engine.MustRate("100/s") })
 		if b, err := os.ReadFile(name); err != nil || !strings.Contains(string(b), "TRAFFIC_SECRET") || r.Counts.Failed > 0 || r.Extra["tls"] == nil {
 			t.Errorf("turns %s: %d bytes, %v; %+v, %v", turns, len(b), err, r.Counts, r.Extra["tls"])
@@ -424,9 +424,9 @@ func TestWays(t *testing.T) {
 		"loop":   {plain.url, func(*Options, *engine.Options) {}, "loop"},
 		"worker": {plain.url, func(_ *Options, e *engine.Options) { e.Engine = "worker" }, "worker"},
 		"tls in workers": {secure.url, func(o *Options, e *engine.Options) {
-			e.Engine, o.conn.Insecure = "worker", true
+			e.Engine, o.conn.TLS.Insecure = "worker", true
 		}, "worker"},
-		"h2":          {secure.url, func(o *Options, _ *engine.Options) { o.conn.HTTP2, o.conn.Insecure = true, true }, "loop"},
+		"h2":          {secure.url, func(o *Options, _ *engine.Options) { o.conn.HTTP2, o.conn.TLS.Insecure = true, true }, "loop"},
 		"proxy":       {"http://model.example/v1/chat/completions", func(o *Options, _ *engine.Options) { _ = o.conn.Proxy.Set(proxy.URL) }, "loop"},
 		"unix socket": {"http://h/", func(o *Options, _ *engine.Options) { o.conn.UnixSocket = socket }, "worker"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/trace"
 )
@@ -57,7 +58,7 @@ func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 		head += fmt.Sprintf(", recorded %d", rec.Expected)
 	}
 	answer, body, _ := bytes.Cut(e.Answer, []byte("\r\n\r\n"))
-	text := head + "\nRequest:\n" + strings.TrimRight(http.HideHead(e.Request), "\n") + "\n\nResponse contents:\n" + http.HideHead(answer) + "\n"
+	text := head + "\nRequest:\n" + strings.TrimRight(httpreq.HideHead(e.Request), "\n") + "\n\nResponse contents:\n" + httpreq.HideHead(answer) + "\n"
 	if len(body) > 0 {
 		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + foreign.Lines(string(body[:min(len(body), bodyShown)])) + "\n"
 	}

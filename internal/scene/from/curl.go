@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/scene/from/taken"
 )
 
 var curlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(\$ )?(\S*/)?curl(\.exe)?\s`) })
@@ -20,21 +21,21 @@ func looksCurl(text []byte) bool {
 }
 
 // readCurl reads command lines.
-func readCurl(text []byte) (*Taken, error) {
-	t := new(Taken)
-	commands, err := shellWords(string(text), func(line int, what string) { t.left(atLine(line), "%s", what) })
+func readCurl(text []byte) (*taken.Taken, error) {
+	t := new(taken.Taken)
+	commands, err := shellWords(string(text), func(line int, what string) { t.Omit(taken.AtLine(line), "%s", what) })
 	if err != nil {
 		return nil, err
 	}
 	for _, words := range commands {
-		if len(t.Steps) > maxSteps {
+		if len(t.Steps) > taken.MaxSteps {
 			break
 		}
 		for len(words) > 1 && (words[0].text == "$" || words[0].text == "time" || words[0].text == "sudo") {
 			words = words[1:]
 		}
 		if name := strings.TrimSuffix(path.Base(words[0].text), ".exe"); name != "curl" {
-			t.left(atLine(words[0].line), "%.40q is not curl, and is not run", words[0].text)
+			t.Omit(taken.AtLine(words[0].line), "%.40q is not curl, and is not run", words[0].text)
 			continue
 		}
 		line, words := words[0].line, words[1:]
@@ -43,7 +44,7 @@ func readCurl(text []byte) (*Taken, error) {
 			if more = next >= 0; !more {
 				next = len(words)
 			}
-			t.curl(line, words[:next])
+			curl(t, line, words[:next])
 			words = words[min(next+1, len(words)):]
 		}
 	}
@@ -87,7 +88,7 @@ func curlFlag(name string) (names, what string, ok bool) {
 
 // curlRequest is one command.
 type curlRequest struct {
-	*Taken
+	*taken.Taken
 	where  string
 	step   scene.Step
 	urls   []string
@@ -100,8 +101,8 @@ type curlRequest struct {
 }
 
 // curl reads the words behind curl.
-func (t *Taken) curl(line int, words []word) {
-	c := curlRequest{Taken: t, where: atLine(line)}
+func curl(t *taken.Taken, line int, words []word) {
+	c := curlRequest{Taken: t, where: taken.AtLine(line)}
 	for len(words) > 0 {
 		w := words[0]
 		words = words[1:]
@@ -151,15 +152,15 @@ func (c *curlRequest) flag(w word, name string, value *string, words []word) []w
 	case len(words) > 0:
 		v, words = words[0].text, words[1:]
 	}
-	where := atLine(w.line)
+	where := taken.AtLine(w.line)
 	switch {
 	case !ok:
-		c.left(where, "curl's flag %.40s is not taken over", name)
+		c.Omit(where, "curl's flag %.40s is not taken over", name)
 	case what == "+" || what == "!":
 		fields := strings.Fields(names)
 		c.effect(where, fields[len(fields)-1], v)
 	case strings.TrimPrefix(what, "=") != "" && what != ".":
-		c.left(where, "curl's flag %s: %s", name, strings.TrimPrefix(what, "="))
+		c.Omit(where, "curl's flag %s: %s", name, strings.TrimPrefix(what, "="))
 	}
 	return words
 }
@@ -173,21 +174,21 @@ func (c *curlRequest) effect(where, name, v string) {
 	case "--header":
 		c.headerLine(where, v)
 	case "--user-agent":
-		c.header(where, s, "User-Agent", scene.Literal(v))
+		c.Header(where, s, "User-Agent", scene.Literal(v))
 	case "--referer":
-		c.header(where, s, "Referer", scene.Literal(strings.TrimSuffix(v, ";auto")))
+		c.Header(where, s, "Referer", scene.Literal(strings.TrimSuffix(v, ";auto")))
 	case "--range":
-		c.header(where, s, "Range", scene.Literal("bytes="+v))
+		c.Header(where, s, "Range", scene.Literal("bytes="+v))
 	case "--oauth2-bearer":
-		c.header(where, s, "Authorization", scene.Literal("Bearer "+v))
+		c.Header(where, s, "Authorization", scene.Literal("Bearer "+v))
 	case "--user":
-		c.header(where, s, "Authorization", scene.Literal("Basic "+base64.StdEncoding.EncodeToString([]byte(v))))
+		c.Header(where, s, "Authorization", scene.Literal("Basic "+base64.StdEncoding.EncodeToString([]byte(v))))
 	case "--cookie":
 		if !strings.Contains(v, "=") {
-			c.left(where, "the file of cookies %.60q is not read; users keep the cookies that answers set", v)
+			c.Omit(where, "the file of cookies %.60q is not read; users keep the cookies that answers set", v)
 			return
 		}
-		c.header(where, s, "Cookie", scene.Literal(v))
+		c.Header(where, s, "Cookie", scene.Literal(v))
 	case "--compressed":
 		c.accept = true
 	case "--url":
@@ -214,15 +215,15 @@ func (c *curlRequest) headerLine(where, v string) {
 	empty, semicolon := strings.CutSuffix(v, ";")
 	switch {
 	case strings.HasPrefix(v, "@"):
-		c.left(where, "the headers in the file %.60q are not read; write them in the step", v[1:])
+		c.Omit(where, "the headers in the file %.60q are not read; write them in the step", v[1:])
 	case !ok && semicolon:
-		c.header(where, &c.step, empty, "")
+		c.Header(where, &c.step, empty, "")
 	case !ok:
-		c.left(where, "%.40q is not a header", v)
+		c.Omit(where, "%.40q is not a header", v)
 	case strings.TrimSpace(value) == "":
-		c.left(where, "curl leaves out the header %.40s; takt sends it only if a step or -H has it", name)
+		c.Omit(where, "curl leaves out the header %.40s; takt sends it only if a step or -H has it", name)
 	default:
-		c.header(where, &c.step, name, scene.Literal(strings.TrimSpace(value)))
+		c.Header(where, &c.step, name, scene.Literal(strings.TrimSpace(value)))
 	}
 }
 
@@ -231,15 +232,15 @@ func (c *curlRequest) dataPart(where, name, v string) {
 	file, isFile := strings.CutPrefix(v, "@")
 	switch {
 	case name == "--data-urlencode" && (isFile || strings.Contains(v, "@") && !strings.Contains(v, "=")):
-		c.left(where, "--data-urlencode with a file is not taken over; write @form NAME {{file \"FILE\"}} or the text")
+		c.Omit(where, "--data-urlencode with a file is not taken over; write @form NAME {{file \"FILE\"}} or the text")
 	case name == "--data-urlencode":
 		c.data = append(c.data, urlencoded(v))
 	case isFile && name != "--data-raw":
 		if c.file = file; c.data != nil {
-			c.left(where, "a body of a text and a file is not taken over; the step has the file %.60q only", file)
+			c.Omit(where, "a body of a text and a file is not taken over; the step has the file %.60q only", file)
 		}
 		if name == "--data-ascii" {
-			c.left(where, "curl leaves out the line breaks of %.60q, and takt sends the file as it is", file)
+			c.Omit(where, "curl leaves out the line breaks of %.60q, and takt sends the file as it is", file)
 		}
 	default:
 		c.data = append(c.data, v)
@@ -262,21 +263,21 @@ func urlencoded(v string) string {
 func (c *curlRequest) formField(where, v string, isText bool) {
 	name, value, _ := strings.Cut(v, "=")
 	if isText {
-		c.field(where, &c.step, scene.Field{Name: name, Value: scene.Literal(value)})
+		c.Field(where, &c.step, scene.Field{Name: name, Value: scene.Literal(value)})
 		return
 	}
 	value, options, _ := strings.Cut(value, ";")
 	if options != "" {
-		c.left(where, "%.60q of the field %.40s: takt chooses the type and name of a part by its file", options, name)
+		c.Omit(where, "%.60q of the field %.40s: takt chooses the type and name of a part by its file", options, name)
 	}
 	file, isFile := strings.CutPrefix(value, "@")
 	switch value = strings.Trim(value, `"`); {
 	case strings.HasPrefix(value, "<"):
-		c.left(where, "the field %.40s is the text of a file, which takt does not send as a field; write its text", name)
+		c.Omit(where, "the field %.40s is the text of a file, which takt does not send as a field; write its text", name)
 	case isFile:
-		c.field(where, &c.step, scene.Field{Name: name, File: strings.Trim(file, `"`)})
+		c.Field(where, &c.step, scene.Field{Name: name, File: strings.Trim(file, `"`)})
 	default:
-		c.field(where, &c.step, scene.Field{Name: name, Value: scene.Literal(value)})
+		c.Field(where, &c.step, scene.Field{Name: name, Value: scene.Literal(value)})
 	}
 }
 
@@ -284,11 +285,11 @@ func (c *curlRequest) formField(where, v string, isText bool) {
 func (c *curlRequest) end() {
 	s := &c.step
 	if len(c.urls) == 0 {
-		c.left(c.where, "curl without a URL")
+		c.Omit(c.where, "curl without a URL")
 		return
 	}
 	if c.accept && !s.HasHeader("Accept-Encoding") {
-		c.header(c.where, s, "Accept-Encoding", "gzip, br")
+		c.Header(c.where, s, "Accept-Encoding", "gzip, br")
 	}
 	body := strings.Join(c.data, map[bool]string{true: "", false: "&"}[c.json])
 	switch {
@@ -297,8 +298,8 @@ func (c *curlRequest) end() {
 	case c.data != nil || c.file != "":
 		c.body(body)
 	}
-	if len(s.Form) > 0 && !hasFile(s.Form) {
-		c.left(c.where, "curl sends the form as multipart/form-data, and takt as application/x-www-form-urlencoded, since it has no file")
+	if len(s.Form) > 0 && !taken.HasFile(s.Form) {
+		c.Omit(c.where, "curl sends the form as multipart/form-data, and takt as application/x-www-form-urlencoded, since it has no file")
 	}
 	if s.Method == "" {
 		s.Method = "GET"
@@ -308,7 +309,7 @@ func (c *curlRequest) end() {
 	}
 	query := scene.URLText(strings.Join(c.query, "&"))
 	for _, u := range c.urls {
-		if len(c.Steps) > maxSteps {
+		if len(c.Steps) > taken.MaxSteps {
 			return
 		}
 		one := *s
@@ -316,7 +317,7 @@ func (c *curlRequest) end() {
 			u = "http://" + u
 		}
 		if strings.ContainsAny(u, "[]") && !strings.Contains(u, "://[") || strings.Contains(u, "{") {
-			c.left(c.where, "curl makes several URLs of brackets and braces in %.60q, and takt sends one; write a step for each", u)
+			c.Omit(c.where, "curl makes several URLs of brackets and braces in %.60q, and takt sends one; write a step for each", u)
 		}
 		left := len(c.Left)
 		if one.URL = scene.Literal(u); query != "" {
@@ -326,7 +327,7 @@ func (c *curlRequest) end() {
 			}
 			one.URL += sep + query
 		}
-		one.URL = c.onHost(c.where, one.URL, left)
+		one.URL = c.OnHost(c.where, one.URL, left)
 		one.Comment = c.where
 		c.Steps = append(c.Steps, one)
 	}
@@ -342,14 +343,10 @@ func (c *curlRequest) body(text string) {
 	kind := "application/x-www-form-urlencoded"
 	if c.json {
 		if kind = "application/json"; !s.HasHeader("Accept") {
-			c.header(c.where, s, "Accept", "application/json")
+			c.Header(c.where, s, "Accept", "application/json")
 		}
 	}
 	if !s.HasHeader("Content-Type") && !(c.data == nil && s.Method == "PUT") {
-		c.header(c.where, s, "Content-Type", scene.Text(kind))
+		c.Header(c.where, s, "Content-Type", scene.Text(kind))
 	}
-}
-
-func hasFile(form []scene.Field) bool {
-	return slices.ContainsFunc(form, func(f scene.Field) bool { return f.File != "" })
 }

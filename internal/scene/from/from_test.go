@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/scene/from"
+	"github.com/taktload/takt/internal/scene/from/taken"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.txt again")
@@ -63,7 +64,7 @@ func TestSamples(t *testing.T) {
 }
 
 // faults are what takt does not accept of a scenario, but for files that are not there.
-func faults(t testing.TB, taken *from.Taken) (list []error) {
+func faults(t testing.TB, taken *taken.Taken) (list []error) {
 	t.Setenv("KEY", "k")
 	t.Setenv("size", "1")
 	dir := t.TempDir()

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/scene/from/js"
+	"github.com/taktload/takt/internal/scene/from/taken"
 )
 
 func looksPostman(text []byte) bool {
@@ -118,7 +120,7 @@ type postman struct {
 	scope  *jsScope          // of the scripts: names of captures by "pm " + the name of the variable
 }
 
-func readPostman(text []byte) (*Taken, error) {
+func readPostman(text []byte) (*taken.Taken, error) {
 	var all postmanItem
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("it is not the JSON of a collection: %w", err)
@@ -126,7 +128,7 @@ func readPostman(text []byte) (*Taken, error) {
 	if !strings.Contains(all.Info.Schema, "/v2.") {
 		return nil, fmt.Errorf("the collection has the schema %.80q; export it as Collection v2.1", all.Info.Schema)
 	}
-	p := postman{script: newScript(new(Taken), atLine), values: map[string]string{}, scope: (&jsScope{}).in()}
+	p := postman{script: newScript(new(taken.Taken), taken.AtLine), values: map[string]string{}, scope: (&jsScope{}).in()}
 	p.builtin = p.call
 	p.item(all, nil, nil, "", 0)
 	return p.Taken, nil
@@ -134,8 +136,8 @@ func readPostman(text []byte) (*Taken, error) {
 
 // item takes a folder or a request over. auths and events are those of the folders around it.
 func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEvent, path string, depth int) {
-	if depth > maxDepth {
-		p.left(path, "folders that are more than %d deep are not taken over", maxDepth)
+	if depth > taken.MaxDepth {
+		p.Omit(path, "folders that are more than %d deep are not taken over", taken.MaxDepth)
 		return
 	}
 	for _, v := range it.Variable {
@@ -159,7 +161,7 @@ func (p *postman) item(it postmanItem, auth json.RawMessage, events []postmanEve
 	for _, one := range it.Item {
 		var in postmanItem
 		if err := json.Unmarshal(one, &in); err != nil {
-			p.left(path, "an item cannot be read: %v", err)
+			p.Omit(path, "an item cannot be read: %v", err)
 			continue
 		}
 		p.item(in, auth, events, path, depth+1)
@@ -177,7 +179,7 @@ func (p *postman) request(it postmanItem, auth json.RawMessage, events []postman
 	if err := json.Unmarshal(it.Request, &q); err != nil {
 		q.URL = it.Request // a request may be a URL alone
 	}
-	if len(p.Steps) > maxSteps {
+	if len(p.Steps) > taken.MaxSteps {
 		return
 	}
 	s := scene.Step{Name: path, Method: strings.ToUpper(q.Method)}
@@ -196,14 +198,14 @@ func (p *postman) request(it postmanItem, auth json.RawMessage, events []postman
 	}
 	p.auth(&s, auth, path)
 	if isThere(q.Proxy) {
-		p.left(path, "its proxy is not taken over; give takt http -x")
+		p.Omit(path, "its proxy is not taken over; give takt http -x")
 	}
 	if isThere(q.Cert) {
-		p.left(path, "its certificate is not taken over; give takt http --cert and --key")
+		p.Omit(path, "its certificate is not taken over; give takt http --cert and --key")
 	}
 	for _, name := range slices.Sorted(maps.Keys(it.Behavior)) {
 		if v := string(it.Behavior[name]); v != postmanBehavior[name] {
-			p.left(path, "the setting %.40s (%.40s) is not taken over", name, v)
+			p.Omit(path, "the setting %.40s (%.40s) is not taken over", name, v)
 		}
 	}
 	p.Steps = append(p.Steps, s)
@@ -221,8 +223,8 @@ func (p *postman) text(s, where, how string, depth int) scene.Text {
 			break
 		}
 		t += scene.Literal(s[:m[0]]) + p.variable(strings.TrimSpace(s[m[2]:m[3]]), where, how, depth)
-		if s = s[m[1]:]; len(t) > maxText {
-			return p.standIn(where, "a long text")
+		if s = s[m[1]:]; len(t) > taken.MaxText {
+			return p.StandIn(where, "a long text")
 		}
 	}
 	return t + scene.Literal(s)
@@ -236,7 +238,7 @@ var postmanDynamic = map[string]scene.Text{
 
 func (p *postman) variable(name, where, how string, depth int) scene.Text {
 	if v, ok := p.scope.find("pm " + name); ok {
-		if t := p.textOf(v, &js{kind: "name", text: name}); how == "" {
+		if t := p.textOf(v, &js.Node{Kind: "name", Text: name}); how == "" {
 			return t
 		} else {
 			return t.In(how)
@@ -245,10 +247,10 @@ func (p *postman) variable(name, where, how string, depth int) scene.Text {
 	if t, ok := postmanDynamic[name]; ok {
 		return t
 	}
-	if v, ok := p.values[name]; ok && depth < 10 && v != "" && !p.spent() {
+	if v, ok := p.values[name]; ok && depth < 10 && v != "" && !p.Spent() {
 		return p.text(v, where, how, depth+1)
 	}
-	return p.standIn(where, name)
+	return p.StandIn(where, name)
 }
 
 func (p *postman) url(b json.RawMessage, where string) scene.Text {
@@ -260,7 +262,7 @@ func (p *postman) url(b json.RawMessage, where string) scene.Text {
 		_ = json.Unmarshal(b, &at.Raw) // else it is empty, which is said below
 	}
 	if at.Raw == "" {
-		p.left(where, "the request has no URL that takt can read; it is sent to /")
+		p.Omit(where, "the request has no URL that takt can read; it is sent to /")
 		return "/"
 	}
 	raw := at.Raw
@@ -289,7 +291,7 @@ func (p *postman) url(b json.RawMessage, where string) scene.Text {
 	if strings.HasPrefix(raw, "{{") && !strings.Contains(string(t), "://") && !strings.HasPrefix(string(t), "VALUE-OF-") && !strings.HasPrefix(string(t), "/") {
 		t = "http://" + t
 	}
-	return p.onHost(where, t, left)
+	return p.OnHost(where, t, left)
 }
 
 func (p *postman) headers(s *scene.Step, b json.RawMessage, where string) {
@@ -305,7 +307,7 @@ func (p *postman) headers(s *scene.Step, b json.RawMessage, where string) {
 	}
 	for _, h := range list {
 		if !h.Disabled && h.Key != "" {
-			p.header(where, s, h.Key, p.text(strings.TrimSpace(string(h.Value)), where, "", 0))
+			p.Header(where, s, h.Key, p.text(strings.TrimSpace(string(h.Value)), where, "", 0))
 		}
 	}
 }
@@ -320,7 +322,7 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 		}
 		how := ""
 		if isJSON := strings.Contains(kind, "json"); isJSON || strings.HasPrefix(strings.TrimSpace(b.Raw), "{") && b.Options.Raw.Language == "" {
-			b.Raw, how = compactJSON(b.Raw), "json"
+			b.Raw, how = taken.CompactJSON(b.Raw), "json"
 			if !isJSON {
 				kind = "application/json"
 			}
@@ -329,7 +331,7 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 	case "urlencoded", "formdata":
 		for _, f := range append(b.Urlencoded, b.Formdata...) {
 			if f.Content != "" && !f.Disabled {
-				p.left(where, "the content type %.60q of the field %.40q is not taken over", f.Content, f.Key)
+				p.Omit(where, "the content type %.60q of the field %.40q is not taken over", f.Content, f.Key)
 			}
 			switch {
 			case f.Disabled:
@@ -338,37 +340,37 @@ func (p *postman) body(s *scene.Step, b *postmanBody, where string) {
 					if src == "" {
 						src = "upload"
 					}
-					p.left(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
-					p.field(where, s, scene.Field{Name: f.Key, File: src})
+					p.Omit(where, "put the file %.60q beside the scenario, or correct its name in the line @file", src)
+					p.Field(where, s, scene.Field{Name: f.Key, File: src})
 				}
 			default:
-				p.field(where, s, scene.Field{Name: f.Key, Value: p.text(string(f.Value), where, "", 0)})
+				p.Field(where, s, scene.Field{Name: f.Key, Value: p.text(string(f.Value), where, "", 0)})
 			}
 		}
-		if b.Mode == "formdata" && len(s.Form) > 0 && !hasFile(s.Form) {
-			p.left(where, "a form without a file is sent as application/x-www-form-urlencoded, not as multipart/form-data")
+		if b.Mode == "formdata" && len(s.Form) > 0 && !taken.HasFile(s.Form) {
+			p.Omit(where, "a form without a file is sent as application/x-www-form-urlencoded, not as multipart/form-data")
 		}
-		s.Header = slices.DeleteFunc(s.Header, func(f scene.Field) bool { return hasFile(s.Form) && strings.EqualFold(f.Name, "content-type") })
+		s.Header = slices.DeleteFunc(s.Header, func(f scene.Field) bool { return taken.HasFile(s.Form) && strings.EqualFold(f.Name, "content-type") })
 	case "graphql":
 		kind = "application/json"
 		variables := strings.TrimSpace(b.GraphQL.Variables)
 		if variables == "" {
 			variables = "{}"
 		}
-		s.Body = `{"query":` + scene.Text(p.inJSON(b.GraphQL.Query, where)) + `,"variables":` + p.text(compactJSON(variables), where, "json", 0) + "}"
+		s.Body = `{"query":` + scene.Text(p.inJSON(b.GraphQL.Query, where)) + `,"variables":` + p.text(taken.CompactJSON(variables), where, "json", 0) + "}"
 	case "file":
 		kind = "application/octet-stream"
 		if s.BodyFile = b.File.Src; s.BodyFile == "" {
-			p.left(where, "the body is a file without a name; write @FILE in the step")
+			p.Omit(where, "the body is a file without a name; write @FILE in the step")
 		} else {
-			p.left(where, "put the file %.60q beside the scenario, or correct its name in the line with @", b.File.Src)
+			p.Omit(where, "put the file %.60q beside the scenario, or correct its name in the line with @", b.File.Src)
 		}
 	case "":
 	default:
-		p.left(where, "a body of the kind %.30q is not taken over", b.Mode)
+		p.Omit(where, "a body of the kind %.30q is not taken over", b.Mode)
 	}
 	if (s.Body != "" || s.BodyFile != "") && !s.HasHeader("Content-Type") {
-		p.header(where, s, "Content-Type", scene.Text(kind))
+		p.Header(where, s, "Content-Type", scene.Text(kind))
 	}
 }
 
@@ -377,34 +379,12 @@ func (p *postman) inJSON(text, where string) string {
 	parts, vars := postmanVariable().Split(text, -1), postmanVariable().FindAllStringSubmatch(text, -1)
 	out := `"`
 	for i, one := range parts {
-		out += strings.TrimSuffix(strings.TrimPrefix(quoteJSON(one), `"`), `"`)
+		out += strings.TrimSuffix(strings.TrimPrefix(taken.QuoteJSON(one), `"`), `"`)
 		if i < len(vars) {
 			out += string(p.variable(strings.TrimSpace(vars[i][1]), where, "json", 0))
 		}
 	}
 	return out + `"`
-}
-
-// compactJSON is JSON without the blanks between its parts, also if it has variables; another text stays.
-func compactJSON(text string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\' && i+1 < len(text):
-			b.WriteString(text[i : i+2])
-			i++
-		case c == '"':
-			quoted = !quoted
-			b.WriteByte(c)
-		case !quoted && (c == '\n' || c == '\r' || c == '\t' || c == ' ' && (i == 0 || strings.IndexByte("\n\r\t ,:{[", text[i-1]) >= 0)):
-		case quoted && c == '\n':
-			return text // it is no JSON
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 func (p *postman) auth(s *scene.Step, b json.RawMessage, where string) {
@@ -416,7 +396,7 @@ func (p *postman) auth(s *scene.Step, b json.RawMessage, where string) {
 	}
 	var all map[string]json.RawMessage
 	if json.Unmarshal(b, &kind) != nil || json.Unmarshal(b, &all) != nil {
-		p.left(where, "its authorization cannot be read")
+		p.Omit(where, "its authorization cannot be read")
 		return
 	}
 	values := map[string]string{}
@@ -435,28 +415,28 @@ func (p *postman) auth(s *scene.Step, b json.RawMessage, where string) {
 	switch kind.Type {
 	case "noauth", "":
 	case "bearer":
-		p.header(where, s, "Authorization", "Bearer "+text("token"))
+		p.Header(where, s, "Authorization", "Bearer "+text("token"))
 	case "oauth2":
 		if values["accessToken"] == "" {
-			p.left(where, "oauth2 is not performed; give takt http --bearer, or write the request for the token as a step")
+			p.Omit(where, "oauth2 is not performed; give takt http --bearer, or write the request for the token as a step")
 			return
 		}
-		p.header(where, s, "Authorization", "Bearer "+text("accessToken"))
+		p.Header(where, s, "Authorization", "Bearer "+text("accessToken"))
 	case "basic":
 		user := text("username") + ":" + text("password")
 		if strings.Contains(string(user), "{{") {
-			p.left(where, "basic authentication with values that change: write Authorization: Basic {{base64 …}}, or give takt http --auth")
+			p.Omit(where, "basic authentication with values that change: write Authorization: Basic {{base64 …}}, or give takt http --auth")
 			return
 		}
-		p.header(where, s, "Authorization", scene.Text("Basic "+base64.StdEncoding.EncodeToString([]byte(user))))
+		p.Header(where, s, "Authorization", scene.Text("Basic "+base64.StdEncoding.EncodeToString([]byte(user))))
 	case "apikey":
 		if values["in"] == "query" {
 			s.URL = s.URL.AddQuery(scene.Query(values["key"]), scene.URLRaw(text("value")))
 			return
 		}
-		p.header(where, s, values["key"], text("value"))
+		p.Header(where, s, values["key"], text("value"))
 	default:
-		p.left(where, "authorization of the type %.30q is not taken over", kind.Type)
+		p.Omit(where, "authorization of the type %.30q is not taken over", kind.Type)
 	}
 }
 
@@ -468,14 +448,14 @@ func (p *postman) scripts(events []postmanEvent, listen, path string) {
 			continue
 		}
 		if len(text) > maxScript {
-			p.left(path, "a script of more than %d MiB is not taken over", maxScript>>20)
+			p.Omit(path, "a script of more than %d MiB is not taken over", maxScript>>20)
 			continue
 		}
 		name := map[string]string{"test": "test script", "prerequest": "script before the request"}[listen]
-		p.place = func(line int) string { return path + ", " + name + ", " + atLine(line) }
-		list, err := readJS(text, 1, func(line int, err error) { p.left(p.place(line), "%v", err) })
+		p.place = func(line int) string { return path + ", " + name + ", " + taken.AtLine(line) }
+		list, err := js.Read(text, 1, func(line int, err error) { p.Omit(p.place(line), "%v", err) })
 		if err != nil {
-			p.left(path+", "+name, "%v", err)
+			p.Omit(path+", "+name, "%v", err)
 			continue
 		}
 		p.run(list, p.scope.in())
@@ -496,10 +476,10 @@ var (
 )
 
 // call are the functions and objects of Postman.
-func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool) {
+func (p *postman) call(y *script, name string, n *js.Node, s *jsScope) (jsValue, bool) {
 	answer := jsValue{kind: isPart, part: part{len(p.Steps) - 1, "answer", ""}}
-	args := n.list[min(1, len(n.list)):]
-	switch n.kind {
+	args := n.List[min(1, len(n.List)):]
+	switch n.Kind {
 	case "name":
 		switch name {
 		case "responseBody":
@@ -519,7 +499,7 @@ func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool
 	}
 	switch {
 	case name == "pm.test" && len(args) == 2:
-		if f := p.eval(args[1], s); f.kind == isNode && f.node.kind == "function" {
+		if f := p.eval(args[1], s); f.kind == isNode && f.node.Kind == "function" {
 			p.apply(f, nil)
 		}
 		return jsValue{}, true
@@ -528,10 +508,10 @@ func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool
 		return jsValue{}, true
 	case postmanGet().MatchString(name) && len(args) == 1:
 		if key := p.eval(args[0], s); key.kind == isText {
-			return raw(p.variable(string(key.text), p.place(n.line), "", 0)), true
+			return raw(p.variable(string(key.text), p.place(n.Line), "", 0)), true
 		}
 	case postmanForget().MatchString(name):
-		p.left(p.place(n.line), "%.60s is not taken over", name)
+		p.Omit(p.place(n.Line), "%.60s is not taken over", name)
 		return jsValue{}, true
 	case name == "pm.response.to.have.status" && len(args) == 1 && len(p.Steps) > 0:
 		if v := p.eval(args[0], s); v.kind == isNumber {
@@ -547,16 +527,16 @@ func (p *postman) call(y *script, name string, n *js, s *jsScope) (jsValue, bool
 			return jsValue{}, w.kind == isText && p.add(len(p.Steps)-1, []string{scene.Check("header "+string(v.text), "==", w.text)})
 		}
 	}
-	return jsValue{}, p.expects(n.list[0], args, s)
+	return jsValue{}, p.expects(n.List[0], args, s)
 }
 
 var statusOf = map[string]int{"OK": 200, "Created": 201, "Accepted": 202, "No Content": 204, "Bad Request": 400, "Unauthorized": 401, "Forbidden": 403, "Not Found": 404, "Conflict": 409}
 
 // set is a variable that a script sets.
-func (p *postman) set(key, v jsValue, n, value *js) {
+func (p *postman) set(key, v jsValue, n, value *js.Node) {
 	name := string(key.text)
 	if key.kind != isText {
-		p.left(p.place(n.line), "takt does not see which variable is set")
+		p.Omit(p.place(n.Line), "takt does not see which variable is set")
 		return
 	}
 	if v.kind == isPart {
@@ -564,7 +544,7 @@ func (p *postman) set(key, v jsValue, n, value *js) {
 	}
 	if v.kind != isPart && v.kind != isText && v.kind != isNumber && v.kind != isRandom {
 		p.tell(value)
-		p.left(p.place(n.line), "takt does not see the value of the variable %.40s", name)
+		p.Omit(p.place(n.Line), "takt does not see the value of the variable %.40s", name)
 		return
 	}
 	p.scope.names["pm "+name] = v
@@ -574,28 +554,28 @@ func (p *postman) set(key, v jsValue, n, value *js) {
 }
 
 // expects takes over a chain such as pm.expect(X).to.eql(V); call has the arguments behind the chain, nil: there are none.
-func (p *postman) expects(chain *js, args []*js, s *jsScope) bool {
+func (p *postman) expects(chain *js.Node, args []*js.Node, s *jsScope) bool {
 	var words []string
 	at := chain
-	for at != nil && at.kind == "member" {
-		words = append([]string{at.text}, words...)
-		at = at.list[0]
+	for at != nil && at.Kind == "member" {
+		words = append([]string{at.Text}, words...)
+		at = at.List[0]
 	}
 	if at == nil || len(p.Steps) == 0 {
 		return false
 	}
-	if at.kind == "name" && at.text == "pm" && len(words) > 3 && strings.Join(words[:3], ".") == "response.to.be" {
+	if at.Kind == "name" && at.Text == "pm" && len(words) > 3 && strings.Join(words[:3], ".") == "response.to.be" {
 		class := map[string]string{"ok": "200", "success": "2xx", "accepted": "202", "notFound": "404", "badRequest": "400", "unauthorized": "401", "forbidden": "403", "error": "4xx,5xx", "clientError": "4xx", "serverError": "5xx", "redirection": "3xx"}[words[3]]
 		if words[3] == "json" || words[3] == "withBody" || words[3] == "withJson" {
 			return p.add(len(p.Steps)-1, []string{map[bool]string{true: "@check size > 0", false: `@check body matches ^\s*[\[{]`}[words[3] == "withBody"]})
 		}
 		return class != "" && p.add(len(p.Steps)-1, []string{"@check status " + class})
 	}
-	if at.kind != "call" || at.list[0].String() != "pm.expect" || len(at.list) < 2 || slices.Contains(words, "not") {
+	if at.Kind != "call" || at.List[0].String() != "pm.expect" || len(at.List) < 2 || slices.Contains(words, "not") {
 		return false
 	}
-	v := p.eval(at.list[1], s)
-	want, wanted := jsValue{}, &js{kind: "other"}
+	v := p.eval(at.List[1], s)
+	want, wanted := jsValue{}, &js.Node{Kind: "other"}
 	if len(args) > 0 {
 		want, wanted = p.eval(args[0], s), args[0]
 	}
@@ -603,11 +583,11 @@ func (p *postman) expects(chain *js, args []*js, s *jsScope) bool {
 }
 
 // expected is the line for one chain.
-func (p *postman) expected(v jsValue, words []string, want jsValue, wanted *js) bool {
+func (p *postman) expected(v jsValue, words []string, want jsValue, wanted *js.Node) bool {
 	if v.kind != isPart || len(words) == 0 {
 		return false
 	}
-	is := func(rel string, want jsValue, n *js) bool {
+	is := func(rel string, want jsValue, n *js.Node) bool {
 		lines, step, ok := p.relation(v, rel, want, n)
 		return ok && p.add(step, lines)
 	}
@@ -615,7 +595,7 @@ func (p *postman) expected(v jsValue, words []string, want jsValue, wanted *js) 
 	case "eql", "equal", "equals", "eq":
 		return is("==", want, wanted)
 	case "true", "false":
-		return is("==", jsValue{}, &js{kind: "name", text: last})
+		return is("==", jsValue{}, &js.Node{Kind: "name", Text: last})
 	case "below", "lessThan":
 		return is("<", want, wanted)
 	case "above", "greaterThan":
@@ -628,7 +608,7 @@ func (p *postman) expected(v jsValue, words []string, want jsValue, wanted *js) 
 		if last == "undefined" || last == "null" || v.part.of == "json" && v.part.path == "" {
 			return false
 		}
-		return is("!=", jsValue{}, &js{kind: "name", text: "undefined"})
+		return is("!=", jsValue{}, &js.Node{Kind: "name", Text: "undefined"})
 	case "include", "contain", "contains", "includes":
 		if (want.kind == isText || want.kind == isNumber) && readable(v.part) && want.text != "" {
 			return p.add(v.part.step, []string{scene.Check(v.part.source(), "contains", want.text)})
@@ -636,14 +616,14 @@ func (p *postman) expected(v jsValue, words []string, want jsValue, wanted *js) 
 	case "property":
 		if want.kind == isText && v.part.of == "json" {
 			v.part = v.part.into(gjsonKey(string(want.text)))
-			return is("!=", jsValue{}, &js{kind: "name", text: "undefined"})
+			return is("!=", jsValue{}, &js.Node{Kind: "name", Text: "undefined"})
 		}
 	case "oneOf":
-		if want.kind == isNode && want.node.kind == "array" && v.part.of == "status" {
+		if want.kind == isNode && want.node.Kind == "array" && v.part.of == "status" {
 			var list []string
-			for _, one := range want.node.list {
-				if _, err := strconv.Atoi(one.text); err == nil {
-					list = append(list, one.text)
+			for _, one := range want.node.List {
+				if _, err := strconv.Atoi(one.Text); err == nil {
+					list = append(list, one.Text)
 				}
 			}
 			return list != nil && p.add(v.part.step, []string{"@check status " + strings.Join(list, ",")})

@@ -11,53 +11,55 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/scene/from/js"
+	"github.com/taktload/takt/internal/scene/from/taken"
 	"github.com/taktload/takt/internal/session"
 )
 
 // script follows the statements of a script, as far as their values are known without running it.
 type script struct {
-	*Taken
+	*taken.Taken
 	place   func(line int) string
-	builtin func(y *script, name string, n *js, s *jsScope) (v jsValue, known bool) // calls of functions that the tool provides
-	depth   int                                                                     // of calls
-	pending []string                                                                // @ lines for the next step
-	comment string                                                                  // of the next step
-	reached map[*js]bool                                                            // calls that were followed
-	untold  map[*js]bool                                                            // calls that are not taken over, which nobody has said yet
-	names   map[string]string                                                       // names of captures by step and source
-	used    map[string]bool                                                         // names of captures
+	builtin func(y *script, name string, n *js.Node, s *jsScope) (v jsValue, known bool) // calls of functions that the tool provides
+	depth   int                                                                          // of calls
+	pending []string                                                                     // @ lines for the next step
+	comment string                                                                       // of the next step
+	reached map[*js.Node]bool                                                            // calls that were followed
+	untold  map[*js.Node]bool                                                            // calls that are not taken over, which nobody has said yet
+	names   map[string]string                                                            // names of captures by step and source
+	used    map[string]bool                                                              // names of captures
 }
 
-func newScript(t *Taken, place func(line int) string) *script {
-	return &script{Taken: t, place: place, reached: map[*js]bool{}, untold: map[*js]bool{}, names: map[string]string{}, used: map[string]bool{}}
+func newScript(t *taken.Taken, place func(line int) string) *script {
+	return &script{Taken: t, place: place, reached: map[*js.Node]bool{}, untold: map[*js.Node]bool{}, names: map[string]string{}, used: map[string]bool{}}
 }
 
 // notTaken says that a call is not taken over.
-func (y *script) notTaken(n *js, src string) {
-	y.left(y.place(n.line), "%.60s is not taken over", src)
+func (y *script) notTaken(n *js.Node, src string) {
+	y.Omit(y.place(n.Line), "%.60s is not taken over", src)
 	y.tell(n)
 }
 
 // tell notes that it was said of n, and so of its parts, that it is not taken over.
-func (y *script) tell(n *js) { n.walk(func(p *js) { delete(y.untold, p) }) }
+func (y *script) tell(n *js.Node) { n.Walk(func(p *js.Node) { delete(y.untold, p) }) }
 
 // tellRest says which calls are not taken over, of those whose values nobody used.
 func (y *script) tellRest() {
-	list := slices.SortedFunc(maps.Keys(y.untold), func(a, b *js) int {
-		return cmp.Or(a.line-b.line, strings.Compare(a.String(), b.String()))
+	list := slices.SortedFunc(maps.Keys(y.untold), func(a, b *js.Node) int {
+		return cmp.Or(a.Line-b.Line, strings.Compare(a.String(), b.String()))
 	})
 	for _, n := range list {
-		y.left(y.place(n.line), "%.60s is not taken over", n.String())
+		y.Omit(y.place(n.Line), "%.60s is not taken over", n.String())
 	}
 	clear(y.untold)
 }
 
 // follow follows an expression whose value is of no use, as far as it calls functions.
-func (y *script) follow(n *js, s *jsScope) {
+func (y *script) follow(n *js.Node, s *jsScope) {
 	switch {
-	case !n.calls():
-	case n.kind == "array" || n.kind == "object" || n.kind == "property" || n.kind == "spread":
-		for _, p := range n.list {
+	case !n.Calls():
+	case n.Kind == "array" || n.Kind == "object" || n.Kind == "property" || n.Kind == "spread":
+		for _, p := range n.List {
 			y.follow(p, s)
 		}
 	default:
@@ -70,7 +72,7 @@ type jsValue struct {
 	kind jsSort
 	text scene.Text // of a text or a number; of a captured part, its wanted name
 	part part
-	node *js      // an object, an array or a function as it is written
+	node *js.Node // an object, an array or a function as it is written
 	in   *jsScope // of node
 	list []jsValue
 	low  float64 // of a random number
@@ -135,7 +137,7 @@ func number(f float64) jsValue {
 
 func raw(t scene.Text) jsValue { return jsValue{kind: isText, text: t} }
 
-func unknown(n *js) jsValue { return jsValue{src: n.String()} }
+func unknown(n *js.Node) jsValue { return jsValue{src: n.String()} }
 
 func (v jsValue) number() (float64, bool) {
 	f, err := strconv.ParseFloat(string(v.text), 64)
@@ -159,35 +161,35 @@ func (p part) source() string {
 const maxCalls = 20
 
 // run follows statements. It returns the value of a return.
-func (y *script) run(list []*js, s *jsScope) (v jsValue, returned bool) {
+func (y *script) run(list []*js.Node, s *jsScope) (v jsValue, returned bool) {
 	for _, n := range list { // functions may be called before they are declared
-		if n != nil && n.kind == "decl" && len(n.list) == 2 && n.list[1] != nil && n.list[1].kind == "function" {
-			s.names[n.list[0].text] = jsValue{kind: isNode, node: n.list[1], in: s}
+		if n != nil && n.Kind == "decl" && len(n.List) == 2 && n.List[1] != nil && n.List[1].Kind == "function" {
+			s.names[n.List[0].Text] = jsValue{kind: isNode, node: n.List[1], in: s}
 		}
 	}
 	for _, n := range list {
-		if v, returned = y.statement(n, s); returned || len(y.Steps) > maxSteps {
+		if v, returned = y.statement(n, s); returned || len(y.Steps) > taken.MaxSteps {
 			return v, returned
 		}
 	}
 	return jsValue{}, false
 }
 
-func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
+func (y *script) statement(n *js.Node, s *jsScope) (v jsValue, returned bool) {
 	if n == nil {
 		return
 	}
-	switch n.kind {
+	switch n.Kind {
 	case "import", "catch": // what is done after an error
 	case "decl":
-		for i := 0; i+1 < len(n.list); i += 2 {
-			y.declare(n.list[i], n.list[i+1], s)
+		for i := 0; i+1 < len(n.List); i += 2 {
+			y.declare(n.List[i], n.List[i+1], s)
 		}
 	case "block":
-		return y.run(n.list, s.in())
+		return y.run(n.List, s.in())
 	case "return":
-		if n.list != nil {
-			return y.eval(n.list[0], s), true
+		if n.List != nil {
+			return y.eval(n.List[0], s), true
 		}
 		return jsValue{}, true
 	case "if":
@@ -195,13 +197,13 @@ func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
 	case "loop":
 		return y.loop(n, s)
 	case "other":
-		if n.text != "" {
-			y.left(y.place(n.line), "%s is not taken over", n.text)
+		if n.Text != "" {
+			y.Omit(y.place(n.Line), "%s is not taken over", n.Text)
 		}
 	case "throw":
 		return jsValue{}, true
 	default:
-		if v := y.eval(n, s); v.kind == isUnknown && v.src != "" && (n.kind == "call" || n.kind == "new") {
+		if v := y.eval(n, s); v.kind == isUnknown && v.src != "" && (n.Kind == "call" || n.Kind == "new") {
 			y.notTaken(n, v.src)
 		}
 	}
@@ -209,68 +211,68 @@ func (y *script) statement(n *js, s *jsScope) (v jsValue, returned bool) {
 }
 
 // declare gives a name its value, or the names of a pattern.
-func (y *script) declare(name, value *js, s *jsScope) {
+func (y *script) declare(name, value *js.Node, s *jsScope) {
 	v := jsValue{src: name.String()}
 	if value != nil {
 		v = y.eval(value, s)
-		if v.kind == isUnknown && v.src != "" && (value.kind == "call" || value.kind == "new") {
+		if v.kind == isUnknown && v.src != "" && (value.Kind == "call" || value.Kind == "new") {
 			y.notTaken(value, v.src)
 		}
 	}
 	if v.kind == isUnknown {
 		v.src = name.String()
 	}
-	switch name.kind {
+	switch name.Kind {
 	case "object":
-		for _, p := range name.list {
-			if p.kind == "property" && p.list[0].kind == "name" {
-				s.names[p.list[0].text] = y.member(v, p.text, p)
+		for _, p := range name.List {
+			if p.Kind == "property" && p.List[0].Kind == "name" {
+				s.names[p.List[0].Text] = y.member(v, p.Text, p)
 			}
 		}
 	case "array":
-		for i, p := range name.list {
-			if p.kind == "name" {
-				s.names[p.text] = y.index(v, number(float64(i)), p)
+		for i, p := range name.List {
+			if p.Kind == "name" {
+				s.names[p.Text] = y.index(v, number(float64(i)), p)
 			}
 		}
 	default:
 		if v.kind == isPart && v.text == "" {
-			v.text = scene.Text(name.text)
+			v.text = scene.Text(name.Text)
 		}
-		s.names[name.text] = v
+		s.names[name.Text] = v
 	}
 }
 
 // branch takes the requests of a condition as if it held.
-func (y *script) branch(n *js, s *jsScope) (jsValue, bool) {
-	y.follow(n.list[0], s)
+func (y *script) branch(n *js.Node, s *jsScope) (jsValue, bool) {
+	y.follow(n.List[0], s)
 	before, left, pending := len(y.Steps), len(y.Left), y.pending
-	y.statement(n.list[1], s.in())
-	y.statement(n.list[2], s.in())
+	y.statement(n.List[1], s.in())
+	y.statement(n.List[2], s.in())
 	if len(y.Steps) == before {
-		y.unsaid(left)
+		y.Unsaid(left)
 		y.tell(n)
 		y.pending = pending
-		y.left(y.place(n.line), "if (%.60s) is not taken over", n.list[0].String())
+		y.Omit(y.place(n.Line), "if (%.60s) is not taken over", n.List[0].String())
 		return jsValue{}, false
 	}
-	y.left(y.place(n.line), "if (%.60s): its requests are taken over as if it were always so; write @when or @unless in their steps", n.list[0].String())
+	y.Omit(y.place(n.Line), "if (%.60s): its requests are taken over as if it were always so; write @when or @unless in their steps", n.List[0].String())
 	return jsValue{}, false
 }
 
 // loop takes the requests of a loop, once; one that is alone is repeated.
-func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
+func (y *script) loop(n *js.Node, s *jsScope) (jsValue, bool) {
 	before, in := len(y.Steps), s.in()
-	head, body := n.list[:len(n.list)-1], n.list[len(n.list)-1]
-	if n.text == "do" {
-		body = n.list[len(n.list)-1]
+	head, body := n.List[:len(n.List)-1], n.List[len(n.List)-1]
+	if n.Text == "do" {
+		body = n.List[len(n.List)-1]
 	}
 	times, name := countOf(head, in, y)
 	for _, h := range head {
-		if h != nil && h.kind == "of" {
-			y.follow(h.list[1], in)
-			y.declare(h.list[0], nil, in)
-		} else if h != nil && n.text != "for" {
+		if h != nil && h.Kind == "of" {
+			y.follow(h.List[1], in)
+			y.declare(h.List[0], nil, in)
+		} else if h != nil && n.Text != "for" {
 			y.follow(h, in)
 		}
 	}
@@ -282,64 +284,64 @@ func (y *script) loop(n *js, s *jsScope) (jsValue, bool) {
 	}
 	y.statement(body, in)
 	switch made := len(y.Steps) - before; {
-	case made > 0 && times > 0 && (times == 1 || y.repeat(before, fmt.Sprintf("@repeat %s in 0..%d", scene.Name(name), times-1), "loop")):
+	case made > 0 && times > 0 && (times == 1 || y.Repeat(before, fmt.Sprintf("@repeat %s in 0..%d", scene.Name(name), times-1), "loop")):
 	case made > 0:
-		y.left(y.place(n.line), "the requests of this loop are taken over once; @repeat is for a known number of times, or a list that is captured, and not for loops within loops")
+		y.Omit(y.place(n.Line), "the requests of this loop are taken over once; @repeat is for a known number of times, or a list that is captured, and not for loops within loops")
 	case made == 0:
 		y.tell(n)
-		y.left(y.place(n.line), "a loop without a request is not taken over")
+		y.Omit(y.place(n.Line), "a loop without a request is not taken over")
 	}
 	return jsValue{}, false
 }
 
 // countOf reads for (let i = 0; i < N; i++).
-func countOf(head []*js, s *jsScope, y *script) (times int, name string) {
-	if len(head) != 3 || head[0] == nil || head[0].kind != "decl" || len(head[0].list) != 2 || head[1].kind != "binary" || head[1].list[0].kind != "name" {
+func countOf(head []*js.Node, s *jsScope, y *script) (times int, name string) {
+	if len(head) != 3 || head[0] == nil || head[0].Kind != "decl" || len(head[0].List) != 2 || head[1].Kind != "binary" || head[1].List[0].Kind != "name" {
 		return 0, ""
 	}
-	first := y.eval(orNothing(head[0].list[1]), s)
-	last := y.eval(head[1].list[1], s)
+	first := y.eval(orNothing(head[0].List[1]), s)
+	last := y.eval(head[1].List[1], s)
 	from, ok1 := first.number()
 	to, ok2 := last.number()
-	if head[1].text == "<=" {
+	if head[1].Text == "<=" {
 		to++
 	}
-	if name = head[0].list[0].text; !ok1 || !ok2 || from != 0 || to < 1 || to > 10000 || head[1].text[0] != '<' {
+	if name = head[0].List[0].Text; !ok1 || !ok2 || from != 0 || to < 1 || to > 10000 || head[1].Text[0] != '<' {
 		return 0, ""
 	}
 	return int(to), name
 }
 
-func orNothing(n *js) *js {
+func orNothing(n *js.Node) *js.Node {
 	if n == nil {
-		return &js{kind: "other"}
+		return &js.Node{Kind: "other"}
 	}
 	return n
 }
 
 // eval is what is known of an expression.
-func (y *script) eval(n *js, s *jsScope) jsValue {
-	if y.spent() {
+func (y *script) eval(n *js.Node, s *jsScope) jsValue {
+	if y.Spent() {
 		return unknown(n)
 	}
-	switch n.kind {
+	switch n.Kind {
 	case "text":
-		return literal(n.text)
+		return literal(n.Text)
 	case "number":
-		if f, err := strconv.ParseFloat(n.text, 64); err == nil {
+		if f, err := strconv.ParseFloat(n.Text, 64); err == nil {
 			return number(f)
 		}
 	case "template":
 		var b strings.Builder
-		for _, p := range n.list {
+		for _, p := range n.List {
 			b.WriteString(string(y.textOf(y.eval(p, s), p)))
 		}
 		return y.joined(n, b.String())
 	case "name":
-		if v, ok := s.find(n.text); ok {
+		if v, ok := s.find(n.Text); ok {
 			return v
 		}
-		if v, ok := y.builtin(y, n.text, n, s); ok {
+		if v, ok := y.builtin(y, n.Text, n, s); ok {
 			return v
 		}
 	case "object", "array":
@@ -350,49 +352,49 @@ func (y *script) eval(n *js, s *jsScope) jsValue {
 		if v, ok := y.builtin(y, n.String(), n, s); ok {
 			return v
 		}
-		return y.member(y.eval(n.list[0], s), n.text, n)
+		return y.member(y.eval(n.List[0], s), n.Text, n)
 	case "index":
-		return y.index(y.eval(n.list[0], s), y.eval(n.list[1], s), n)
+		return y.index(y.eval(n.List[0], s), y.eval(n.List[1], s), n)
 	case "call", "new":
 		return y.call(n, s)
 	case "assign":
-		v := y.eval(n.list[1], s)
-		if n.list[0].kind == "name" && n.text == "=" {
+		v := y.eval(n.List[1], s)
+		if n.List[0].Kind == "name" && n.Text == "=" {
 			if v.kind == isPart && v.text == "" {
-				v.text = scene.Text(n.list[0].text)
+				v.text = scene.Text(n.List[0].Text)
 			}
-			s.set(n.list[0].text, v)
-		} else if lines, step, ok := y.asked(n.list[1], s); ok && n.list[0].kind == "index" && n.list[0].list[0].text == "tests" && y.add(step, lines) {
+			s.set(n.List[0].Text, v)
+		} else if lines, step, ok := y.asked(n.List[1], s); ok && n.List[0].Kind == "index" && n.List[0].List[0].Text == "tests" && y.add(step, lines) {
 			return v // tests["…"] = … of old scripts of Postman
 		} else {
-			y.left(y.place(n.line), "the assignment to %.60s is not taken over", n.list[0].String())
+			y.Omit(y.place(n.Line), "the assignment to %.60s is not taken over", n.List[0].String())
 			y.tell(n)
 		}
-		if value := n.list[1]; v.kind == isUnknown && v.src != "" && y.untold[value] {
+		if value := n.List[1]; v.kind == isUnknown && v.src != "" && y.untold[value] {
 			y.notTaken(value, v.src)
 		}
 		return v
 	case "choice":
-		y.left(y.place(n.line), "of %.60s ? … : … the first value is taken", n.list[0].String())
-		return y.eval(n.list[1], s)
+		y.Omit(y.place(n.Line), "of %.60s ? … : … the first value is taken", n.List[0].String())
+		return y.eval(n.List[1], s)
 	case "binary":
 		return y.binary(n, s)
 	case "unary":
-		y.follow(n.list[0], s)
+		y.follow(n.List[0], s)
 	}
 	return unknown(n)
 }
 
 // literal is an object or a list as it is written. Its values are looked at when they are used, but requests in it are made now.
-func (y *script) literal(n *js, s *jsScope) jsValue {
+func (y *script) literal(n *js.Node, s *jsScope) jsValue {
 	made, in := *n, s.in()
-	made.list = slices.Clone(n.list)
-	for i, one := range n.list {
+	made.List = slices.Clone(n.List)
+	for i, one := range n.List {
 		value := one
-		if one.kind == "property" && one.list != nil {
-			value = one.list[0]
+		if one.Kind == "property" && one.List != nil {
+			value = one.List[0]
 		}
-		if !value.calls() {
+		if !value.Calls() {
 			continue
 		}
 		before := len(y.Steps)
@@ -400,56 +402,56 @@ func (y *script) literal(n *js, s *jsScope) jsValue {
 		if len(y.Steps) == before {
 			continue
 		}
-		name := &js{kind: "name", text: fmt.Sprintf("%.60s", value.String()), line: value.line}
-		for in.names[name.text].node != nil || in.names[name.text].kind != isUnknown {
-			name.text += " "
+		name := &js.Node{Kind: "name", Text: fmt.Sprintf("%.60s", value.String()), Line: value.Line}
+		for in.names[name.Text].node != nil || in.names[name.Text].kind != isUnknown {
+			name.Text += " "
 		}
-		in.names[name.text], made.list[i] = v, name
-		if one.kind == "property" {
+		in.names[name.Text], made.List[i] = v, name
+		if one.Kind == "property" {
 			p := *one
-			p.list = []*js{name}
-			made.list[i] = &p
+			p.List = []*js.Node{name}
+			made.List[i] = &p
 		}
 	}
 	return jsValue{kind: isNode, node: &made, in: in}
 }
 
-func (y *script) binary(n *js, s *jsScope) jsValue {
-	a, before := y.eval(n.list[0], s), len(y.Steps)
-	b := y.eval(n.list[1], s)
-	if sometimes := n.text == "&&" || n.text == "||" || n.text == "??"; sometimes && len(y.Steps) > before {
-		y.left(y.place(n.line), "%.60s %s …: its requests are taken over as if it were always so; write @when or @unless in their steps", n.list[0].String(), n.text)
+func (y *script) binary(n *js.Node, s *jsScope) jsValue {
+	a, before := y.eval(n.List[0], s), len(y.Steps)
+	b := y.eval(n.List[1], s)
+	if sometimes := n.Text == "&&" || n.Text == "||" || n.Text == "??"; sometimes && len(y.Steps) > before {
+		y.Omit(y.place(n.Line), "%.60s %s …: its requests are taken over as if it were always so; write @when or @unless in their steps", n.List[0].String(), n.Text)
 	}
 	x, ok1 := a.number()
 	z, ok2 := b.number()
 	switch {
-	case (n.text == "||" || n.text == "??") && a.kind == isUnknown:
+	case (n.Text == "||" || n.Text == "??") && a.kind == isUnknown:
 		return b
-	case n.text == "||" || n.text == "??":
+	case n.Text == "||" || n.Text == "??":
 		return a
-	case ok1 && ok2 && n.text == "+":
+	case ok1 && ok2 && n.Text == "+":
 		return number(x + z)
-	case ok1 && ok2 && n.text == "-":
+	case ok1 && ok2 && n.Text == "-":
 		return number(x - z)
-	case ok1 && ok2 && n.text == "*":
+	case ok1 && ok2 && n.Text == "*":
 		return number(x * z)
-	case ok1 && ok2 && n.text == "/" && z != 0:
+	case ok1 && ok2 && n.Text == "/" && z != 0:
 		return number(x / z)
-	case a.kind == isRandom && ok2 && n.text == "*":
+	case a.kind == isRandom && ok2 && n.Text == "*":
 		return jsValue{kind: isRandom, low: a.low * z, high: a.high * z}
-	case a.kind == isRandom && ok2 && n.text == "+":
+	case a.kind == isRandom && ok2 && n.Text == "+":
 		return jsValue{kind: isRandom, low: a.low + z, high: a.high + z}
-	case b.kind == isRandom && ok1 && (n.text == "*" || n.text == "+"):
-		return y.binary(&js{kind: n.kind, text: n.text, line: n.line, list: []*js{n.list[1], n.list[0]}}, s)
-	case n.text == "+" && (a.kind == isText || b.kind == isText):
-		return y.joined(n, string(y.textOf(a, n.list[0])+y.textOf(b, n.list[1])))
+	case b.kind == isRandom && ok1 && (n.Text == "*" || n.Text == "+"):
+		return y.binary(&js.Node{Kind: n.Kind, Text: n.Text, Line: n.Line, List: []*js.Node{n.List[1], n.List[0]}}, s)
+	case n.Text == "+" && (a.kind == isText || b.kind == isText):
+		return y.joined(n, string(y.textOf(a, n.List[0])+y.textOf(b, n.List[1])))
 	}
 	return unknown(n)
 }
 
 // joined is a text that was put together, unless it is too long.
-func (y *script) joined(n *js, text string) jsValue {
-	if len(text) > maxText {
+func (y *script) joined(n *js.Node, text string) jsValue {
+	if len(text) > taken.MaxText {
 		return unknown(n)
 	}
 	return raw(scene.Text(text))
@@ -472,14 +474,14 @@ func (p part) into(key string) part {
 }
 
 // member is a member of a value.
-func (y *script) member(v jsValue, name string, n *js) jsValue {
+func (y *script) member(v jsValue, name string, n *js.Node) jsValue {
 	switch {
-	case v.kind == isNode && v.node.kind == "object":
-		for i := len(v.node.list) - 1; i >= 0; i-- {
-			if p := v.node.list[i]; p.kind == "property" && p.text == name {
-				return y.eval(p.list[0], v.in)
-			} else if p.kind == "spread" {
-				if in := y.member(y.eval(p.list[0], v.in), name, n); in.kind != isUnknown {
+	case v.kind == isNode && v.node.Kind == "object":
+		for i := len(v.node.List) - 1; i >= 0; i-- {
+			if p := v.node.List[i]; p.Kind == "property" && p.Text == name {
+				return y.eval(p.List[0], v.in)
+			} else if p.Kind == "spread" {
+				if in := y.member(y.eval(p.List[0], v.in), name, n); in.kind != isUnknown {
 					return in
 				}
 			}
@@ -490,7 +492,7 @@ func (y *script) member(v jsValue, name string, n *js) jsValue {
 	return unknown(n)
 }
 
-func (p part) member(name string, n *js) jsValue {
+func (p part) member(name string, n *js.Node) jsValue {
 	is := func(of, path string) jsValue { return jsValue{kind: isPart, part: part{p.step, of, path}} }
 	switch {
 	case p.of == "json" && name == "length":
@@ -526,13 +528,13 @@ func (p part) member(name string, n *js) jsValue {
 }
 
 // index is an element of a value.
-func (y *script) index(v, at jsValue, n *js) jsValue {
+func (y *script) index(v, at jsValue, n *js.Node) jsValue {
 	i, isIndex := at.number()
 	switch {
 	case v.kind == isList && isIndex && i >= 0 && int(i) < len(v.list):
 		return v.list[int(i)]
-	case v.kind == isNode && v.node.kind == "array" && isIndex && i >= 0 && int(i) < len(v.node.list):
-		return y.eval(v.node.list[int(i)], v.in)
+	case v.kind == isNode && v.node.Kind == "array" && isIndex && i >= 0 && int(i) < len(v.node.List):
+		return y.eval(v.node.List[int(i)], v.in)
 	case v.kind == isPart && isIndex && v.part.of == "json":
 		return jsValue{kind: isPart, part: v.part.into(string(at.text))}
 	case v.kind == isPart && isIndex && (v.part.of == "regexp" || v.part.of == "cookie"):
@@ -544,35 +546,35 @@ func (y *script) index(v, at jsValue, n *js) jsValue {
 }
 
 // call is a call of a function of the tool, of JavaScript or of the script.
-func (y *script) call(n *js, s *jsScope) jsValue {
+func (y *script) call(n *js.Node, s *jsScope) jsValue {
 	y.reached[n] = true
-	callee := n.list[0]
+	callee := n.List[0]
 	if v, ok := y.builtin(y, callee.String(), n, s); ok {
 		return v
 	}
-	args := n.list[1:]
+	args := n.List[1:]
 	var f, of jsValue
-	if callee.kind == "member" {
-		of = y.eval(callee.list[0], s) // once: it may be a request
-		if v, ok := y.method(of, callee.text, n, s); ok {
+	if callee.Kind == "member" {
+		of = y.eval(callee.List[0], s) // once: it may be a request
+		if v, ok := y.method(of, callee.Text, n, s); ok {
 			return v
 		}
 	}
-	if callee.kind == "name" || callee.kind == "member" {
+	if callee.Kind == "name" || callee.Kind == "member" {
 		if v, ok := y.builtinJS(callee.String(), args, n, s); ok {
 			return v
 		}
-		if callee.kind == "name" {
+		if callee.Kind == "name" {
 			f = y.eval(callee, s)
 		} else if v, ok := y.builtin(y, callee.String(), callee, s); ok {
 			f = v
 		} else {
-			f = y.member(of, callee.text, callee)
+			f = y.member(of, callee.Text, callee)
 		}
 	}
-	if f.kind == isNode && f.node.kind == "function" {
+	if f.kind == isNode && f.node.Kind == "function" {
 		if y.depth >= maxCalls {
-			y.left(y.place(n.line), "%.60s calls itself, or too many functions call one another; it is not taken over", callee.String())
+			y.Omit(y.place(n.Line), "%.60s calls itself, or too many functions call one another; it is not taken over", callee.String())
 			return unknown(n)
 		}
 		values := make([]jsValue, len(args))
@@ -582,9 +584,9 @@ func (y *script) call(n *js, s *jsScope) jsValue {
 		return y.apply(f, values)
 	}
 	for _, a := range args { // of a library: forEach, describe and the like
-		if before := len(y.Steps); a.kind == "function" {
+		if before := len(y.Steps); a.Kind == "function" {
 			if y.apply(jsValue{kind: isNode, node: a, in: s}, nil); len(y.Steps) > before {
-				y.left(y.place(n.line), "the requests of the function for %.60s are taken over once", callee.String())
+				y.Omit(y.place(n.Line), "the requests of the function for %.60s are taken over once", callee.String())
 			}
 		} else {
 			y.follow(a, s)
@@ -598,39 +600,39 @@ func (y *script) call(n *js, s *jsScope) jsValue {
 func (y *script) apply(f jsValue, args []jsValue) jsValue {
 	y.depth++
 	defer func() { y.depth-- }()
-	in, list := f.in.in(), f.node.list
+	in, list := f.in.in(), f.node.List
 	for i, p := range list[:len(list)-1] {
 		v := jsValue{src: p.String()}
 		if i < len(args) {
 			v = args[i]
-		} else if p.kind == "assign" {
-			v = y.eval(p.list[1], f.in)
+		} else if p.Kind == "assign" {
+			v = y.eval(p.List[1], f.in)
 		}
-		if p.kind == "assign" {
-			p = p.list[0]
+		if p.Kind == "assign" {
+			p = p.List[0]
 		}
-		if p.kind == "object" {
-			for _, one := range p.list {
-				in.names[one.text] = y.member(v, one.text, one)
+		if p.Kind == "object" {
+			for _, one := range p.List {
+				in.names[one.Text] = y.member(v, one.Text, one)
 			}
 			continue
 		}
-		in.names[p.text] = v
+		in.names[p.Text] = v
 	}
 	body := list[len(list)-1]
 	if body == nil {
 		return jsValue{}
 	}
-	if body.kind != "block" {
+	if body.Kind != "block" {
 		return y.eval(body, in)
 	}
-	v, _ := y.run(body.list, in)
+	v, _ := y.run(body.List, in)
 	return v
 }
 
 // method is a call of a method of a value.
-func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, bool) {
-	args := n.list[1:]
+func (y *script) method(v jsValue, name string, n *js.Node, s *jsScope) (jsValue, bool) {
+	args := n.List[1:]
 	arg := func() (string, bool) {
 		if len(args) == 0 {
 			return "", true
@@ -650,8 +652,8 @@ func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, boo
 	case name == "get" && v.kind == isPart && (v.part.of == "headers" || v.part.of == "cookies"):
 		header, ok := arg()
 		return v.part.member(header, n), ok
-	case name == "match" && v.kind == isPart && v.part.of == "body" && len(args) == 1 && args[0].kind == "regexp":
-		if re, ok := goRegexp(args[0].text); ok {
+	case name == "match" && v.kind == isPart && v.part.of == "body" && len(args) == 1 && args[0].Kind == "regexp":
+		if re, ok := goRegexp(args[0].Text); ok {
 			return jsValue{kind: isPart, part: part{v.part.step, "regexp", re}}, true
 		}
 	case (name == "html" || name == "find") && v.kind == isPart && (v.part.of == "answer" || v.part.of == "html" || v.part.of == "css"):
@@ -662,7 +664,7 @@ func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, boo
 		return v.part.css(" attr "+attribute, n), ok && attribute != ""
 	case name == "val" && v.kind == isPart && v.part.of == "css":
 		return v.part.css(" attr value", n), true
-	case (name == "text" || name == "first" || name == "eq" && len(args) == 1 && args[0].text == "0") && v.kind == isPart && v.part.of == "css":
+	case (name == "text" || name == "first" || name == "eq" && len(args) == 1 && args[0].Text == "0") && v.kind == isPart && v.part.of == "css":
 		return v, true
 	case (name == "toString" || name == "trim" || name == "toFixed") && (v.kind == isPart || v.kind == isText || v.kind == isNumber):
 		return v, true
@@ -673,7 +675,7 @@ func (y *script) method(v jsValue, name string, n *js, s *jsScope) (jsValue, boo
 }
 
 // css is a part of a page by a selector behind that of p; " attr NAME" is an attribute.
-func (p part) css(selector string, n *js) jsValue {
+func (p part) css(selector string, n *js.Node) jsValue {
 	path := p.path + selector
 	if p.of == "css" && !strings.HasPrefix(selector, " attr ") {
 		path = p.path + " " + selector
@@ -704,7 +706,7 @@ func goRegexp(text string) (string, bool) {
 }
 
 // builtinJS are functions of JavaScript and of libraries that many scripts use.
-func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue, bool) {
+func (y *script) builtinJS(name string, args []*js.Node, n *js.Node, s *jsScope) (jsValue, bool) {
 	arg := func(i int) jsValue {
 		if i < len(args) {
 			return y.eval(args[i], s)
@@ -726,9 +728,9 @@ func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue,
 			return v.part.css("", n), true
 		}
 	case "Object.assign":
-		all := &js{kind: "object", line: n.line}
+		all := &js.Node{Kind: "object", Line: n.Line}
 		for _, a := range args {
-			all.list = append(all.list, &js{kind: "spread", line: a.line, list: []*js{a}})
+			all.List = append(all.List, &js.Node{Kind: "spread", Line: a.Line, List: []*js.Node{a}})
 		}
 		return jsValue{kind: isNode, node: all, in: s}, true
 	case "String", "parseInt", "parseFloat", "Number":
@@ -765,7 +767,7 @@ func (y *script) builtinJS(name string, args []*js, n *js, s *jsScope) (jsValue,
 }
 
 // textOf is a value as a text. It captures a part of an answer, and says what is not known.
-func (y *script) textOf(v jsValue, n *js) scene.Text {
+func (y *script) textOf(v jsValue, n *js.Node) scene.Text {
 	switch v.kind {
 	case isText, isNumber:
 		return v.text
@@ -774,15 +776,15 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 			return t
 		}
 	case isNode:
-		if v.node.kind == "array" && len(v.node.list) > 0 {
-			return y.textOf(y.eval(v.node.list[0], v.in), n)
+		if v.node.Kind == "array" && len(v.node.List) > 0 {
+			return y.textOf(y.eval(v.node.List[0], v.in), n)
 		}
 	case isRandom:
 		if v.high-v.low >= 1 {
 			return scene.Text(fmt.Sprintf("{{randInt %.0f %.0f}}", v.low, v.high))
 		}
 	}
-	if n.kind == "name" && (n.text == "null" || n.text == "undefined") {
+	if n.Kind == "name" && (n.Text == "null" || n.Text == "undefined") {
 		return ""
 	}
 	src := v.src
@@ -791,22 +793,9 @@ func (y *script) textOf(v jsValue, n *js) scene.Text {
 	}
 	y.tell(n)
 	if name, ok := strings.CutPrefix(src, "__ENV."); ok && session.IsName(name) {
-		return environment(name)
+		return taken.Environment(name)
 	}
-	return y.standIn(y.place(n.line), src)
-}
-
-// environment is the placeholder of a variable of the environment.
-func environment(name string) scene.Text { return scene.Text(fmt.Sprintf("{{env %q}}", name)) }
-
-var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_.-]+`) })
-
-// standIn stands for a value that is not known.
-func (t *Taken) standIn(where, src string) scene.Text {
-	name := "VALUE-OF-" + strings.Trim(notInNames().ReplaceAllString(src, "-"), "-")
-	name = name[:min(len(name), 60)]
-	t.left(where, "takt does not see %.60s; in the file it is %s: write the value, or a placeholder such as {{file \"values.csv\" 1}}", src, name)
-	return scene.Text(name)
+	return y.StandIn(y.place(n.Line), src)
 }
 
 // captured is the placeholder of a part of an answer, which its step captures then.
@@ -843,38 +832,38 @@ func (y *script) freeName(wanted string, p part) string {
 }
 
 // json is a value as JSON.
-func (y *script) json(v jsValue, n *js, depth int) scene.Text {
-	if depth > maxDepth {
-		return y.standIn(y.place(n.line), n.String())
+func (y *script) json(v jsValue, n *js.Node, depth int) scene.Text {
+	if depth > taken.MaxDepth {
+		return y.StandIn(y.place(n.Line), n.String())
 	}
 	switch {
-	case v.kind == isNode && v.node.kind == "object":
+	case v.kind == isNode && v.node.Kind == "object":
 		var parts []string
 		size := 0
-		for _, p := range v.node.list {
+		for _, p := range v.node.List {
 			if len(parts) > 0 {
 				size += len(parts[len(parts)-1])
 			}
-			if size > maxText {
-				return y.standIn(y.place(n.line), n.String())
+			if size > taken.MaxText {
+				return y.StandIn(y.place(n.Line), n.String())
 			}
-			if p.kind == "spread" {
-				in := string(y.json(y.eval(p.list[0], v.in), p, depth+1))
+			if p.Kind == "spread" {
+				in := string(y.json(y.eval(p.List[0], v.in), p, depth+1))
 				if in = strings.TrimSuffix(strings.TrimPrefix(in, "{"), "}"); in != "" {
 					parts = append(parts, in)
 				}
 				continue
 			}
-			parts = append(parts, quoteJSON(p.text)+":"+string(y.json(y.eval(p.list[0], v.in), p.list[0], depth+1)))
+			parts = append(parts, taken.QuoteJSON(p.Text)+":"+string(y.json(y.eval(p.List[0], v.in), p.List[0], depth+1)))
 		}
 		return scene.Text("{" + strings.Join(parts, ",") + "}")
-	case v.kind == isNode && v.node.kind == "array":
+	case v.kind == isNode && v.node.Kind == "array":
 		var parts []string
 		size := 0
-		for _, p := range v.node.list {
+		for _, p := range v.node.List {
 			parts = append(parts, string(y.json(y.eval(p, v.in), p, depth+1)))
-			if size += len(parts[len(parts)-1]); size > maxText {
-				return y.standIn(y.place(n.line), n.String())
+			if size += len(parts[len(parts)-1]); size > taken.MaxText {
+				return y.StandIn(y.place(n.Line), n.String())
 			}
 		}
 		return scene.Text("[" + strings.Join(parts, ",") + "]")
@@ -882,10 +871,10 @@ func (y *script) json(v jsValue, n *js, depth int) scene.Text {
 		return v.text
 	case v.kind == isText && strings.HasPrefix(string(v.text), "{{randInt"), v.kind == isText && v.text == "{{unixMilli}}":
 		return v.text
-	case n.kind == "name" && slices.Contains([]string{"true", "false", "null"}, n.text):
-		return scene.Text(n.text)
+	case n.Kind == "name" && slices.Contains([]string{"true", "false", "null"}, n.Text):
+		return scene.Text(n.Text)
 	case v.kind == isText && !strings.Contains(string(v.text), "{{"):
-		return scene.Text(quoteJSON(string(v.text)))
+		return scene.Text(taken.QuoteJSON(string(v.text)))
 	case v.kind == isPart:
 		return `"` + y.textOf(v, n).In("json") + `"`
 	}

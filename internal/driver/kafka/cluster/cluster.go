@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/tlsflags"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -166,10 +167,11 @@ func (c *Cluster) readTLS() error {
 		return nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure}
-	if err := t.trust(config); err != nil {
+	var err error
+	if config.RootCAs, err = tlsflags.Authorities(t.file, t.CA, "tls-ca-cert"); err != nil {
 		return err
 	}
-	if err := t.identify(config); err != nil {
+	if config.Certificates, err = tlsflags.Certificates(t.file, t.Cert, t.Key, "tls-cert-file", "tls-key-file"); err != nil {
 		return err
 	}
 	if t.AnyHost && !t.Insecure {

@@ -1,4 +1,4 @@
-package http
+package httpreq
 
 import (
 	"errors"
@@ -39,8 +39,8 @@ func (*Header) Type() string { return "list" }
 // Names implements value.Flag.
 func (*Header) Names(text string) []value.Name { return payload.Names(text) }
 
-// text is the values of the named header, or of all for "", for a look at what they hold.
-func (h *Header) text(name string) string {
+// Text is the values of the named header, or of all for "", for a look at what they hold.
+func (h *Header) Text(name string) string {
 	var b strings.Builder
 	for _, f := range *h {
 		if name == "" || strings.EqualFold(f.Name, name) {
@@ -64,7 +64,7 @@ func (h *Header) FieldNames() []string {
 func (h *Header) Secrets() []string {
 	var secrets []string
 	for _, f := range *h {
-		if isSecret(f.Name) {
+		if IsSecret(f.Name) {
 			_, credentials, _ := strings.Cut(f.Value, " ")
 			secrets = append(secrets, f.Value, strings.TrimSpace(credentials))
 		}
@@ -72,8 +72,8 @@ func (h *Header) Secrets() []string {
 	return present(secrets...)
 }
 
-// isSecret reports whether a header carries credentials.
-func isSecret(name string) bool {
+// IsSecret reports whether a header carries credentials.
+func IsSecret(name string) bool {
 	return slices.Contains([]string{"authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"}, strings.ToLower(name))
 }
 
@@ -97,8 +97,8 @@ type FailOn struct {
 	class [600]string // the failure class of a status, "" if it is none
 }
 
-// defaultFailOn counts 4xx and 5xx as failed.
-func defaultFailOn() FailOn {
+// DefaultFailOn counts 4xx and 5xx as failed.
+func DefaultFailOn() FailOn {
 	var f FailOn
 	_ = f.Set("4xx,5xx") // it is well-formed
 	return f
@@ -171,8 +171,11 @@ func (p *Pattern) String() string {
 	return p.re.String()
 }
 
-// check is for http1.Options.Check: nil without a pattern.
-func (p *Pattern) check() func(http1.Content) error {
+// Given reports whether there is an expression.
+func (p *Pattern) Given() bool { return p.re != nil }
+
+// Check is for http1.Options.Check: nil without a pattern.
+func (p *Pattern) Check() func(http1.Content) error {
 	if p.re == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package http
+package tlsflags
 
 import (
 	"crypto/tls"
@@ -57,6 +57,9 @@ func openSSLName(name string) string {
 		"AES_128", "AES128", "AES_256", "AES256", "POLY1305_SHA256", "POLY1305", "_", "-",
 	).Replace(name), "RSA-WITH-")
 }
+
+// Given reports whether there is a list.
+func (c *CipherSuites) Given() bool { return len(c.list) > 0 }
 
 // String implements flag.Value, with IANA's names.
 func (c *CipherSuites) String() string {

@@ -1,4 +1,4 @@
-package http
+package httpreq
 
 import (
 	"encoding/base64"
@@ -18,15 +18,15 @@ type Credentials struct {
 	Basic, Bearer         takt.Secret // USER:PASSWORD, and a token
 	BasicFile, BearerFile string      // files that hold them
 
-	header string // what was found, "" for nothing
+	Line string // what was found, "" for nothing
 }
 
 // maxCredentials bounds a file with credentials, in bytes.
 const maxCredentials = 64 << 10
 
-// read finds the header.
-func (c *Credentials) read() error {
-	c.header = ""
+// Read finds the header.
+func (c *Credentials) Read() error {
+	c.Line = ""
 	given := 0
 	for _, s := range []string{string(c.Basic), string(c.Bearer), c.BasicFile, c.BearerFile} {
 		if s != "" {
@@ -47,9 +47,9 @@ func (c *Credentials) read() error {
 	case basicAuth != "" && !strings.Contains(basicAuth, ":"):
 		return errors.New("basic authentication has no colon; write USER:PASSWORD")
 	case basicAuth != "":
-		c.header = "Basic " + base64.StdEncoding.EncodeToString([]byte(basicAuth))
+		c.Line = "Basic " + base64.StdEncoding.EncodeToString([]byte(basicAuth))
 	case token != "":
-		c.header = "Bearer " + token
+		c.Line = "Bearer " + token
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func SecretFrom(given, path, flag string) (string, error) {
 	if path == "" {
 		return given, nil
 	}
-	b, err := readFile(path, maxCredentials)
+	b, err := ReadFile(path, maxCredentials)
 	if err != nil {
 		return "", value.About(fmt.Errorf("cannot read the credentials: %w; check %s", err, flag), flag)
 	}
@@ -76,9 +76,9 @@ func present(all ...string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
-// secretsOf are what a server may echo of an Authorization header: what stands behind
+// SecretsOf are what a server may echo of an Authorization header: what stands behind
 // the scheme, and the password in that.
-func secretsOf(header string) (secrets []string) {
+func SecretsOf(header string) (secrets []string) {
 	scheme, value, found := strings.Cut(header, " ")
 	if !found {
 		value = header
@@ -91,17 +91,17 @@ func secretsOf(header string) (secrets []string) {
 	return present(value, password)
 }
 
-// authorization is the header of requests to u: what the flags say, else what
-// stands in the URL.
-func (o *Options) authorization(u *url.URL) string {
-	if o.Credentials.header == "" && u != nil && u.User != nil {
-		return basic(u.User)
-	}
-	return o.Credentials.header
-}
-
-// basic is the header for a URL's user.
-func basic(u *url.Userinfo) string {
+// BasicAuth is the header for a URL's user.
+func BasicAuth(u *url.Userinfo) string {
 	password, _ := u.Password()
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password))
+}
+
+// SecretsIn are the credentials of a URL as they go over the wire, which a server may
+// echo.
+func SecretsIn(u *url.URL) []string {
+	if u == nil || u.User == nil {
+		return nil
+	}
+	return SecretsOf(BasicAuth(u.User))
 }

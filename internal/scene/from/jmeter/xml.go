@@ -1,10 +1,11 @@
-package from
+package jmeter
 
 import (
 	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"github.com/taktload/takt/internal/scene/from/taken"
 	"io"
 	"strings"
 )
@@ -38,7 +39,7 @@ func readXML(text []byte) (*element, error) {
 		at := open[len(open)-1]
 		switch t := t.(type) {
 		case xml.StartElement:
-			if n++; n > maxElements || len(open) > 4*maxDepth {
+			if n++; n > maxElements || len(open) > 4*taken.MaxDepth {
 				return nil, errors.New("it has too many elements, or too many in one another")
 			}
 			line, _ := in.InputPos()

@@ -1,4 +1,4 @@
-package http
+package httpreq
 
 import (
 	"regexp"
@@ -46,7 +46,7 @@ func HideSecrets(text string) string {
 func hidePair(pair string) string {
 	m := secretPairs().FindStringSubmatch(pair)
 	switch {
-	case strings.HasPrefix(strings.TrimPrefix(m[2], `"`), placeholder):
+	case strings.HasPrefix(strings.TrimPrefix(m[2], `"`), Placeholder):
 		return pair
 	case m[2][0] == '"':
 		return m[1] + `"` + takt.Redacted + `"`

@@ -1,4 +1,4 @@
-package http
+package tlsflags
 
 import (
 	"bytes"
@@ -53,16 +53,19 @@ func openKeyLog(path string) (*keyLog, error) {
 	return &keyLog{f: f, path: path}, nil
 }
 
-// openKeys opens the key log of a run, if there is to be one.
-func (o *Options) openKeys() (err error) {
-	if o.TLSKeyLog == "" {
+// Open opens the key log of a run, if there is to be one.
+func (f *Flags) Open() (err error) {
+	if f.KeyLog == "" {
 		return nil
 	}
-	if o.keys, err = openKeyLog(o.TLSKeyLog); err == nil {
-		o.tls.KeyLogWriter = o.keys
+	if f.keys, err = openKeyLog(f.KeyLog); err == nil {
+		f.Config.KeyLogWriter = f.keys
 	}
 	return err
 }
+
+// Close ends the key log. Connections that are made later log nothing.
+func (f *Flags) Close() error { return f.keys.close() }
 
 // Write implements tls.Config.KeyLogWriter. It never fails: a full disk costs the log, not the
 // handshakes of a run.

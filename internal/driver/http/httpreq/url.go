@@ -1,9 +1,10 @@
-package http
+package httpreq
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -25,9 +26,9 @@ func IsHostPort(s string) bool { return schemeless().MatchString(s) }
 // schemed matches the beginning of a URL with a scheme and a host.
 var schemed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`) })
 
-// whole is a URL of a request with its scheme if it names a host, and "" if it is a path or a query of base.
+// Whole is a URL of a request with its scheme if it names a host, and "" if it is a path or a query of base.
 // So another URL in its query makes it none.
-func whole(base *url.URL, s string) string {
+func Whole(base *url.URL, s string) string {
 	switch {
 	case strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//"):
 		return "" // a path, as nearly all are
@@ -41,9 +42,9 @@ func whole(base *url.URL, s string) string {
 	return ""
 }
 
-// splitTarget cuts a whole URL behind its host. Without a target there is a placeholder in the host, or nothing
+// SplitTarget cuts a whole URL behind its host. Without a target there is a placeholder in the host, or nothing
 // behind it.
-func splitTarget(s string) (base, target string) {
+func SplitTarget(s string) (base, target string) {
 	from := len(schemed().FindString(s))
 	i := strings.IndexAny(s[from:], "/?#{")
 	if i < 0 || s[from+i] == '{' {
@@ -58,25 +59,25 @@ func splitTarget(s string) (base, target string) {
 
 // ParseURL reads the URL of a target. A host with a port needs no scheme.
 func ParseURL(s string) (*url.URL, error) {
-	return parseWhole(cmp.Or(whole(nil, s), s))
+	return ParseWhole(cmp.Or(Whole(nil, s), s))
 }
 
-// parseWhole is ParseURL of a text that has its scheme.
-func parseWhole(s string) (*url.URL, error) {
+// ParseWhole is ParseURL of a text that has its scheme.
+func ParseWhole(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, urlFault(s, u, err)
 	}
 	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
-		return nil, fmt.Errorf("url %q has the port %s; a port is 1 to 65535", hideUser(s), u.Port())
+		return nil, fmt.Errorf("url %q has the port %s; a port is 1 to 65535", HideUser(s), u.Port())
 	}
 	return u, nil
 }
 
-// requestURL reads the URL of a request, which may be relative to base. base may be nil.
-func requestURL(base *url.URL, s string) (*url.URL, error) {
-	if w := whole(base, s); w != "" {
-		return parseWhole(w)
+// RequestURL reads the URL of a request, which may be relative to base. base may be nil.
+func RequestURL(base *url.URL, s string) (*url.URL, error) {
+	if w := Whole(base, s); w != "" {
+		return ParseWhole(w)
 	}
 	u, err := url.Parse(s)
 	if err != nil {
@@ -88,18 +89,18 @@ func requestURL(base *url.URL, s string) (*url.URL, error) {
 	if base == nil {
 		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", s)
 	}
-	return complete(base, u), nil
+	return Complete(base, u), nil
 }
 
-// verbatim is the path and query of u, which s is on base. Braces, of which net/url would make %7B, are sent as they
+// Verbatim is the path and query of u, which s is on base. Braces, of which net/url would make %7B, are sent as they
 // are written.
-func verbatim(base, u *url.URL, s string) string {
-	if !strings.Contains(s, placeholder) {
+func Verbatim(base, u *url.URL, s string) string {
+	if !strings.Contains(s, Placeholder) {
 		return u.RequestURI()
 	}
 	target := s
-	if w := whole(base, s); w != "" {
-		_, target = splitTarget(w)
+	if w := Whole(base, s); w != "" {
+		_, target = SplitTarget(w)
 	}
 	if target, _, _ = strings.Cut(target, "#"); !strings.HasPrefix(target, "/") {
 		return u.RequestURI() // beside the path of base
@@ -107,9 +108,9 @@ func verbatim(base, u *url.URL, s string) string {
 	return target
 }
 
-// withoutZone is a host and port without the zone of an IPv6 address, which means something on this machine only:
+// WithoutZone is a host and port without the zone of an IPv6 address, which means something on this machine only:
 // RFC 6874, 1.
-func withoutZone(host string) string {
+func WithoutZone(host string) string {
 	from, to := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']')
 	switch {
 	case from < 0:
@@ -122,14 +123,14 @@ func withoutZone(host string) string {
 	return host[:from] + host[to:]
 }
 
-// sameOrigin reports whether two URLs are of one server: RFC 6454, 4 and 5.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(hostPort(a), hostPort(b))
+// SameOrigin reports whether two URLs are of one server: RFC 6454, 4 and 5.
+func SameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(HostPort(a), HostPort(b))
 }
 
 // urlFault says why s, of which url.Parse made u and err, is no URL of a target.
 func urlFault(s string, u *url.URL, err error) error {
-	shown := hideUser(s)
+	shown := HideUser(s)
 	var parsing *url.Error
 	switch {
 	case !strings.Contains(s, "://"):
@@ -151,8 +152,8 @@ func urlFault(s string, u *url.URL, err error) error {
 	return fmt.Errorf("url %q has the scheme %s; use http or https", shown, u.Scheme)
 }
 
-// hideUser hides what stands before the last @ of a URL that may be none.
-func hideUser(s string) string {
+// HideUser hides what stands before the last @ of a URL that may be none.
+func HideUser(s string) string {
 	i, from := strings.LastIndex(s, "@"), 0
 	if i < 0 {
 		return s
@@ -163,10 +164,10 @@ func hideUser(s string) string {
 	return s[:from] + takt.Redacted + s[i:]
 }
 
-// complete gives u, which may be relative, the scheme and host of base. Unlike
+// Complete gives u, which may be relative, the scheme and host of base. Unlike
 // ResolveReference it leaves the dots and empty segments of a path as they are, for
 // they are sent.
-func complete(base, u *url.URL) *url.URL {
+func Complete(base, u *url.URL) *url.URL {
 	switch {
 	case base == nil || u.Scheme != "":
 		return u
@@ -179,4 +180,19 @@ func complete(base, u *url.URL) *url.URL {
 		at.Host, at.User = base.Host, base.User
 	}
 	return &at
+}
+
+// HostPort is host:port of u.
+func HostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	return net.JoinHostPort(u.Hostname(), DefaultPort(u))
+}
+
+func DefaultPort(u *url.URL) string {
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
 }

@@ -1,4 +1,5 @@
-package from
+// Package jmeter reads test plans of JMeter.
+package jmeter
 
 import (
 	"bytes"
@@ -12,16 +13,17 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/scene"
+	"github.com/taktload/takt/internal/scene/from/taken"
 	"github.com/taktload/takt/internal/session"
 )
 
-func looksJMeter(text []byte) bool {
+func Looks(text []byte) bool {
 	return bytes.Contains(text[:min(len(text), 4096)], []byte("<jmeterTestPlan"))
 }
 
 // jmeter reads a test plan.
 type jmeter struct {
-	*Taken
+	*taken.Taken
 	vars    map[string]scene.Text // variables whose values are known, or are placeholders
 	raw     map[string]string     // values of variables of the user
 	lists   map[string]bool       // captured lists
@@ -40,12 +42,12 @@ type jmScope struct {
 	once     bool       // each user makes its requests once
 }
 
-func readJMeter(text []byte) (*Taken, error) {
+func Read(text []byte) (*taken.Taken, error) {
 	root, err := readXML(text)
 	if err != nil {
 		return nil, err
 	}
-	j := jmeter{Taken: new(Taken), vars: map[string]scene.Text{}, raw: map[string]string{}, lists: map[string]bool{}}
+	j := jmeter{Taken: new(taken.Taken), vars: map[string]scene.Text{}, raw: map[string]string{}, lists: map[string]bool{}}
 	for _, e := range root.list {
 		j.tree(e, jmScope{defaults: map[string]string{}})
 	}
@@ -95,7 +97,7 @@ func (j *jmeter) config(e *element, s *jmScope) {
 		s.args = append(s.args, e.entries("HTTPsampler.Arguments", "Arguments.arguments")...)
 		j.ignored(e, samplerProps)
 	case tag == "ConfigTestElement":
-		j.left(j.where(e), "these defaults are not taken over")
+		j.Omit(j.where(e), "these defaults are not taken over")
 	case tag == "HeaderManager":
 		s.headers = append(s.headers, e.entries("HeaderManager.headers")...)
 	case tag == "CSVDataSet":
@@ -107,7 +109,7 @@ func (j *jmeter) config(e *element, s *jmScope) {
 	case tag == "UserParameters":
 		j.parameters(e)
 	case strings.HasSuffix(tag, "ThroughputTimer"):
-		j.left(j.where(e), "a timer of the throughput: give takt http --rate, or with -c write @pace TIME in the first step")
+		j.Omit(j.where(e), "a timer of the throughput: give takt http --rate, or with -c write @pace TIME in the first step")
 	case strings.HasSuffix(tag, "Timer"):
 		s.timers = append(s.timers, e)
 	case isPost(tag):
@@ -128,7 +130,7 @@ var (
 func (j *jmeter) ignored(e *element, props jmProps) {
 	for _, name := range slices.Sorted(maps.Keys(props)) {
 		if v := e.prop(name); v != "" && v != props[name] {
-			j.left(j.where(e), "%s is %.40q, which is not taken over", name[strings.LastIndexByte(name, '.')+1:], v)
+			j.Omit(j.where(e), "%s is %.40q, which is not taken over", name[strings.LastIndexByte(name, '.')+1:], v)
 		}
 	}
 }
@@ -146,7 +148,7 @@ func (j *jmeter) parameters(e *element) {
 		return
 	}
 	if len(users) > 1 {
-		j.left(j.where(e), "the values of the first user are taken; write those of all users into a file, and {{file \"users.csv\" 1}}")
+		j.Omit(j.where(e), "the values of the first user are taken; write those of all users into a file, and {{file \"users.csv\" 1}}")
 	}
 	names := e.entries("UserParameters.names")
 	for i, v := range users[0].list[:min(len(names), len(users[0].list))] {
@@ -170,10 +172,10 @@ func (j *jmeter) csv(e *element) {
 	}
 	j.ignored(e, csvProps)
 	if d := e.prop("delimiter"); d != "," && d != "" {
-		j.left(j.where(e), "the columns of %.60q are separated by %q; takt wants commas", file, d)
+		j.Omit(j.where(e), "the columns of %.60q are separated by %q; takt wants commas", file, d)
 	}
 	if names == "" {
-		j.left(j.where(e), "the names of the columns are in the first line of %.60q, which takt does not read; name them in the plan", file)
+		j.Omit(j.where(e), "the names of the columns are in the first line of %.60q, which takt does not read; name them in the plan", file)
 		return
 	}
 	for i, name := range strings.Split(names, ",") {
@@ -187,7 +189,7 @@ func (j *jmeter) file(where, name string) string {
 	if strings.Contains(plain, "VALUE-OF-") || strings.Contains(plain, "{{") {
 		plain = path.Base(strings.ReplaceAll(plain, `\\`, "/"))
 	}
-	j.left(where, "put the file %.60q beside the scenario, or correct its name", plain)
+	j.Omit(where, "put the file %.60q beside the scenario, or correct its name", plain)
 	return plain
 }
 
@@ -204,22 +206,22 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 		if e.prop("ActionProcessor.action") == "1" {
 			j.unpaused(e)
 			if j.pending = jmTime(j.plain(e.prop("ActionProcessor.duration"))); j.pending == "" {
-				j.left(j.where(e), "takt does not see how long this pause is; write @think TIME in the next step")
+				j.Omit(j.where(e), "takt does not see how long this pause is; write @think TIME in the next step")
 			}
 		} else {
-			j.left(j.where(e), "this action is not taken over")
+			j.Omit(j.where(e), "this action is not taken over")
 		}
 		j.tree(below, s)
 	case strings.HasSuffix(tag, "Controller"):
 		j.controller(e, below, s)
 	case tag == "ConfigTestElement", tag == "HeaderManager", tag == "CSVDataSet", tag == "Arguments", tag == "CookieManager", tag == "UserParameters", isPost(tag), strings.HasSuffix(tag, "Timer"):
 		if tag == "CookieManager" && len(e.entries("CookieManager.cookies")) > 0 {
-			j.left(j.where(e), "its cookies are not taken over; write a Cookie line")
+			j.Omit(j.where(e), "its cookies are not taken over; write a Cookie line")
 		}
 	case tag == "ResultCollector", strings.HasSuffix(tag, "Listener"), strings.HasSuffix(tag, "Visualizer"), strings.HasSuffix(tag, "Reporter"), strings.HasSuffix(tag, "Collector"):
-		j.left("", "listeners are left out: takt writes its reports with -o")
+		j.Omit("", "listeners are left out: takt writes its reports with -o")
 	default:
-		j.left(j.where(e), "%.40s is not taken over", tag)
+		j.Omit(j.where(e), "%.40s is not taken over", tag)
 		j.tree(below, s)
 	}
 }
@@ -227,7 +229,7 @@ func (j *jmeter) element(e, below *element, s jmScope) {
 // unpaused says that a pause before e is not taken over, since no request came behind it.
 func (j *jmeter) unpaused(e *element) {
 	if j.pending != "" {
-		j.left(j.where(e), "a pause of %s without a request behind it is not taken over", j.pending)
+		j.Omit(j.where(e), "a pause of %s without a request behind it is not taken over", j.pending)
 	}
 	j.pending = ""
 }
@@ -239,8 +241,8 @@ func (j *jmeter) threads(e, below *element, s jmScope) {
 	if j.unpaused(e); len(j.Steps) == before {
 		return
 	}
-	if line := map[string]string{"SetupThreadGroup": setUp, "PostThreadGroup": tearDown}[e.tag]; line != "" {
-		j.outside(before, line)
+	if line := map[string]string{"SetupThreadGroup": taken.SetUp, "PostThreadGroup": taken.TearDown}[e.tag]; line != "" {
+		j.Outside(before, line)
 		return
 	}
 	first := &j.Steps[before]
@@ -258,7 +260,7 @@ func (j *jmeter) threads(e, below *element, s jmScope) {
 		n = 1
 	}
 	first.Weight = n
-	j.left(j.where(e), "its load (%s threads) is the weight of a @journey line only; give takt http -c, --rate or --stages, and -z", e.prop("ThreadGroup.num_threads"))
+	j.Omit(j.where(e), "its load (%s threads) is the weight of a @journey line only; give takt http -c, --rate or --stages, and -z", e.prop("ThreadGroup.num_threads"))
 }
 
 var jmCondition = sync.OnceValue(func() *regexp.Regexp {
@@ -273,7 +275,7 @@ func (j *jmeter) controller(e, below *element, s jmScope) {
 		if m := jmCondition().FindStringSubmatch(strings.TrimSpace(e.prop("IfController.condition"))); m != nil && m[3] != "" && j.isCaptured(m[1]) {
 			s.when = append(slices.Clip(s.when), "@when "+scene.Name(m[1])+" "+m[2]+" "+m[3])
 		} else {
-			j.left(j.where(e), "its condition %.80q is not taken over: its requests are sent always; write @when or @unless in their steps", e.prop("IfController.condition"))
+			j.Omit(j.where(e), "its condition %.80q is not taken over: its requests are sent always; write @when or @unless in their steps", e.prop("IfController.condition"))
 		}
 	case "LoopController":
 		if n, err := strconv.Atoi(j.plain(e.prop("LoopController.loops"))); err == nil && n > 1 && n <= 10000 {
@@ -295,11 +297,11 @@ func (j *jmeter) controller(e, below *element, s jmScope) {
 	case "WhileController":
 		line = "-"
 	default:
-		j.left(j.where(e), "a %s is not taken over: its requests are sent one after the other, each once a round", e.tag)
+		j.Omit(j.where(e), "a %s is not taken over: its requests are sent one after the other, each once a round", e.tag)
 	}
 	j.tree(below, s)
-	if made := len(j.Steps) - before; made > 0 && line != "" && (line == "-" || !j.repeat(before, line, e.attr["testname"])) {
-		j.left(j.where(e), "its requests are sent once a round: @repeat is for a known number of times or a captured list and not for loops within loops, and @until for one step that is asked again")
+	if made := len(j.Steps) - before; made > 0 && line != "" && (line == "-" || !j.Repeat(before, line, e.attr["testname"])) {
+		j.Omit(j.where(e), "its requests are sent once a round: @repeat is for a known number of times or a captured list and not for loops within loops, and @until for one step that is asked again")
 	}
 }
 
@@ -317,7 +319,7 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 			j.element(one, &element{}, own)
 		}
 	})
-	if len(j.Steps) > maxSteps || j.spent() {
+	if len(j.Steps) > taken.MaxSteps || j.Spent() {
 		return
 	}
 	where := j.where(e)
@@ -330,23 +332,23 @@ func (j *jmeter) request(e, below *element, s jmScope) {
 	}
 	j.url(&step, e, own)
 	for _, h := range own.headers {
-		if j.spent() {
+		if j.Spent() {
 			break
 		}
 		name := h.prop("Header.name")
 		step.Header = slices.DeleteFunc(step.Header, func(f scene.Field) bool { return strings.EqualFold(f.Name, name) })
 		if name != "" {
-			j.header(where, &step, name, j.text(where, h.prop("Header.value")))
+			j.Header(where, &step, name, j.text(where, h.prop("Header.value")))
 		}
 	}
 	j.arguments(&step, e, own)
 	j.think(&step, own.timers)
 	j.ignored(e, samplerProps)
 	if e.prop("HTTPSampler.image_parser") == "true" {
-		j.left(where, "embedded resources are not fetched; write them as steps")
+		j.Omit(where, "embedded resources are not fetched; write them as steps")
 	}
 	if e.prop("HTTPSampler.response_timeout") != "" || e.prop("HTTPSampler.connect_timeout") != "" {
-		j.left("", "time limits of requests are not taken over; give takt http --timeout and --connect-timeout")
+		j.Omit("", "time limits of requests are not taken over; give takt http --timeout and --connect-timeout")
 	}
 	for _, p := range own.posts {
 		j.post(&step, p)
@@ -363,7 +365,7 @@ func (j *jmeter) follow(step *scene.Step, e *element) {
 	case step.Method == "POST" && len(step.Form) > 0:
 		step.Lines = append(step.Lines, "@follow")
 	default:
-		j.left("", "redirects are followed behind forms only; write @follow in other steps whose answers may be redirects: --rate then counts rounds")
+		j.Omit("", "redirects are followed behind forms only; write @follow in other steps whose answers may be redirects: --rate then counts rounds")
 	}
 }
 
@@ -379,7 +381,7 @@ func (j *jmeter) url(step *scene.Step, e *element, s jmScope) {
 	target := get("path")
 	if strings.Contains(target, "://") {
 		left := len(j.Left)
-		step.URL = j.onHost(where, j.text(where, target), left)
+		step.URL = j.OnHost(where, j.text(where, target), left)
 		return
 	}
 	if !strings.HasPrefix(target, "/") {
@@ -398,13 +400,13 @@ func (j *jmeter) url(step *scene.Step, e *element, s jmScope) {
 	if port != "" && !strings.HasPrefix(port, "VALUE-OF-") {
 		u += scene.Text(":" + port)
 	} else if port != "" {
-		j.left(where, "takt does not see the port %.40s; write it in the URL argument", get("port"))
+		j.Omit(where, "takt does not see the port %.40s; write it in the URL argument", get("port"))
 	}
 	if strings.Contains(string(u), "{{") {
-		j.left(where, "the host %.60s changes from round to round, which no scenario has; give it as the URL argument", host)
+		j.Omit(where, "the host %.60s changes from round to round, which no scenario has; give it as the URL argument", host)
 		u = ""
 	}
-	step.URL = j.onHost(where, u+j.text(where, target), left)
+	step.URL = j.OnHost(where, u+j.text(where, target), left)
 }
 
 // arguments are the query, the form or the body.
@@ -420,7 +422,7 @@ func (j *jmeter) arguments(step *scene.Step, e *element, s jmScope) {
 		}
 		path := j.file(where, f.prop("File.path"))
 		if name := f.prop("File.paramname"); name != "" {
-			j.field(where, step, scene.Field{Name: name, File: path})
+			j.Field(where, step, scene.Field{Name: name, File: path})
 		} else {
 			step.BodyFile = path
 		}
@@ -434,10 +436,10 @@ func (j *jmeter) arguments(step *scene.Step, e *element, s jmScope) {
 		}
 		text := strings.TrimSpace(b.String())
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			text = compactJSON(text)
+			text = taken.CompactJSON(text)
 		}
 		if step.Body = j.text(where, text); step.Body != "" && !step.HasHeader("Content-Type") {
-			j.header(where, step, "Content-Type", "text/plain")
+			j.Header(where, step, "Content-Type", "text/plain")
 		}
 		return
 	}
@@ -448,15 +450,15 @@ func (j *jmeter) arguments(step *scene.Step, e *element, s jmScope) {
 		case withBody && name == "" && len(list) == 1:
 			step.Body = value
 		case withBody:
-			j.field(where, step, scene.Field{Name: name, Value: value})
+			j.Field(where, step, scene.Field{Name: name, Value: value})
 		case a.prop("HTTPArgument.always_encode") == "true" && !strings.Contains(string(value), "{{"):
 			step.URL = step.URL.AddQuery(scene.Query(name), scene.Query(string(value)))
 		default:
 			step.URL = step.URL.AddQuery(scene.Query(name), scene.URLRaw(value.In("url")))
 		}
 	}
-	if len(step.Form) > 0 && !hasFile(step.Form) && e.prop("HTTPSampler.DO_MULTIPART_POST") == "true" {
-		j.left(where, "a form without a file is sent as application/x-www-form-urlencoded, not as multipart/form-data")
+	if len(step.Form) > 0 && !taken.HasFile(step.Form) && e.prop("HTTPSampler.DO_MULTIPART_POST") == "true" {
+		j.Omit(where, "a form without a file is sent as application/x-www-form-urlencoded, not as multipart/form-data")
 	}
 	if len(step.Form) > 0 {
 		step.Header = slices.DeleteFunc(step.Header, func(f scene.Field) bool { return strings.EqualFold(f.Name, "content-type") })
@@ -482,18 +484,18 @@ func (j *jmeter) think(step *scene.Step, timers []*element) {
 			one = fmt.Sprintf("%gms..%gms", from, from+width)
 		case t.tag == "GaussianRandomTimer" && err1 == nil && err2 == nil:
 			one = fmt.Sprintf("%gms..%gms", max(0, from-2*width), from+2*width)
-			j.left(j.where(t), "a time with a normal distribution is taken as one that is the same from %s", one)
+			j.Omit(j.where(t), "a time with a normal distribution is taken as one that is the same from %s", one)
 		default:
-			j.left(j.where(t), "this %.40s is not taken over; write @think TIME in the step", t.tag)
+			j.Omit(j.where(t), "this %.40s is not taken over; write @think TIME in the step", t.tag)
 		}
 		if think != "" && one != "" {
-			j.left(j.where(t), "a second pause before the same request is not taken over")
+			j.Omit(j.where(t), "a second pause before the same request is not taken over")
 		} else if one != "" {
 			think = one
 		}
 	}
 	if think != "" && len(j.Steps) == 0 {
-		j.left(step.Comment, "the pause before the first request is left out: nobody waits before it")
+		j.Omit(step.Comment, "the pause before the first request is left out: nobody waits before it")
 	} else if think != "" {
 		step.Lines = append(step.Lines, "@think "+think)
 	}
@@ -516,17 +518,17 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 	capture := func(name, number, source, fallback string) {
 		pick := map[string]string{"0": "random ", "-1": "all "}[number]
 		if n, err := strconv.Atoi(number); err == nil && n > 1 {
-			j.left(where, "match number %d is not taken over: the first is captured", n)
+			j.Omit(where, "match number %d is not taken over: the first is captured", n)
 		}
 		j.vars[name] = scene.Value(scene.Name(name))
 		j.lists[name] = pick == "all "
 		add(scene.Capture(scene.Name(name), pick+source))
 		if fallback != "" {
-			j.left("", "extractors have defaults such as %.40q, and takt's captures have none: a step without its value fails", fallback)
+			j.Omit("", "extractors have defaults such as %.40q, and takt's captures have none: a step without its value fails", fallback)
 		}
 	}
 	if of := e.prop("Sample.scope"); of != "" && of != "parent" && of != "all" {
-		j.left(where, "%.40s looks at %.40s %.40s, not at the answer; it is not taken over", e.tag, of, e.prop("Scope.variable"))
+		j.Omit(where, "%.40s looks at %.40s %.40s, not at the answer; it is not taken over", e.tag, of, e.prop("Scope.variable"))
 		return
 	}
 	switch e.tag {
@@ -534,7 +536,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		names, paths := strings.Split(e.prop("JSONPostProcessor.referenceNames"), ";"), strings.Split(e.prop("JSONPostProcessor.jsonPathExprs"), ";")
 		for i, path := range paths {
 			if path = strings.TrimSpace(path); i >= len(names) || !strings.HasPrefix(path, "$") || strings.Contains(path, "..") || strings.Contains(path, "${") {
-				j.left(where, "the path %.60q is not taken over", path)
+				j.Omit(where, "the path %.60q is not taken over", path)
 				continue
 			}
 			capture(strings.TrimSpace(names[i]), e.prop("JSONPostProcessor.match_numbers"), "json "+path, e.prop("JSONPostProcessor.defaultValues"))
@@ -547,7 +549,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		}
 		_, err := regexp.Compile(re)
 		if field := e.prop(kind + ".useHeaders"); err != nil || re == "" || template != "" && template != "$1$" || strings.Contains(re, "${") || field != "" && field != "false" && field != "body" {
-			j.left(where, "the expression %.60q is not taken over", re)
+			j.Omit(where, "the expression %.60q is not taken over", re)
 			return
 		}
 		capture(e.prop(kind+".refname"), e.prop(kind+".match_number"), "regexp "+re, e.prop(kind+".default"))
@@ -557,7 +559,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 			source += " attr " + of
 		}
 		if _, err := session.ParseSource(scene.Source(source)); err != nil || strings.ContainsAny(source, "$\r\n") {
-			j.left(where, "the selector %.60q is not taken over", e.prop("HtmlExtractor.expr"))
+			j.Omit(where, "the selector %.60q is not taken over", e.prop("HtmlExtractor.expr"))
 			return
 		}
 		capture(e.prop("HtmlExtractor.refname"), e.prop("HtmlExtractor.match_number"), source, e.prop("HtmlExtractor.default"))
@@ -565,7 +567,7 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		path, want := e.prop("JSON_PATH"), e.prop("EXPECTED_VALUE")
 		switch {
 		case !strings.HasPrefix(path, "$") || strings.Contains(path, "..") || e.prop("EXPECT_NULL") == "true" || e.prop("INVERT") == "true":
-			j.left(where, "the assertion of %.60q is not taken over", path)
+			j.Omit(where, "the assertion of %.60q is not taken over", path)
 		case e.prop("JSONVALIDATION") != "true":
 			add(scene.Check("json "+path, "", ""))
 		case e.prop("ISREGEX") == "true":
@@ -577,12 +579,12 @@ func (j *jmeter) post(step *scene.Step, e *element) {
 		if ms := jmTime(j.plain(e.prop("DurationAssertion.duration"))); ms != "" {
 			add("@check service < " + ms)
 		} else {
-			j.left(where, "takt does not see the time of the assertion; write @check service < TIME")
+			j.Omit(where, "takt does not see the time of the assertion; write @check service < TIME")
 		}
 	case "ResponseAssertion":
 		j.response(e, add)
 	default:
-		j.left(where, "%.40s is not taken over", e.tag)
+		j.Omit(where, "%.40s is not taken over", e.tag)
 	}
 }
 
@@ -601,13 +603,13 @@ func (j *jmeter) response(e *element, add func(string)) {
 		_, err := regexp.Compile(text)
 		switch isRegexp := kind&3 != 0; {
 		case kind&4 != 0 || kind&32 != 0 && len(strs) > 1 && field != "response_code" || text == "":
-			j.left(where, "the assertion of %.60q is not taken over (not, or one of several)", text)
+			j.Omit(where, "the assertion of %.60q is not taken over (not, or one of several)", text)
 		case field == "response_code" && regexp.MustCompile(`^[1-5](\d\d|xx)$`).MatchString(text):
 			statuses = append(statuses, text)
 		case field == "response_code" && regexp.MustCompile(`^\^?[1-5](\.\.|\\d\\d|\\d\{2\}|\.\*|\[0-9\]\[0-9\])\$?$`).MatchString(text):
 			statuses = append(statuses, strings.TrimPrefix(text, "^")[:1]+"xx")
 		case field != "response_data" || isRegexp && (err != nil || strings.Contains(text, "${")):
-			j.left(where, "the assertion of %.60q in %s is not taken over", text, field)
+			j.Omit(where, "the assertion of %.60q in %s is not taken over", text, field)
 		case kind&1 != 0:
 			add("@check body matches ^(?:" + text + ")$")
 		case isRegexp:
@@ -636,8 +638,8 @@ func (j *jmeter) filled(where, s string, depth int) scene.Text {
 			break
 		}
 		t += scene.Literal(s[:m[0]]) + j.variable(where, s[m[2]:m[3]], depth)
-		if s = s[m[1]:]; len(t) > maxText {
-			return j.standIn(where, "a long text")
+		if s = s[m[1]:]; len(t) > taken.MaxText {
+			return j.StandIn(where, "a long text")
 		}
 	}
 	return t + scene.Literal(s)
@@ -647,7 +649,7 @@ func (j *jmeter) filled(where, s string, depth int) scene.Text {
 func (j *jmeter) plain(s string) string {
 	left := len(j.Left)
 	t := string(j.text("", strings.TrimSpace(s)))
-	j.unsaid(left)
+	j.Unsaid(left)
 	return t
 }
 
@@ -662,7 +664,7 @@ func (j *jmeter) variable(where, name string, depth int) scene.Text {
 	if t, ok := j.vars[name]; ok {
 		return t
 	}
-	if v, ok := j.raw[name]; ok && depth < 10 && !j.spent() {
+	if v, ok := j.raw[name]; ok && depth < 10 && !j.Spent() {
 		return j.filled(where, v, depth+1)
 	}
 	switch call {
@@ -670,7 +672,7 @@ func (j *jmeter) variable(where, name string, depth int) scene.Text {
 		if i := map[string]int{"__P": 1, "__property": 2, "__env": 2}[call]; isCall && len(list) > i {
 			return scene.Literal(list[i])
 		} else if isCall && session.IsName(arg(0)) {
-			return environment(arg(0))
+			return taken.Environment(arg(0))
 		}
 	case "__UUID":
 		return "{{uuid}}"
@@ -696,5 +698,5 @@ func (j *jmeter) variable(where, name string, depth int) scene.Text {
 	case "__urlencode":
 		return j.text(where, args).In("url")
 	}
-	return j.standIn(where, name)
+	return j.StandIn(where, name)
 }

@@ -1,4 +1,5 @@
-package from
+// Package js reads the text of a script of JavaScript into a tree of expressions and statements, and runs nothing of it.
+package js
 
 import (
 	"fmt"
@@ -6,60 +7,60 @@ import (
 	"strings"
 )
 
-// js is a part of a script: an expression or a statement.
-type js struct {
-	kind string // name, number, text, template, regexp, member, index, call, new, object, array, function, unary, binary, if, decl, block, loop, return, import or other
-	text string // of a name, a literal, a member, an operator or a key
-	line int
-	list []*js // its parts; of a member and a call first what it is of; of a function its parameters and then its body
+// Node is a part of a script: an expression or a statement.
+type Node struct {
+	Kind string // name, number, text, template, regexp, member, index, call, new, object, array, function, unary, binary, if, decl, block, loop, return, import or other
+	Text string // of a name, a literal, a member, an operator or a key
+	Line int
+	List []*Node // its parts; of a member and a call first what it is of; of a function its parameters and then its body
 }
 
-func (n *js) String() string { return strings.Join(strings.Fields(n.source()), " ") }
+func (n *Node) String() string { return strings.Join(strings.Fields(n.source()), " ") }
 
-// walk calls do for n and all its parts.
-func (n *js) walk(do func(n *js)) {
+// Walk calls do for n and all its parts.
+func (n *Node) Walk(do func(n *Node)) {
 	if n == nil {
 		return
 	}
 	do(n)
-	for _, p := range n.list {
-		p.walk(do)
+	for _, p := range n.List {
+		p.Walk(do)
 	}
 }
 
-// calls reports whether a function is called in n, outside of functions that are in it.
-func (n *js) calls() bool {
-	return n != nil && n.kind != "function" && (n.kind == "call" || n.kind == "new" || slices.ContainsFunc(n.list, (*js).calls))
+// Calls reports whether a function is called in n, outside of functions that are in it.
+func (n *Node) Calls() bool {
+	return n != nil && n.Kind != "function" && (n.Kind == "call" || n.Kind == "new" || slices.ContainsFunc(n.List, (*Node).Calls))
 }
 
 // source is about how an expression was written, for those who look for it.
-func (n *js) source() string {
+func (n *Node) source() string {
 	var parts []string
-	for _, p := range n.list {
+	for _, p := range n.List {
 		if p != nil {
 			parts = append(parts, p.source())
 		}
 	}
 	first := func() string { return slices.Concat(parts, []string{""})[0] }
-	switch n.kind {
+	switch n.Kind {
 	case "member":
-		return first() + "." + n.text
+		return first() + "." + n.Text
 	case "call", "new":
 		return first() + "(…)"
 	case "index":
 		return first() + "[" + strings.Join(parts[min(1, len(parts)):], "") + "]"
 	case "text":
-		return fmt.Sprintf("%q", n.text)
+		return fmt.Sprintf("%q", n.Text)
 	case "name", "number", "regexp", "unary":
-		return n.text + strings.Join(parts, "")
+		return n.Text + strings.Join(parts, "")
 	case "binary":
-		return strings.Join(parts, " "+n.text+" ")
+		return strings.Join(parts, " "+n.Text+" ")
 	case "template":
 		return "`…`"
 	case "function":
 		return "function"
 	}
-	return n.kind
+	return n.Kind
 }
 
 // jsReader reads a script.
@@ -70,18 +71,18 @@ type jsReader struct {
 	failed func(line int, err error) // a statement that cannot be read, and is passed over
 }
 
-// readJS reads the statements of a script. failed gets those that it cannot read.
-func readJS(text string, line int, failed func(line int, err error)) ([]*js, error) {
+// Read reads the statements of a script. failed gets those that it cannot read.
+func Read(text string, line int, failed func(line int, err error)) ([]*Node, error) {
 	tokens, err := jsTokens(text, line)
 	if err != nil {
 		return nil, err
 	}
 	r := jsReader{tokens: tokens, failed: failed}
-	var list []*js
+	var list []*Node
 	for r.peek().kind != jsEnd {
 		list = append(list, r.statementOrSkip())
 	}
-	return slices.DeleteFunc(list, func(n *js) bool { return n == nil }), nil
+	return slices.DeleteFunc(list, func(n *Node) bool { return n == nil }), nil
 }
 
 // jsFault is a place where a script is not what is expected; the reader panics with it and statementOrSkip recovers.
@@ -119,7 +120,7 @@ func (r *jsReader) want(text string) {
 
 // deeper bounds what is nested.
 func (r *jsReader) deeper() func() {
-	if r.depth++; r.depth > 2*maxDepth {
+	if r.depth++; r.depth > 2*maxBrackets {
 		panic(jsFault{r.peek().line, "too many brackets in one another"})
 	}
 	return func() { r.depth-- }
@@ -133,7 +134,7 @@ func (r *jsReader) bound(i int, t jsToken) {
 }
 
 // statementOrSkip reads a statement, or passes it over; nil: it is nothing.
-func (r *jsReader) statementOrSkip() (n *js) {
+func (r *jsReader) statementOrSkip() (n *Node) {
 	from, depth := r.at, r.depth
 	defer func() {
 		fault, ok := recover().(jsFault)
@@ -162,10 +163,10 @@ func (r *jsReader) statementOrSkip() (n *js) {
 	return r.statement()
 }
 
-func (r *jsReader) statement() *js {
+func (r *jsReader) statement() *Node {
 	defer r.deeper()()
 	t := r.peek()
-	one := func(kind string, list ...*js) *js { return &js{kind: kind, line: t.line, list: list} }
+	one := func(kind string, list ...*Node) *Node { return &Node{Kind: kind, Line: t.line, List: list} }
 	if t.kind != jsName {
 		if r.is("{") {
 			return r.block()
@@ -183,11 +184,11 @@ func (r *jsReader) statement() *js {
 		n := one("import")
 		for !r.skip(";") && r.peek().kind != jsEnd {
 			if s := r.next(); s.kind == jsString {
-				n.text = s.text
+				n.Text = s.text
 				r.skip(";")
 				return n
 			} else if s.kind == jsName && s.text != "import" && s.text != "from" && s.text != "as" {
-				n.list = append(n.list, &js{kind: "name", text: s.text, line: s.line})
+				n.List = append(n.List, &Node{Kind: "name", Text: s.text, Line: s.line})
 			}
 		}
 		return n
@@ -196,7 +197,7 @@ func (r *jsReader) statement() *js {
 		isDefault := r.skip("default")
 		n := r.statement()
 		if n != nil && isDefault {
-			return &js{kind: "decl", line: t.line, list: []*js{{kind: "name", text: "default", line: t.line}, defaultOf(n)}}
+			return &Node{Kind: "decl", Line: t.line, List: []*Node{{Kind: "name", Text: "default", Line: t.line}, defaultOf(n)}}
 		}
 		return n
 	case "const", "let", "var":
@@ -208,45 +209,45 @@ func (r *jsReader) statement() *js {
 		r.skip("async")
 		r.want("function")
 		r.skip("*")
-		name := &js{kind: "name", line: t.line}
+		name := &Node{Kind: "name", Line: t.line}
 		if r.peek().kind == jsName {
-			name.text = r.next().text
+			name.Text = r.next().text
 		}
 		return one("decl", name, r.function(t.line))
 	case "if":
 		r.next()
 		n := one("if", r.inParens(), r.statement(), nil)
 		if r.skip("else") {
-			n.list[2] = r.statement()
+			n.List[2] = r.statement()
 		}
 		return n
 	case "for", "while":
 		r.next()
 		r.skip("await")
 		n := one("loop")
-		n.text = t.text
+		n.Text = t.text
 		r.want("(")
 		for !r.skip(")") {
 			if r.skip(";") {
 				continue
 			}
-			n.list = append(n.list, r.declarationOrExpression())
+			n.List = append(n.List, r.declarationOrExpression())
 		}
-		n.list = append(n.list, r.statement())
+		n.List = append(n.List, r.statement())
 		return n
 	case "do":
 		r.next()
 		body := r.statement()
 		r.want("while")
 		n := one("loop", r.inParens(), body)
-		n.text = t.text
+		n.Text = t.text
 		r.skip(";")
 		return n
 	case "return", "throw":
 		r.next()
 		n := one(t.text)
 		if p := r.peek(); !p.fresh && !r.is(";") && !r.is("}") && p.kind != jsEnd {
-			n.list = []*js{r.expression()}
+			n.List = []*Node{r.expression()}
 		}
 		r.endStatement()
 		return n
@@ -257,10 +258,10 @@ func (r *jsReader) statement() *js {
 			if r.is("(") {
 				r.inParens()
 			}
-			n.list = append(n.list, &js{kind: "catch", line: line, list: []*js{r.block()}})
+			n.List = append(n.List, &Node{Kind: "catch", Line: line, List: []*Node{r.block()}})
 		}
 		if r.skip("finally") {
-			n.list = append(n.list, r.block())
+			n.List = append(n.List, r.block())
 		}
 		return n
 	case "break", "continue":
@@ -274,21 +275,21 @@ func (r *jsReader) statement() *js {
 		}
 		r.passBrackets()
 		n := one("other")
-		n.text = t.text
+		n.Text = t.text
 		return n
 	}
 	return r.expressionStatement()
 }
 
 // defaultOf is the function of a default export.
-func defaultOf(n *js) *js {
-	if n.kind == "decl" && len(n.list) == 2 {
-		return n.list[1]
+func defaultOf(n *Node) *Node {
+	if n.Kind == "decl" && len(n.List) == 2 {
+		return n.List[1]
 	}
 	return n
 }
 
-func (r *jsReader) expressionStatement() *js {
+func (r *jsReader) expressionStatement() *Node {
 	n := r.expression()
 	r.endStatement()
 	return n
@@ -300,53 +301,53 @@ func (r *jsReader) endStatement() {
 	}
 }
 
-func (r *jsReader) declaration() *js {
+func (r *jsReader) declaration() *Node {
 	n := r.declarationOrExpression()
 	r.endStatement()
 	return n
 }
 
 // declarationOrExpression reads const a = 1, b = 2, also of a loop.
-func (r *jsReader) declarationOrExpression() *js {
+func (r *jsReader) declarationOrExpression() *Node {
 	t := r.peek()
 	if !slices.Contains([]string{"const", "let", "var"}, t.text) {
 		n := r.expression()
 		for r.skip("of") || r.skip("in") {
-			n = &js{kind: "of", line: t.line, list: []*js{n, r.expression()}}
+			n = &Node{Kind: "of", Line: t.line, List: []*Node{n, r.expression()}}
 		}
 		return n
 	}
 	r.next()
-	n := &js{kind: "decl", line: t.line}
+	n := &Node{Kind: "decl", Line: t.line}
 	for {
-		name, value := r.unaryOrMore(), (*js)(nil)
+		name, value := r.unaryOrMore(), (*Node)(nil)
 		if r.skip("=") {
 			value = r.assignment()
 		} else if r.skip("of") || r.skip("in") {
-			return &js{kind: "of", line: t.line, list: []*js{name, r.expression()}}
+			return &Node{Kind: "of", Line: t.line, List: []*Node{name, r.expression()}}
 		}
-		n.list = append(n.list, name, value)
+		n.List = append(n.List, name, value)
 		if !r.skip(",") {
 			return n
 		}
 	}
 }
 
-func (r *jsReader) block() *js {
-	n := &js{kind: "block", line: r.peek().line}
+func (r *jsReader) block() *Node {
+	n := &Node{Kind: "block", Line: r.peek().line}
 	r.want("{")
 	for !r.skip("}") {
 		if r.peek().kind == jsEnd {
-			panic(jsFault{n.line, "a { is not closed"})
+			panic(jsFault{n.Line, "a { is not closed"})
 		}
 		if s := r.statementOrSkip(); s != nil {
-			n.list = append(n.list, s)
+			n.List = append(n.List, s)
 		}
 	}
 	return n
 }
 
-func (r *jsReader) inParens() *js {
+func (r *jsReader) inParens() *Node {
 	r.want("(")
 	n := r.expression()
 	r.want(")")
@@ -369,46 +370,46 @@ func (r *jsReader) passBrackets() {
 }
 
 // function reads the parameters and the body of a function, or of an arrow.
-func (r *jsReader) function(line int) *js {
-	n := &js{kind: "function", line: line}
+func (r *jsReader) function(line int) *Node {
+	n := &Node{Kind: "function", Line: line}
 	r.want("(")
 	for !r.skip(")") {
-		n.list = append(n.list, r.assignment())
+		n.List = append(n.List, r.assignment())
 		r.skip(",")
 	}
 	if r.skip("=>") && !r.is("{") {
-		n.list = append(n.list, r.assignment())
+		n.List = append(n.List, r.assignment())
 		return n
 	}
-	n.list = append(n.list, r.block())
+	n.List = append(n.List, r.block())
 	return n
 }
 
-func (r *jsReader) expression() *js {
+func (r *jsReader) expression() *Node {
 	n := r.assignment()
 	for i := 0; r.is(","); i++ {
 		r.bound(i, r.peek())
 		line := r.next().line
-		n = &js{kind: "binary", text: ",", line: line, list: []*js{n, r.assignment()}}
+		n = &Node{Kind: "binary", Text: ",", Line: line, List: []*Node{n, r.assignment()}}
 	}
 	return n
 }
 
-func (r *jsReader) assignment() *js {
+func (r *jsReader) assignment() *Node {
 	defer r.deeper()()
 	if r.skip("...") {
-		return &js{kind: "spread", line: r.peek().line, list: []*js{r.assignment()}}
+		return &Node{Kind: "spread", Line: r.peek().line, List: []*Node{r.assignment()}}
 	}
 	n := r.binary(0)
 	t := r.peek()
 	if t.kind == jsSign && strings.HasSuffix(t.text, "=") && !slices.Contains([]string{"==", "===", "!=", "!==", "<=", ">="}, t.text) {
 		r.next()
-		return &js{kind: "assign", text: t.text, line: t.line, list: []*js{n, r.assignment()}}
+		return &Node{Kind: "assign", Text: t.text, Line: t.line, List: []*Node{n, r.assignment()}}
 	}
 	if r.skip("?") {
 		then := r.assignment()
 		r.want(":")
-		return &js{kind: "choice", line: t.line, list: []*js{n, then, r.assignment()}}
+		return &Node{Kind: "choice", Line: t.line, List: []*Node{n, then, r.assignment()}}
 	}
 	return n
 }
@@ -418,7 +419,7 @@ var jsOperators = [][]string{
 	{"||", "??"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "===", "!=", "!=="}, {"<", ">", "<=", ">=", "instanceof", "in"}, {"<<", ">>", ">>>"}, {"+", "-"}, {"*", "/", "%"}, {"**"},
 }
 
-func (r *jsReader) binary(level int) *js {
+func (r *jsReader) binary(level int) *Node {
 	if level == len(jsOperators) {
 		return r.unaryOrMore()
 	}
@@ -426,12 +427,12 @@ func (r *jsReader) binary(level int) *js {
 	for i := 0; slices.ContainsFunc(jsOperators[level], r.is); i++ {
 		t := r.next()
 		r.bound(i, t)
-		n = &js{kind: "binary", text: t.text, line: t.line, list: []*js{n, r.binary(level + 1)}}
+		n = &Node{Kind: "binary", Text: t.text, Line: t.line, List: []*Node{n, r.binary(level + 1)}}
 	}
 	return n
 }
 
-func (r *jsReader) unaryOrMore() *js {
+func (r *jsReader) unaryOrMore() *Node {
 	t := r.peek()
 	for _, op := range []string{"!", "-", "+", "~", "++", "--", "typeof", "void", "delete", "await", "yield"} {
 		if r.is(op) {
@@ -441,19 +442,19 @@ func (r *jsReader) unaryOrMore() *js {
 			if op == "await" {
 				return n
 			}
-			return &js{kind: "unary", text: op, line: t.line, list: []*js{n}}
+			return &Node{Kind: "unary", Text: op, Line: t.line, List: []*Node{n}}
 		}
 	}
 	n := r.behind(r.primary())
 	if p := r.peek(); !p.fresh && (r.is("++") || r.is("--")) {
 		r.next()
-		return &js{kind: "unary", text: p.text, line: t.line, list: []*js{n}}
+		return &Node{Kind: "unary", Text: p.text, Line: t.line, List: []*Node{n}}
 	}
 	return n
 }
 
 // behind reads members, calls and indexes behind an expression.
-func (r *jsReader) behind(n *js) *js {
+func (r *jsReader) behind(n *Node) *Node {
 	for i := 0; ; i++ {
 		t := r.peek()
 		r.bound(i, t)
@@ -462,23 +463,23 @@ func (r *jsReader) behind(n *js) *js {
 			if r.is("(") || r.is("[") {
 				continue
 			}
-			n = &js{kind: "member", text: r.next().text, line: t.line, list: []*js{n}}
+			n = &Node{Kind: "member", Text: r.next().text, Line: t.line, List: []*Node{n}}
 		case r.skip("."):
-			n = &js{kind: "member", text: r.next().text, line: t.line, list: []*js{n}}
+			n = &Node{Kind: "member", Text: r.next().text, Line: t.line, List: []*Node{n}}
 		case r.skip("["):
-			n = &js{kind: "index", line: t.line, list: []*js{n, r.expression()}}
+			n = &Node{Kind: "index", Line: t.line, List: []*Node{n, r.expression()}}
 			r.want("]")
 		case r.is("("):
-			n = &js{kind: "call", line: t.line, list: append([]*js{n}, r.arguments()...)}
+			n = &Node{Kind: "call", Line: t.line, List: append([]*Node{n}, r.arguments()...)}
 		case t.kind == jsTemplate && !t.fresh:
-			n = &js{kind: "call", line: t.line, list: []*js{n, r.primary()}}
+			n = &Node{Kind: "call", Line: t.line, List: []*Node{n, r.primary()}}
 		default:
 			return n
 		}
 	}
 }
 
-func (r *jsReader) arguments() (list []*js) {
+func (r *jsReader) arguments() (list []*Node) {
 	r.want("(")
 	for !r.skip(")") {
 		list = append(list, r.assignment())
@@ -508,7 +509,7 @@ func (r *jsReader) isArrow() bool {
 	return false
 }
 
-func (r *jsReader) primary() *js {
+func (r *jsReader) primary() *Node {
 	defer r.deeper()()
 	if r.is("(") {
 		if r.isArrow() {
@@ -517,23 +518,23 @@ func (r *jsReader) primary() *js {
 		return r.inParens()
 	}
 	t := r.next()
-	n := &js{line: t.line, text: t.text}
+	n := &Node{Line: t.line, Text: t.text}
 	switch {
 	case t.kind == jsString:
-		n.kind = "text"
+		n.Kind = "text"
 	case t.kind == jsNumber:
-		n.kind = "number"
+		n.Kind = "number"
 	case t.kind == jsRegexp:
-		n.kind = "regexp"
+		n.Kind = "regexp"
 	case t.kind == jsTemplate:
 		return r.template(t)
 	case t.kind == jsName && t.text == "new":
-		n.kind, n.list = "new", []*js{r.primary()}
+		n.Kind, n.List = "new", []*Node{r.primary()}
 		for r.skip(".") {
-			n.list[0] = &js{kind: "member", text: r.next().text, line: t.line, list: []*js{n.list[0]}}
+			n.List[0] = &Node{Kind: "member", Text: r.next().text, Line: t.line, List: []*Node{n.List[0]}}
 		}
 		if r.is("(") {
-			n.list = append(n.list, r.arguments()...)
+			n.List = append(n.List, r.arguments()...)
 		}
 	case t.kind == jsName && t.text == "async" && (r.is("(") || r.peek().kind == jsName && !r.peek().fresh):
 		return r.primary()
@@ -544,24 +545,24 @@ func (r *jsReader) primary() *js {
 		}
 		return r.function(t.line)
 	case t.kind == jsName && r.is("=>"):
-		n.kind = "name"
+		n.Kind = "name"
 		r.next()
-		body := (*js)(nil)
+		body := (*Node)(nil)
 		if r.is("{") {
 			body = r.block()
 		} else {
 			body = r.assignment()
 		}
-		return &js{kind: "function", line: t.line, list: []*js{n, body}}
+		return &Node{Kind: "function", Line: t.line, List: []*Node{n, body}}
 	case t.kind == jsName:
-		n.kind = "name"
+		n.Kind = "name"
 	case t.text == "[":
-		n.kind = "array"
+		n.Kind = "array"
 		for !r.skip("]") {
 			if r.skip(",") {
 				continue
 			}
-			n.list = append(n.list, r.assignment())
+			n.List = append(n.List, r.assignment())
 			if !r.is("]") {
 				r.want(",")
 			}
@@ -575,11 +576,11 @@ func (r *jsReader) primary() *js {
 }
 
 // object reads the properties of an object, each with its key as text and its value.
-func (r *jsReader) object(n *js) {
-	n.kind = "object"
+func (r *jsReader) object(n *Node) {
+	n.Kind = "object"
 	for !r.skip("}") {
 		t := r.peek()
-		p := &js{kind: "property", line: t.line}
+		p := &Node{Kind: "property", Line: t.line}
 		if next := r.tokens[min(r.at+1, len(r.tokens)-1)]; slices.Contains([]string{"get", "set", "async"}, t.text) && (next.kind == jsName || next.kind == jsString) {
 			r.next()
 			t = r.peek()
@@ -588,26 +589,26 @@ func (r *jsReader) object(n *js) {
 		case r.is("..."):
 			p = r.assignment()
 		case r.skip("["):
-			p.text = r.expression().String()
+			p.Text = r.expression().String()
 			r.want("]")
 		default:
 			r.next()
-			p.text = t.text
+			p.Text = t.text
 		}
 		switch {
-		case p.kind == "spread":
+		case p.Kind == "spread":
 		case r.skip(":"):
-			p.list = []*js{r.assignment()}
+			p.List = []*Node{r.assignment()}
 		case r.is("("):
-			p.list = []*js{r.function(t.line)}
+			p.List = []*Node{r.function(t.line)}
 		case r.skip("="): // of a pattern
-			p.list = []*js{r.assignment()}
+			p.List = []*Node{r.assignment()}
 		case t.kind == jsName || t.kind == jsString:
-			p.list = []*js{{kind: "name", text: p.text, line: t.line}}
+			p.List = []*Node{{Kind: "name", Text: p.Text, Line: t.line}}
 		default:
 			panic(jsFault{t.line, fmt.Sprintf("%.30q is not the name of a property", t.text)})
 		}
-		n.list = append(n.list, p)
+		n.List = append(n.List, p)
 		if !r.is("}") {
 			r.want(",")
 		}
@@ -615,8 +616,8 @@ func (r *jsReader) object(n *js) {
 }
 
 // template reads the parts of a template: texts and expressions.
-func (r *jsReader) template(t jsToken) *js {
-	n := &js{kind: "template", line: t.line}
+func (r *jsReader) template(t jsToken) *Node {
+	n := &Node{Kind: "template", Line: t.line}
 	var b strings.Builder
 	line := t.line
 	for text := t.text; ; {
@@ -631,7 +632,7 @@ func (r *jsReader) template(t jsToken) *js {
 			b.WriteByte(text[i])
 			i++
 		}
-		n.list = append(n.list, &js{kind: "text", text: b.String(), line: line})
+		n.List = append(n.List, &Node{Kind: "text", Text: b.String(), Line: line})
 		b.Reset()
 		line += strings.Count(text[:i], "\n")
 		if i == len(text) {
@@ -647,7 +648,7 @@ func (r *jsReader) template(t jsToken) *js {
 			panic(jsFault{line, err.Error()})
 		}
 		sub := jsReader{tokens: tokens, depth: r.depth + 1, failed: r.failed}
-		n.list = append(n.list, sub.expression())
+		n.List = append(n.List, sub.expression())
 		line += strings.Count(inner[:end], "\n")
 		text = inner[end+1:]
 	}

@@ -1,4 +1,4 @@
-package from
+package js
 
 import (
 	"fmt"
@@ -227,3 +227,6 @@ func jsRegexpEnd(text string) int {
 	}
 	return -1
 }
+
+// maxBrackets bounds brackets that are in one another.
+const maxBrackets = 100

@@ -3,71 +3,11 @@ package http
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// hosts are the servers that a scenario may load: that of the url argument, and those of the request lines in the file.
-// Nothing that a server answers adds one.
-type hosts []*url.URL
-
-// index is the place of the server of u; -1: the scenario does not name it.
-func (h hosts) index(u *url.URL) int {
-	return slices.IndexFunc(h, func(one *url.URL) bool { return sameOrigin(one, u) })
-}
-
-// names are the servers, as origins.
-func (h hosts) names() (list []string) {
-	for _, u := range h {
-		list = append(list, u.Scheme+"://"+u.Host)
-	}
-	return list
-}
-
-// add names the server of a whole URL; "" is none. base and alias are as in locate.
-func (h *hosts) add(base *url.URL, alias, whole string) error {
-	if whole == "" {
-		return nil
-	}
-	at, _ := splitTarget(whole)
-	u, err := parseWhole(at)
-	if err == nil && !isOn(u, base, alias) && h.index(u) < 0 {
-		*h = append(*h, u)
-	}
-	return err
-}
-
-// isOn reports whether u is on the server of base, or of alias, which is another name of it.
-func isOn(u, base *url.URL, alias string) bool {
-	return base != nil && (sameOrigin(u, base) || sameOrigin(u, &url.URL{Scheme: base.Scheme, Host: alias}))
-}
-
-// locate is the URL s of a request, which may be relative to base, the server of it, and what the request asks this
-// server for. alias is another name of the server of base, as in a Host header.
-func (h hosts) locate(base *url.URL, alias, s string) (u, server *url.URL, target string, err error) {
-	w := whole(base, s)
-	if w == "" {
-		return base, base, s, nil
-	}
-	at, target := splitTarget(w)
-	if u, err = parseWhole(at); err != nil {
-		return nil, nil, "", err
-	}
-	target, _, _ = strings.Cut(cmp.Or(target, "/"), "#")
-	if isOn(u, base, alias) {
-		return u, base, target, nil
-	}
-	if i := h.index(u); i >= 0 {
-		return u, h[i], target, nil
-	}
-	return nil, nil, "", fmt.Errorf("the url is on %s://%s, and the steps of the scenario are on %s; takt loads no host that only an answer names", u.Scheme, u.Host, strings.Join(h.names(), ", "))
-}
 
 // perHost makes connections for users of several hosts: a user has one to each that its requests go to.
 type perHost struct {
