@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os/exec"
 	"strings"
 
 	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/service"
 )
 
 // startLocal runs the program in that place and waits until it accepts events.
@@ -59,20 +59,13 @@ func (r *Running) await(ctx context.Context, o *Options) (err error) {
 	return err
 }
 
-// freeAddresses are two unused addresses on loopback, for events and for counters. Another
-// process could take one before the server does; then the server reports that and ends.
+// freeAddresses are two unused addresses on loopback, for events and for counters.
 func freeAddresses() (events, stats string, err error) {
-	a, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := service.FreePorts(2)
 	if err != nil {
-		return "", "", fmt.Errorf("there is no free port: %w", err)
+		return "", "", err
 	}
-	defer a.Close()
-	b, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", "", fmt.Errorf("there is no free port: %w", err)
-	}
-	defer b.Close()
-	return a.Addr().String(), b.Addr().String(), nil
+	return fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1]), nil
 }
 
 // out is the writer for narration.

@@ -1,9 +1,9 @@
 package apmserver
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,53 +13,47 @@ import (
 	"github.com/taktload/takt/internal/permanent"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/reach"
+	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Limits of requests to a server besides the load.
 const (
 	askTime   = 2 * time.Second
-	pollTime  = 50 * time.Millisecond // time between two checks whether the server is ready
-	askBytes  = 4 << 20               // largest answer; expvar has about 16 kB
-	tailLines = 5                     // number of log lines shown if the server ends by itself
+	askBytes  = 4 << 20 // largest answer; expvar has about 16 kB
+	tailLines = 5       // number of log lines shown if the server ends by itself
 )
 
 // ready asks the server until it accepts events, and returns its version. r is the server's
 // process, nil if unknown.
 func ready(ctx context.Context, base string, o *Options, r *Running) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.patience())
-	defer cancel()
-	tick := time.NewTicker(pollTime)
-	defer tick.Stop()
-	var last error // error of the last completed request
-	for {
+	w := service.Wait{Patience: o.patience(), Ask: func(ctx context.Context) error {
 		info, err := aboutServer(ctx, base, o.Secret)
-		if err == nil && info.mayPublish() {
-			return info.Version, nil
+		if version = info.Version; err == nil && !info.mayPublish() {
+			return errMayNotPublish
 		}
-		if ctx.Err() == nil || last == nil {
-			last = err
-		}
-		if permanent.Is(err) {
-			return "", fmt.Errorf("the server at %s cannot be used: %w", base, err)
-		}
-		select {
-		case <-tick.C:
-		case <-r.ended():
-			return "", r.failure(o.Log)
-		case <-ctx.Done():
-			return "", unready(ctx, base, last, o)
-		}
+		return err
+	}}
+	if r != nil {
+		w.Ended = r.done
 	}
+	err = w.For(ctx)
+	var late *service.Late
+	switch {
+	case err == nil:
+		return version, nil
+	case errors.Is(err, service.ErrEnded):
+		return "", r.failure(o.Log)
+	case errors.As(err, &late):
+		return "", unready(base, late.Last, o)
+	case permanent.Is(err):
+		return "", fmt.Errorf("the server at %s cannot be used: %w", base, err)
+	}
+	return "", err
 }
 
-// ended is Done, also for a nil r.
-func (r *Running) ended() <-chan struct{} {
-	if r == nil {
-		return nil
-	}
-	return r.done
-}
+// errMayNotPublish is a server that answers, and accepts no events yet.
+var errMayNotPublish = errors.New("the server may not publish yet")
 
 // failure is the error of a server that ended by itself, with its first fatal line, or else
 // its last lines: a crash of Go ends with registers.
@@ -87,15 +81,11 @@ func remedy(said string) string {
 	return ""
 }
 
-// unready says why the wait ended.
-func unready(ctx context.Context, base string, err error, o *Options) error {
-	switch {
-	case ctx.Err() != context.DeadlineExceeded:
-		return cmp.Or(context.Cause(ctx), ctx.Err())
-	}
+// unready says why the wait ended; err is the last answer.
+func unready(base string, err error, o *Options) error {
 	said := o.Log.FirstError(false)
 	switch {
-	case err == nil:
+	case errors.Is(err, errMayNotPublish):
 		return fmt.Errorf("the server at %s is up, but after %v not ready to publish; %s", base, o.patience(), blocked(said))
 	case said != "":
 		return fmt.Errorf("the server at %s does not answer after %v: %w; %s", base, o.patience(), err, blocked(said))

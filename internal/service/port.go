@@ -32,20 +32,31 @@ const (
 // FreePort returns a port of 127.0.0.1 that nobody uses. Another process may use it before the
 // server does; then the server says so and ends.
 func FreePort() (int, error) {
+	ports, err := FreePorts(1)
+	if err != nil {
+		return 0, err
+	}
+	return ports[0], nil
+}
+
+// FreePorts is FreePort for n different ports.
+func FreePorts(n int) (ports []int, err error) {
 	high := highestPort
 	if low, _ := proc.LocalPorts(); low > lowestPort+1000 {
 		high = min(high, low)
 	}
-	for range portTries {
+	for range portTries * n {
 		port := lowestPort + rand.IntN(high-lowestPort)
 		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
 			continue
 		}
-		l.Close()
-		return port, nil
+		defer l.Close() // held until all are found
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
 	}
-	return 0, errors.New("there is no free port from 20000 to 32000 on 127.0.0.1")
+	return nil, errors.New("there is no free port from 20000 to 32000 on 127.0.0.1")
 }
 
 // anyCertificate is for the question whether a server is ready: that of a test is often self-signed.

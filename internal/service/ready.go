@@ -56,11 +56,8 @@ func NewReady(text string, status int) (Ready, error) {
 // UsesPort reports whether the port that takt chooses decides.
 func (r Ready) UsesPort() bool { return strings.Contains(r.url+r.tcp, PortMark) }
 
-// Times of the wait for a server.
-const (
-	pollTime = 20 * time.Millisecond
-	askTime  = 2 * time.Second
-)
+// askTime is the longest time of one question.
+const askTime = 2 * time.Second
 
 // at is Ready for this port.
 func (r Ready) at(port int) Ready {

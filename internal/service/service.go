@@ -3,7 +3,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,36 +71,31 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// await waits until the server is ready.
+// await waits until the server is ready, whose output said it when found is closed.
 func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
-	over, cancel := context.WithTimeout(ctx, s.options.Patience)
-	defer cancel()
-	tick := time.NewTicker(pollTime)
-	defer tick.Stop()
-	why := errors.New("no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:"))
-	for {
-		if s.options.Ready.line == nil {
-			why = s.options.Ready.answers(ctx) // may end after the patience; ended by it, it would say so and not why
-			switch {
-			case why == nil && s.alive():
-				return nil
-			case permanent.Is(why):
-				return &Failed{Why: never(why).Error(), Tail: s.tail()}
-			}
-		}
-		select {
-		case <-found:
-			return nil
-		case <-s.child.Done():
-			return s.Failure()
-		case <-over.Done():
-			if ctx.Err() != nil {
-				return cmp.Or(context.Cause(ctx), ctx.Err())
-			}
-			return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %v; raise --ready-timeout, or check --ready%s", s.options.Patience, why, s.elsewhere()), Tail: s.tail()}
-		case <-tick.C:
-		}
+	w := Wait{Patience: s.options.Patience, Said: found, Ended: s.child.Done()}
+	if s.options.Ready.line == nil {
+		w.Ask = s.options.Ready.answers
 	}
+	err := w.For(ctx)
+	var late *Late
+	switch {
+	case errors.Is(err, ErrEnded):
+		return s.Failure()
+	case errors.As(err, &late):
+		return &Failed{Why: fmt.Sprintf("the server is not ready after %v: %v; raise --ready-timeout, or check --ready%s", s.options.Patience, s.missing(late), s.elsewhere()), Tail: s.tail()}
+	case permanent.Is(err):
+		return &Failed{Why: never(err).Error(), Tail: s.tail()}
+	}
+	return err
+}
+
+// missing is what a late server lacks.
+func (s *Server) missing(l *Late) error {
+	if l.Last != nil {
+		return l.Last
+	}
+	return errors.New("no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:"))
 }
 
 // never is the error of a server that waiting does not make ready.
@@ -120,15 +114,6 @@ func (s *Server) elsewhere() string {
 		list = append(list, strconv.Itoa(p))
 	}
 	return fmt.Sprintf("; the server listens on port %s, and not on its port %d: give it %s in --run, or the variable PORT", strings.Join(list, ", "), s.Port, PortMark)
-}
-
-func (s *Server) alive() bool {
-	select {
-	case <-s.child.Done():
-		return false
-	default:
-		return true
-	}
 }
 
 // Done is closed when the server has ended.

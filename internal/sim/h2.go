@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/hpack"
+	"github.com/taktload/takt/internal/http2/allowed"
 )
 
 // h2side is the target's side of a connection over HTTP/2. Only header compression is the client's
 // own code: h2side reads and writes the frames by itself, so that a mistake does not occur on both
-// sides.
+// sides, and internal/http2/allowed knows what the client may send.
 type h2side struct {
 	v       *server
 	w       *world
@@ -26,19 +27,15 @@ type h2side struct {
 	until   *stream // the stream of block; nil: none
 	ends    bool    // block ends its stream
 	streams map[uint32]*stream
-	open    []*stream // those that are not over, by id
-	highest uint32    // id of the last stream that the client opened
-	ours    tuning    // the settings that the client has acknowledged
-	asked   []tuning  // the later ones
-	table   uint32    // size of the client's table, as it said last
-	resize  bool      // the next header block must begin with the new size of the table
-	window  int64     // bytes of DATA that the client may send
-	last    int64     // of the last GOAWAY; -1: none was sent
-	leaving bool      // the connection ends with its last stream
-	mute    bool      // nothing is sent any more
-	resets  int       // streams that the client reset
-	sent    []uint64  // operations of users whose headers are on the way
-	pings   int       // without an answer
+	open    []*stream       // those that are not over, by id
+	may     *allowed.Client // what the client may send
+	newest  tuning          // the settings that were sent last
+	last    int64           // of the last GOAWAY; -1: none was sent
+	leaving bool            // the connection ends with its last stream
+	mute    bool            // nothing is sent any more
+	resets  int             // streams that the client reset
+	sent    []uint64        // operations of users whose headers are on the way
+	pings   int             // without an answer
 }
 
 // tuning is the settings of a connection that matter to the oracle.
@@ -52,7 +49,6 @@ type tuning struct {
 type stream struct {
 	id      uint32
 	r       *request
-	window  int64
 	body    int
 	ignored bool // the target has not taken it
 	whole   bool // the request came whole
@@ -75,10 +71,9 @@ const (
 )
 
 func newH2(v *server, s *session) *h2side {
-	at := tuning{h2AtFirst, 65535, 4096}
 	return &h2side{
 		v: v, w: v.w, s: s, c: s.c, dec: hpack.NewDecoder(4096, 1<<20), enc: hpack.NewEncoder(),
-		streams: map[uint32]*stream{}, ours: at, table: at.table, window: 65535, last: -1,
+		streams: map[uint32]*stream{}, may: allowed.New(h2AtFirst), newest: tuning{h2AtFirst, allowed.FirstWindow, allowed.FirstTable}, last: -1,
 	}
 }
 
@@ -163,30 +158,33 @@ func (h *h2side) frame(kind, flags byte, id uint32, b []byte) {
 }
 
 func (h *h2side) onSettings(flags byte, b []byte) {
-	switch {
-	case flags&h2Ack == 0:
+	if flags&h2Ack == 0 {
 		h.put(frame(h2Settings, h2Ack, 0, nil), nil, nil)
-	case len(h.asked) == 0 || len(b) > 0:
-		h.wrong("an acknowledgement of no SETTINGS")
-	default:
-		next := h.asked[0]
-		h.asked = h.asked[1:]
-		for _, st := range h.open {
-			st.window += next.window - h.ours.window
-		}
-		h.resize = h.resize || next.table < h.table
-		h.ours = next
+		return
 	}
+	if len(b) > 0 {
+		h.wrong("an acknowledgment of SETTINGS with %d bytes", len(b))
+	}
+	h.must(h.may.Acknowledged())
+}
+
+// must notes an error as what the client did against a rule, and reports whether there is none.
+func (h *h2side) must(err error) bool {
+	if err != nil {
+		h.wrong("%v", err)
+	}
+	return err == nil
 }
 
 // onHeaders begins a stream.
 func (h *h2side) onHeaders(flags byte, id uint32, b []byte) {
-	if id%2 == 0 || id <= h.highest {
-		h.wrong("stream %d was opened after stream %d", id, h.highest)
+	if !h.must(h.may.Begin(id)) {
 		return
 	}
-	h.highest = id
-	st := &stream{id: id, window: h.ours.window}
+	if flags&h2EndStream != 0 {
+		h.may.Ended(id)
+	}
+	st := &stream{id: id}
 	h.streams[id] = st
 	h.until, h.ends, h.block = st, flags&h2EndStream != 0, bytes.Clone(b)
 	h.onBlock(flags)
@@ -205,33 +203,13 @@ func (h *h2side) sending(b []byte, t *thread) {
 	}
 }
 
-// tableSize is the size of the client's table after the updates at the beginning of a header block.
-func tableSize(block []byte, size uint32) uint32 {
-	for len(block) > 0 && block[0]&0xe0 == 0x20 {
-		size = uint32(block[0] & 0x1f)
-		block = block[1:]
-		for shift, more := 0, size == 0x1f; more && len(block) > 0; shift += 7 {
-			size += uint32(block[0]&0x7f) << shift
-			more, block = block[0]&0x80 != 0, block[1:]
-		}
-	}
-	return size
-}
-
 func (h *h2side) onBlock(flags byte) {
 	if flags&h2EndHeaders == 0 {
 		return
 	}
 	st := h.until
 	h.until = nil
-	if h.resize && len(h.block) > 0 && h.block[0]&0xe0 != 0x20 {
-		h.wrong("the client did not say that its table is smaller now")
-	}
-	h.resize = false
-	h.table = tableSize(h.block, h.table)
-	if h.table > h.ours.table {
-		h.wrong("the client's table has %d bytes, at most %d may be", h.table, h.ours.table)
-	}
+	h.must(h.may.Block(h.block))
 	seq, length, known := uint64(0), -1, false
 	target := ""
 	err := h.dec.Decode(h.block, func(name, value []byte) {
@@ -267,7 +245,7 @@ func (h *h2side) began(st *stream) {
 		return
 	}
 	h.open = append(h.open, st)
-	if most := min(h.ours.streams, sc.Streams); len(h.open) > most {
+	if most := min(h.may.Streams, int64(sc.Streams)); int64(len(h.open)) > most {
 		w.report.fault("limit", "operation %d is the %dth at once on %d, at most %d may be", r.seq, len(h.open), h.c.fd, most)
 	}
 	if r.arrived++; r.arrived > 1 {
@@ -293,17 +271,14 @@ func (h *h2side) began(st *stream) {
 }
 
 func (h *h2side) onData(flags byte, id uint32, b []byte) {
-	st := h.streams[id]
-	if st == nil {
-		h.wrong("DATA on stream %d, which was not opened", id)
+	_, err := h.may.Data(id, len(b))
+	if !h.must(err) {
 		return
 	}
-	if h.window -= int64(len(b)); h.window < 0 {
-		h.wrong("%d bytes of DATA above the window of the connection", -h.window)
+	if flags&h2EndStream != 0 {
+		h.may.Ended(id)
 	}
-	if st.window -= int64(len(b)); st.window < 0 && !st.over { // new settings do not change streams that are over
-		h.wrong("%d bytes of DATA above the window of stream %d", -st.window, id)
-	}
+	st := h.streams[id]
 	h.widenConn(len(b))
 	if st.ignored || st.r == nil {
 		return
@@ -331,9 +306,9 @@ func (h *h2side) widen(st *stream) {
 		if st.over || st.whole || h.s.over || h.s.gone || h.mute {
 			return
 		}
-		if st.window < 1000 {
+		if h.may.Window(st.id) < 1000 {
 			n := 1 + h.w.rng.Uint32N(4000)
-			st.window += int64(n)
+			h.may.Grant(st.id, int64(n))
 			h.put(frame(h2Window, 0, st.id, number(n)), nil, nil)
 		}
 		h.widen(st)
@@ -346,17 +321,16 @@ func (h *h2side) widenConn(n int) {
 		return
 	}
 	h.w.at(h.w.now+time.Duration(1+h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
-		h.window += int64(n)
+		h.may.Grant(0, int64(n))
 		h.put(frame(h2Window, 0, 0, number(uint32(n))), nil, nil)
 	})
 }
 
 func (h *h2side) onReset(id, code uint32) {
-	st := h.streams[id]
-	if st == nil {
-		h.wrong("RST_STREAM of stream %d, which was not opened", id)
+	if !h.must(h.may.Reset(id)) {
 		return
 	}
+	st := h.streams[id]
 	if code != 8 && !st.strange && h.c.faults == 0 {
 		h.wrong("the client reset stream %d without a fault, with code %d", id, code)
 	}
@@ -368,6 +342,7 @@ func (h *h2side) onReset(id, code uint32) {
 // answered notes that the answer of st was sent. The stream is open until the client has sent all of
 // the request, or reset the stream.
 func (h *h2side) answered(st *stream) {
+	h.may.Answered(st.id)
 	if st.over = true; st.whole {
 		h.close(st)
 	}
@@ -376,6 +351,7 @@ func (h *h2side) answered(st *stream) {
 // close ends a stream.
 func (h *h2side) close(st *stream) {
 	st.over = true
+	h.may.Close(st.id)
 	h.open = slices.DeleteFunc(h.open, func(o *stream) bool { return o == st })
 	if h.leaving && len(h.open) == 0 {
 		h.end()

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/http2/allowed"
 )
 
 // greet sends the first settings now, or after the client's preface.
@@ -17,7 +19,7 @@ func (h *h2side) greet() {
 
 func (h *h2side) hello() {
 	h.late = false
-	first := h.newest()
+	first := h.newest
 	first.streams = h2Unlimited
 	if h.w.sc.Allows > 0 {
 		first.streams = h.w.sc.Allows
@@ -28,14 +30,6 @@ func (h *h2side) hello() {
 	h.tune(first)
 }
 
-// newest is the settings that were sent last.
-func (h *h2side) newest() tuning {
-	if n := len(h.asked); n > 0 {
-		return h.asked[n-1]
-	}
-	return h.ours
-}
-
 // tune sends settings.
 func (h *h2side) tune(t tuning) {
 	if h.s.over || h.s.gone || h.mute || h.late {
@@ -43,12 +37,13 @@ func (h *h2side) tune(t tuning) {
 	}
 	var b []byte
 	for _, s := range []struct{ id, value uint32 }{{1, t.table}, {3, uint32(t.streams)}, {4, uint32(t.window)}} {
-		if s.id == 3 && t.streams == h2Unlimited && h.newest().streams == h2AtFirst {
+		if s.id == 3 && t.streams == h2Unlimited && h.newest.streams == h2AtFirst {
 			continue // without it the client knows no limit
 		}
 		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(s.id)), s.value)
 	}
-	h.asked = append(h.asked, t)
+	h.newest = t
+	h.may.Announce(allowed.Setting{ID: allowed.Table, Value: t.table}, allowed.Setting{ID: allowed.Streams, Value: uint32(t.streams)}, allowed.Setting{ID: allowed.Window, Value: uint32(t.window)})
 	h.put(frame(h2Settings, 0, 0, b), nil, func(time.Duration) {
 		if h.c.allows = t.streams; h.c.mux != nil {
 			h.c.mux.most = t.streams
@@ -59,7 +54,7 @@ func (h *h2side) tune(t tuning) {
 
 // retune changes the settings, for a while so that the client may open no stream.
 func (h *h2side) retune() {
-	w, t := h.w, h.newest()
+	w, t := h.w, h.newest
 	t.window = int64(w.rng.IntN(70_000))
 	t.table = uint32(w.rng.IntN(2) * w.rng.IntN(5000))
 	if t.streams = w.rng.IntN(12); w.rng.IntN(4) == 0 {
@@ -68,7 +63,7 @@ func (h *h2side) retune() {
 	h.tune(t)
 	if t.streams == 0 {
 		w.at(w.now+time.Duration(w.rng.Int64N(int64(5*time.Millisecond))), func() {
-			t := h.newest()
+			t := h.newest
 			t.streams = max(t.streams, 1+w.rng.IntN(99))
 			h.tune(t)
 		})
@@ -107,7 +102,7 @@ func (h *h2side) noise() {
 	case 0:
 		h.pings++
 	case 3:
-		h.asked = append(h.asked, h.newest())
+		h.may.Announce()
 	}
 	h.put(list[i], nil, nil)
 }
@@ -124,12 +119,12 @@ func (h *h2side) leave() {
 	if h.w.rng.IntN(2) == 0 { // first a warning
 		h.goAway(h2Unlimited)
 		h.w.at(h.w.now+time.Duration(h.w.rng.Int64N(int64(2*time.Millisecond))), func() {
-			h.goAway(h.highest)
+			h.goAway(h.may.Highest)
 			h.finish()
 		})
 		return
 	}
-	h.goAway(h.highest)
+	h.goAway(h.may.Highest)
 	h.finish()
 }
 
@@ -204,8 +199,8 @@ func (h *h2side) violation() []byte {
 		[]byte("\x00\xff nothing\r\n\r\n"),
 		[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
 		frame(h2Continuation, h2EndHeaders, 1, nil),
-		frame(h2Headers, h2EndHeaders, h.highest|1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
-		frame(h2Headers, h2EndHeaders, h.highest|1, []byte{0xbe | 0x40, 0xff}),
+		frame(h2Headers, h2EndHeaders, h.may.Highest|1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+		frame(h2Headers, h2EndHeaders, h.may.Highest|1, []byte{0xbe | 0x40, 0xff}),
 		frame(h2Settings, 0, 0, []byte{0, 4, 0xff, 0xff, 0xff, 0xff}),
 		frame(h2Settings, 0, 0, []byte{0}),
 		frame(h2Settings, h2Ack, 0, make([]byte, 6)),
@@ -218,9 +213,9 @@ func (h *h2side) violation() []byte {
 		frame(h2Data, h2EndStream, 1<<30+1, []byte("none")),
 		frame(h2Headers, h2EndHeaders|h2EndStream, 1<<30+1, []byte{0x88}),
 		frame(h2Reset, 0, 1<<30+1, number(8)),
-		frame(h2Reset, 0, h.highest|1, number(7)[:3]),
+		frame(h2Reset, 0, h.may.Highest|1, number(7)[:3]),
 		frame(h2Window, 0, 1<<30+1, number(1)),
-		frame(h2Data, h2Padded, h.highest|1, []byte{200, 1}),
+		frame(h2Data, h2Padded, h.may.Highest|1, []byte{200, 1}),
 		{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1},
 		frame(h2Headers, h2EndHeaders, 2, []byte{0x88}),
 	}

@@ -80,8 +80,7 @@ func part(text string) string {
 	}, text)
 }
 
-// exporter sends each batch over a connection of its own. The protocol has no answers: only the end of the
-// connection says that the receiver has read everything.
+// exporter sends each batch over a connection of its own.
 type exporter struct {
 	address string
 	prefix  string
@@ -91,15 +90,17 @@ type exporter struct {
 // Export implements metrics.Exporter.
 func (e *exporter) Export(ctx context.Context, b *metrics.Batch) error {
 	stamp := max(b.To.Unix(), e.stamp+1) // a second interval of a second would replace the first
-	if err := e.send(ctx, lines(e.prefix, b, stamp)); err != nil {
+	if err := Send(ctx, e.address, lines(e.prefix, b, stamp)); err != nil {
 		return err
 	}
 	e.stamp = stamp
 	return nil
 }
 
-func (e *exporter) send(ctx context.Context, text []byte) error {
-	conn, err := reach.Dial(ctx, "tcp", e.address)
+// Send sends lines over a connection of their own, and waits for the receiver to end it: the protocol has no
+// answers, so only that says that it has read everything. The end of ctx is an error.
+func Send(ctx context.Context, address string, text []byte) error {
+	conn, err := reach.Dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,9 @@ func (c *Conn) Expect(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pings += n
-	c.unacked = append(c.unacked, make([][]func(), n)...)
+	for range n {
+		c.may.Announce()
+	}
 }
 
 // Head writes the header block of an answer, or its trailers: names and values by turns.

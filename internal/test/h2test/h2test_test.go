@@ -65,8 +65,8 @@ func TestFaults(t *testing.T) {
 		fault  string
 	}{
 		{"SETTINGS are not first", Script{}, func(c *client) { c.WritePing(false, [8]byte{}) }, "the first frame"},
-		{"even stream", Script{}, func(c *client) { c.WriteSettings(); c.request(2, true) }, "HEADERS after"},
-		{"falling streams", Script{}, func(c *client) { c.WriteSettings(); c.request(3, true); c.request(1, true) }, "HEADERS after"},
+		{"even stream", Script{}, func(c *client) { c.WriteSettings(); c.request(2, true) }, "was opened after"},
+		{"falling streams", Script{}, func(c *client) { c.WriteSettings(); c.request(3, true); c.request(1, true) }, "was opened after"},
 		{"no path", Script{}, func(c *client) {
 			c.WriteSettings()
 			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: c.fields(":method", "GET", ":scheme", "http", ":authority", "a")})

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/taktload/takt/internal/http2/allowed"
 )
 
 // Request is a request as far as it has come.
@@ -83,7 +85,7 @@ func (c *Conn) run() error {
 	} else {
 		c.Settings()
 	}
-	dec := hpack.NewDecoder(tableSize, nil)
+	dec := hpack.NewDecoder(allowed.FirstTable, nil)
 	for n := 0; ; n++ {
 		if deaf := c.server.script.Deaf; deaf != nil && deaf(c) {
 			close(c.deaf)
@@ -107,7 +109,7 @@ func (c *Conn) run() error {
 func (c *Conn) frameLimit() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mayFrame
+	return c.may.Frame
 }
 
 // readFault is err if the client wrote a wrong frame, nil if the connection ended.
@@ -155,7 +157,10 @@ func (c *Conn) onHeaders(f *http2.HeadersFrame, dec *hpack.Decoder) error {
 		more := next.(*http2.ContinuationFrame)
 		block, ended = append(block, more.HeaderBlockFragment()...), more.HeadersEnded()
 	}
-	if err := c.resize(block); err != nil {
+	c.mu.Lock()
+	err := c.may.Block(block)
+	c.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	fields, err := dec.DecodeFull(block)
@@ -177,19 +182,21 @@ func (c *Conn) onHeaders(f *http2.HeadersFrame, dec *hpack.Decoder) error {
 func (c *Conn) begin(r *Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.ID%2 == 0 || r.ID <= c.seen.Highest {
-		return faultf("HEADERS after those of stream %d", c.seen.Highest)
+	if err := c.may.Begin(r.ID); err != nil {
+		return err
+	}
+	if r.Ended {
+		c.may.Ended(r.ID)
 	}
 	if c.away && c.seen.PingAcks > c.before {
 		return faultf("a new stream after GOAWAY")
 	}
 	c.seen.Streams++
 	c.seen.Highest = r.ID
-	c.streams[r.ID] = &stream{r: r, window: c.initial, credit: int64(c.theirs[http2.SettingInitialWindowSize])}
-	c.open++
-	c.seen.MaxOpen = max(c.seen.MaxOpen, c.open)
-	if int64(c.open) > c.mayOpen {
-		return faultf("%d streams are open, %d are allowed", c.open, c.mayOpen)
+	c.streams[r.ID] = &stream{r: r, credit: int64(c.theirs[http2.SettingInitialWindowSize])}
+	c.seen.MaxOpen = max(c.seen.MaxOpen, c.may.Open)
+	if int64(c.may.Open) > c.may.Streams {
+		return faultf("%d streams are open, %d are allowed", c.may.Open, c.may.Streams)
 	}
 	return nil
 }
@@ -223,29 +230,24 @@ func (c *Conn) onData(f *http2.DataFrame) error {
 func (c *Conn) receive(f *http2.DataFrame) (*Request, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, s := int64(f.Length), c.streams[f.StreamID]
 	c.seen.Body += len(f.Data())
-	if c.window -= n; n > 0 && c.window < 0 {
-		return nil, faultf("DATA: %d bytes beyond the window of the connection", -c.window)
+	wanted, err := c.may.Data(f.StreamID, int(f.Length))
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case s == nil || s.r.Ended || s.dead:
-		return nil, faultf("DATA on stream %d, which the client has not opened or has ended", f.StreamID)
-	case s.done: // it was under way
-		if f.StreamEnded() {
-			c.over(s, &s.r.Ended)
-		}
+	r := c.streams[f.StreamID].r
+	if f.StreamEnded() {
+		r.Ended = true
+		c.may.Ended(r.ID)
+		c.changed.Broadcast()
+	}
+	if !wanted {
 		return nil, nil
 	}
-	if s.window -= n; n > 0 && s.window < 0 {
-		return nil, faultf("DATA: %d bytes beyond the window of stream %d", -s.window, f.StreamID)
+	if r.Body += len(f.Data()); r.Ended {
+		return r, r.complete()
 	}
-	s.r.Body += len(f.Data())
-	if !f.StreamEnded() {
-		return s.r, nil
-	}
-	c.over(s, &s.r.Ended)
-	return s.r, s.r.complete()
+	return r, nil
 }
 
 func (c *Conn) onSettings(f *http2.SettingsFrame, dec *hpack.Decoder) error {
@@ -277,16 +279,12 @@ func (c *Conn) onSettings(f *http2.SettingsFrame, dec *hpack.Decoder) error {
 func (c *Conn) onAck(dec *hpack.Decoder) error {
 	c.mu.Lock()
 	c.seen.SettingsAcks++
-	if len(c.unacked) == 0 {
-		c.mu.Unlock()
-		return faultf("an acknowledgment of no SETTINGS")
-	}
-	for _, change := range c.unacked[0] {
-		change()
-	}
-	c.unacked = c.unacked[1:]
-	dec.SetAllowedMaxDynamicTableSize(c.table)
+	err := c.may.Acknowledged()
+	dec.SetAllowedMaxDynamicTableSize(c.may.Table())
 	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if ack := c.server.script.Ack; ack != nil {
 		ack(c)
 	}
@@ -314,25 +312,25 @@ func (c *Conn) onWindow(f *http2.WindowUpdateFrame) error {
 }
 
 func (c *Conn) onReset(f *http2.RSTStreamFrame) error {
-	s := c.forget(f)
-	if s == nil {
-		return faultf("RST_STREAM of stream %d, which is idle", f.StreamID)
+	r, err := c.forget(f)
+	if err != nil {
+		return err
 	}
 	if reset := c.server.script.Reset; reset != nil {
-		reset(c, s.r)
+		reset(c, r)
 	}
 	return nil
 }
 
-func (c *Conn) forget(f *http2.RSTStreamFrame) *stream {
+func (c *Conn) forget(f *http2.RSTStreamFrame) (*Request, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen.Resets[f.ErrCode]++
-	s := c.streams[f.StreamID]
-	if s != nil {
-		c.over(s, &s.dead)
+	if err := c.may.Reset(f.StreamID); err != nil {
+		return nil, err
 	}
-	return s
+	c.changed.Broadcast()
+	return c.streams[f.StreamID].r, nil
 }
 
 func (c *Conn) onPing(f *http2.PingFrame) error {

@@ -2,19 +2,15 @@ package h2test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"golang.org/x/net/http2"
+
+	"github.com/taktload/takt/internal/http2/allowed"
 )
 
-// The values of RFC 9113 before any SETTINGS.
-const (
-	initialWindow = 65535
-	maxFrame      = 16384
-	maxWindow     = 1<<31 - 1
-	tableSize     = 4096
-)
+// maxWindow is the largest window.
+const maxWindow = 1<<31 - 1
 
 // watch is the state of a connection as the client has to see it.
 type watch struct {
@@ -22,20 +18,10 @@ type watch struct {
 	changed *sync.Cond
 	seen    Seen
 	streams map[uint32]*stream
-	open    int
 
-	// What the client may send.
-	mayOpen  int64 // streams at once
-	mayFrame uint32
-	window   int64 // of the connection
-	initial  int64 // window of a new stream
-	table    uint32
-	tables   []uint32   // sizes of the table: the acknowledged one, and those after it
-	told     uint32     // size of the table that the client told last
-	least    uint32     // smallest size that it acknowledged since then
-	unacked  [][]func() // what each SETTINGS changes once the client has acknowledged it
-	pings    int
-	synced   bool // the client has seen the PING of Sync
+	may    *allowed.Client // what the client may send
+	pings  int
+	synced bool // the client has seen the PING of Sync
 
 	// What the client lets the server send.
 	theirs map[http2.SettingID]uint32
@@ -47,121 +33,44 @@ type watch struct {
 
 // stream is one request and its answer.
 type stream struct {
-	r              *Request
-	window, credit int64
-	headed         bool // the server has answered with HEADERS
-	done           bool // the server has ended it
-	dead           bool // the client has reset it
+	r      *Request
+	credit int64
+	headed bool // the server has answered with HEADERS
 }
 
 func (w *watch) init() {
 	w.changed = sync.NewCond(&w.mu)
 	w.seen = newSeen()
 	w.streams = map[uint32]*stream{}
-	w.mayOpen, w.mayFrame, w.window, w.initial, w.table = 1<<40, maxFrame, initialWindow, initialWindow, tableSize
-	w.tables, w.told, w.least = []uint32{tableSize}, tableSize, 1<<32-1
-	w.theirs = map[http2.SettingID]uint32{http2.SettingInitialWindowSize: initialWindow, http2.SettingMaxFrameSize: maxFrame}
-	w.credit = initialWindow
+	w.may = allowed.New(1 << 40)
+	w.theirs = map[http2.SettingID]uint32{http2.SettingInitialWindowSize: allowed.FirstWindow, http2.SettingMaxFrameSize: allowed.FirstFrame}
+	w.credit = allowed.FirstWindow
 }
 
-// announce notes the SETTINGS that the server sends: what rises is true at once, what falls when
-// the client has acknowledged it. What rose may have fallen by an earlier one meanwhile, and rises
-// again then.
+// announce notes the SETTINGS that the server sends.
 func (w *watch) announce(list []http2.Setting) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var later []func()
+	var changes []allowed.Setting
 	for _, s := range list {
-		v, now := int64(s.Val), false
-		var change func()
-		switch s.ID {
-		case http2.SettingMaxConcurrentStreams:
-			now, change = v > w.mayOpen, func() { w.mayOpen = v }
-		case http2.SettingMaxFrameSize:
-			now, change = v > int64(w.mayFrame), func() { w.mayFrame = uint32(v) }
-		case http2.SettingInitialWindowSize:
-			now, change = v > w.initial, func() { w.moveWindows(v) }
-		case http2.SettingHeaderTableSize:
-			w.tables = append(w.tables, uint32(v))
-			change = w.changeTable
-		}
-		if now {
-			change()
-		}
-		if change != nil {
-			later = append(later, change)
-		}
+		changes = append(changes, allowed.Setting{ID: uint16(s.ID), Value: s.Val})
 	}
-	w.unacked = append(w.unacked, later)
-}
-
-// changeTable notes that the client has acknowledged the next size of the table. It may know of
-// later ones as well.
-func (w *watch) changeTable() {
-	w.tables = w.tables[1:]
-	w.least = min(w.least, w.tables[0])
-	w.table = slices.Max(w.tables)
-}
-
-// resize checks that a header block begins with the smallest size of the table that the client
-// has acknowledged, if that is below the size which it told last (RFC 7541, 4.2).
-func (w *watch) resize(block []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	least := w.told
-	for len(block) > 0 && block[0]&0xe0 == 0x20 {
-		w.told, block = prefixed(block)
-		least = min(least, w.told)
-	}
-	if w.least < least {
-		return faultf("the header block does not begin with the smaller size of the dynamic table")
-	}
-	w.least = 1<<32 - 1
-	return nil
-}
-
-// prefixed reads an integer with a prefix of five bits (RFC 7541, 5.1).
-func prefixed(b []byte) (n uint32, rest []byte) {
-	const most = 1<<5 - 1
-	n, b = uint32(b[0]&most), b[1:]
-	if n < most {
-		return n, b
-	}
-	for shift := 0; len(b) > 0; shift += 7 {
-		next := b[0]
-		n += uint32(next&0x7f) << shift
-		if b = b[1:]; next < 0x80 {
-			break
-		}
-	}
-	return n, b
-}
-
-func (w *watch) moveWindows(to int64) {
-	for _, s := range w.streams {
-		s.window += to - w.initial
-	}
-	w.initial = to
+	w.may.Announce(changes...)
 }
 
 // grant notes a WINDOW_UPDATE that the server sends.
 func (w *watch) grant(id uint32, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s := w.streams[id]; s != nil {
-		s.window += n
-	} else if id == 0 {
-		w.window += n
-	}
+	w.may.Grant(id, n)
 }
 
 // endStream notes that the server ends its half of a stream, before the client can know.
 func (w *watch) endStream(id uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s := w.streams[id]; s != nil {
-		w.over(s, &s.done)
-	}
+	w.may.Answered(id)
+	w.changed.Broadcast()
 }
 
 // head notes that the server begins to answer.
@@ -176,28 +85,15 @@ func (w *watch) head(id uint32) {
 func (w *watch) progress(id uint32) (headed, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.streams[id]
-	return s.headed, s.done
+	return w.streams[id].headed, w.may.IsAnswered(id)
 }
 
 // wanted reports whether the client still waits for the answer of a stream.
 func (w *watch) wanted(id uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.gone && !w.streams[id].dead
+	return !w.gone && !w.may.IsReset(id)
 }
-
-// over ends one half of s. The stream is open until both have ended.
-func (w *watch) over(s *stream, half *bool) {
-	was := s.open()
-	*half = true
-	if was && !s.open() {
-		w.open--
-	}
-	w.changed.Broadcast()
-}
-
-func (s *stream) open() bool { return !s.dead && !(s.done && s.r.Ended) }
 
 func (w *watch) answered() {
 	w.mu.Lock()
@@ -211,10 +107,10 @@ func (w *watch) reserve(id uint32, n int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.streams[id]
-	for !w.gone && !s.dead && min(s.credit, w.credit) <= 0 {
+	for !w.gone && !w.may.IsReset(id) && min(s.credit, w.credit) <= 0 {
 		w.changed.Wait()
 	}
-	if w.gone || s.dead {
+	if w.gone || w.may.IsReset(id) {
 		return 0
 	}
 	n = int(min(int64(n), s.credit, w.credit, int64(w.theirs[http2.SettingMaxFrameSize])))

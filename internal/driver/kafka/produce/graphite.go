@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	metrics "github.com/taktload/takt/internal/metrics/graphite"
 	"github.com/taktload/takt/internal/pause"
-	"github.com/taktload/takt/internal/reach"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -127,16 +127,7 @@ func (s *graphite) send() {
 func (s *graphite) deliver(lines []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), graphiteTimeout)
 	defer cancel()
-	conn, err := reach.Dial(ctx, "tcp", net.JoinHostPort(s.IP, s.Port))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(graphiteTimeout)); err != nil {
-		return err
-	}
-	_, err = conn.Write(lines)
-	return err
+	return metrics.Send(ctx, net.JoinHostPort(s.IP, s.Port), lines)
 }
 
 // stop sends what is left. It waits for one connection at most.

@@ -143,12 +143,7 @@ func TestEmitErrors(t *testing.T) {
 	}
 }
 
-// A run narrates itself and sends Graphite what the seed sends.
-
-// A Graphite that is not there costs a warning and no time.
-
 // A queue that nobody empties loses intervals and blocks nobody.
-
 func TestGraphiteNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(1)
