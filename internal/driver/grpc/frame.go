@@ -64,7 +64,7 @@ func codingOf(value []byte) coding {
 type frames struct {
 	keeps  bool
 	kept   []byte // the messages so far, if keeps is set
-	most   int64 // bytes of a message, also decompressed
+	most   int64  // bytes of a message, also decompressed
 	coding coding
 	head   [prefix]byte
 	have   int   // bytes of head; prefix: the message follows

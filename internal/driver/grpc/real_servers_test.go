@@ -36,7 +36,7 @@ type peer struct {
 	addr, aging string // aging: connections end there after a while; "": as at addr
 	tally       func(t *testing.T) tally
 	large       string // class of a message that is too long for the server
-	zips        bool   // all answers are compressed
+	zips        bool   // all answers are compressed: grpcio does not ask what the client reads
 }
 
 // tools is the folder of scripts/servers start grpc.
@@ -49,7 +49,7 @@ func tools(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// program is a server of scripts/servers.d/GrpcServer.java or grpc_server.py. It ends with its standard input.
+// program is a server of scripts/servers.d: GrpcServer.java, grpc_server.py or grpc-rust. It ends with its standard input.
 type program struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -62,7 +62,7 @@ type program struct {
 func start(t *testing.T, port string, command ...string) *program {
 	t.Helper()
 	p := &program{cmd: exec.Command(command[0], append(command[1:], protoset(t), port, "300")...)}
-	p.cmd.Env = append(os.Environ(), "PYTHONPATH="+tools(t, "grpcio"))
+	p.cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(os.Getenv("TAKT_GRPC"), "grpcio"))
 	said := new(strings.Builder)
 	p.cmd.Stderr = said
 	in, err := p.cmd.StdinPipe()
@@ -93,7 +93,7 @@ func (p *program) kill() {
 	_ = p.cmd.Wait()
 }
 
-func (p *program) count(t *testing.T) (c tally) {
+func (p *program) tally(t *testing.T) (c tally) {
 	t.Helper()
 	_, err := fmt.Fprintln(p.in)
 	if err == nil {
@@ -105,26 +105,28 @@ func (p *program) count(t *testing.T) (c tally) {
 	return c
 }
 
-// peer is the server as one under test.
-func (p *program) peer() peer {
-	return peer{addr: p.first, aging: p.aging, tally: p.count, large: "resource_exhausted"}
-}
-
 func TestRealGRPCIO(t *testing.T) {
-	programs(t, true, "python3", "../../../scripts/servers.d/grpc_server.py")
+	programs(t, peer{large: "resource_exhausted", zips: true}, "python3", "../../../scripts/servers.d/grpc_server.py")
 }
 
 func TestRealGRPCJava(t *testing.T) {
-	programs(t, false, "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", tools(t, "java")+":"+tools(t, "jars")+"/*", "GrpcServer")
+	programs(t, peer{large: "resource_exhausted"}, "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", tools(t, "java")+":"+tools(t, "jars")+"/*", "GrpcServer")
 }
 
-// programs tests a server that is a program of its own. zips: it compresses all answers.
-func programs(t *testing.T, zips bool, command ...string) {
+func TestRealTonic(t *testing.T) {
+	server := os.Getenv("TAKT_TONIC")
+	if server == "" {
+		t.Fatal("TAKT_TONIC is not set; run scripts/test-real --wide tonic")
+	}
+	programs(t, peer{large: "out_of_range"}, server)
+}
+
+// programs tests a server that is a program of its own.
+func programs(t *testing.T, o peer, command ...string) {
 	p := start(t, "0", command...)
-	o := p.peer()
-	o.zips = zips // grpcio does not ask what the client reads
+	o.addr, o.aging, o.tally = p.first, p.aging, p.tally
 	o.suite(t)
-	t.Run("killed", func(t *testing.T) { p.killed(t, command) })
+	t.Run("killed", func(t *testing.T) { p.killed(t, o.target("Unary"), command) })
 }
 
 // grpc-go behind proxies, which end connections after 100 requests, and then without proxies.
@@ -302,15 +304,15 @@ func (p peer) ages(t *testing.T) {
 
 // killed kills the server under load, and starts it again at its port: takt connects again, and calls have failed only
 // by connections.
-func (p *program) killed(t *testing.T, command []string) {
+func (p *program) killed(t *testing.T, target string, command []string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	plan := drivertest.Plan(t, "grpc", with(`{"name":"a"}`), func(e *engine.Options) {
 		e.Rate, e.Duration = engine.MustRate("100/s"), time.Minute
-	}, p.peer().target("Unary"))
+	}, target)
 	var before, after tally
 	done := make(chan *takt.Report, 1)
-	started := p.count(t)
+	started := p.tally(t)
 	go func() {
 		r, err := engine.Run(ctx, plan)
 		if err != nil {
@@ -320,17 +322,17 @@ func (p *program) killed(t *testing.T, command []string) {
 	}()
 	for before.calls < 50 {
 		time.Sleep(20 * time.Millisecond)
-		before = p.count(t).minus(started)
+		before = p.tally(t).minus(started)
 	}
 	p.kill()
 	again := start(t, strings.TrimPrefix(p.first, "127.0.0.1:"), command...)
 	for after.calls < 50 {
 		time.Sleep(20 * time.Millisecond)
-		after = again.count(t)
+		after = again.tally(t)
 	}
 	cancel()
 	r := <-done
-	after = again.count(t)
+	after = again.tally(t)
 	if ok, unknown := int(r.Counts.OK), int(r.Counts.Unfinished)+10; ok < before.answers+after.answers-unknown || r.Counts.Failed == 0 {
 		t.Errorf("takt has %+v; both servers answered %d and %d", r.Counts, before.answers, after.answers)
 	}
