@@ -3,7 +3,6 @@ package grpc
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -80,14 +79,14 @@ func readAnswer(resp *nethttp.Response) ([]byte, error) {
 		return nil, errNoStatus
 	case len(b) < prefix:
 		return nil, errNone
-	case b[0] != 0:
-		return nil, errUncoded
 	}
-	if n := binary.BigEndian.Uint32(b[1:]); int64(n) > int64(len(b)-prefix) {
+	f := frames{most: mostDescriptors, coding: codingOf([]byte(resp.Header.Get("grpc-encoding"))), keeps: true}
+	if _, ended, err := f.next(b); err != nil {
+		return nil, err
+	} else if !ended {
 		return nil, errUnfinished
-	} else {
-		return b[prefix : prefix+int(n)], nil
 	}
+	return f.kept, nil
 }
 
 // The services of reflection, the newest first.

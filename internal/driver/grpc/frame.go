@@ -60,9 +60,11 @@ func codingOf(value []byte) coding {
 	return codingUnknown
 }
 
-// frames cuts the body of an answer into messages. It keeps no message, unless it has to decompress it.
+// frames cuts the body of an answer into messages. It keeps no message, unless it has to decompress it or keeps is set.
 type frames struct {
-	most   int64 // bytes of a message, also decompressed
+	keeps  bool
+	kept   []byte // the messages so far, if keeps is set
+	most   int64  // bytes of a message, also decompressed
 	coding coding
 	head   [prefix]byte
 	have   int   // bytes of head; prefix: the message follows
@@ -93,8 +95,11 @@ func (f *frames) next(b []byte) (n int, ended bool, err error) {
 		}
 	}
 	take := int(min(f.left, int64(len(b)-n)))
-	if f.head[0] == 1 {
+	switch {
+	case f.head[0] == 1:
 		f.packed = append(f.packed, b[n:n+take]...)
+	case f.keeps:
+		f.kept = append(f.kept, b[n:n+take]...)
 	}
 	n += take
 	if f.left -= int64(take); f.left > 0 {
@@ -148,6 +153,9 @@ func (f *frames) unpack() error {
 		n, err := f.gzip.Read(f.out)
 		if size += int64(n); size > f.most {
 			return &fault{http1.ClassTooLarge, fmt.Sprintf("a message has more than %d bytes after decompression, and --message-max is that", f.most)}
+		}
+		if f.keeps {
+			f.kept = append(f.kept, f.out[:n]...)
 		}
 		switch {
 		case errors.Is(err, io.EOF):

@@ -177,13 +177,14 @@ func (m *muxBase) Body(tag int, b []byte, _ bool) error { return m.calls[tag].bo
 // End implements http2.Watcher.
 func (m *muxBase) End(tag int, well bool) {
 	c := m.calls[tag]
-	switch deadline := m.run.o.Deadline; {
+	switch {
 	case well:
 		c.judge(!m.run.method.server)
 	case c.result.Class == http2.ClassProtocol:
 		c.result.Err = errProtocol
-	case c.result.Class == http2.ClassReset && deadline > 0 && time.Since(c.begun) >= deadline:
-		late := late{deadline} // grpc-go's server resets the stream then
+	}
+	if deadline := m.run.o.Deadline; deadline > 0 && (c.result.Class == http2.ClassReset || well && c.status.code > 0) && time.Since(c.begun) >= deadline {
+		late := late{deadline} // grpc-go's server resets the stream then, of which Envoy makes the status unavailable
 		c.result.Class, c.result.Err = late.Class(), late
 	}
 	if c.result.Class != "" {

@@ -120,6 +120,9 @@ func protoset(t *testing.T) string {
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
 		return true
 	})
+	slices.SortFunc(set.File, func(a, b *descriptorpb.FileDescriptorProto) int { // imports first, as protoc writes them
+		return len(a.GetDependency()) - len(b.GetDependency())
+	})
 	b, err := proto.Marshal(set)
 	name := filepath.Join(t.TempDir(), "echo.set")
 	if err == nil {

@@ -19,11 +19,13 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // so that the server knows it
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	grpcreflection "google.golang.org/grpc/reflection"
 	v1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	v1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -32,18 +34,24 @@ import (
 // echo is a server of testdata/echo.proto by grpc-go.
 type echo struct {
 	addr      string
+	stop      func() // at once
 	health    *health.Server
 	ask, tell protoreflect.MessageDescriptor
 
 	mu    sync.Mutex
+	tally tally
 	names []string // of all that was asked
 	heads []metadata.MD
 	ttl   []time.Duration // time until the deadline, of calls that have one
 }
 
+// tally is what a server has counted.
+type tally struct{ calls, messages, answers, deadlines, tenants int }
+
 // behaviour is what an echo has.
 type behaviour struct {
 	v1, v1alpha, health, tls bool
+	age                      time.Duration // of connections; 0: no limit
 }
 
 func serveEcho(t *testing.T, b behaviour) *echo {
@@ -59,12 +67,15 @@ func serveEcho(t *testing.T, b behaviour) *echo {
 	e := &echo{}
 	service := d.(protoreflect.ServiceDescriptor)
 	e.ask, e.tell = service.Methods().Get(0).Input(), service.Methods().Get(0).Output()
-	var options []grpc.ServerOption
+	options := []grpc.ServerOption{grpc.InTapHandle(e.tap)}
 	if b.tls {
 		s := httptest.NewUnstartedServer(nil)
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"h2"}})))
+	}
+	if b.age > 0 {
+		options = append(options, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: b.age}))
 	}
 	s := grpc.NewServer(options...)
 	s.RegisterService(e.desc(), e)
@@ -85,7 +96,8 @@ func serveEcho(t *testing.T, b behaviour) *echo {
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
-	t.Cleanup(func() { s.Stop(); <-done })
+	e.stop = sync.OnceFunc(func() { s.Stop(); <-done })
+	t.Cleanup(e.stop)
 	e.addr = l.Addr().String()
 	return e
 }
@@ -187,9 +199,27 @@ func (e *echo) name(m *dynamicpb.Message) string {
 	return m.Get(e.ask.Fields().ByName("name")).String()
 }
 
+// tap counts calls.
+func (e *echo) tap(ctx context.Context, i *tap.Info) (context.Context, error) {
+	if !strings.HasPrefix(i.FullMethodName, "/test.v1.Echo/") {
+		return ctx, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tally.calls++
+	if _, ok := ctx.Deadline(); ok {
+		e.tally.deadlines++
+	}
+	if len(i.Header.Get("x-tenant")) > 0 {
+		e.tally.tenants++
+	}
+	return ctx, nil
+}
+
 func (e *echo) note(ctx context.Context, m *dynamicpb.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.tally.messages++
 	head, _ := metadata.FromIncomingContext(ctx)
 	e.names, e.heads = append(e.names, e.name(m)), append(e.heads, head)
 	if at, ok := ctx.Deadline(); ok {
@@ -219,5 +249,8 @@ func (e *echo) answer(ctx context.Context, m *dynamicpb.Message, n int) (*dynami
 	}
 	a.Set(e.tell.Fields().ByName("name"), protoreflect.ValueOfString(name))
 	a.Set(e.tell.Fields().ByName("number"), protoreflect.ValueOfInt32(int32(n)))
+	e.mu.Lock()
+	e.tally.answers++
+	e.mu.Unlock()
 	return a, nil
 }

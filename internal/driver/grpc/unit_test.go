@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
+	nethttp "net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -212,5 +214,39 @@ func BenchmarkCall(b *testing.B) {
 			b.ResetTimer()
 			calls(b, m, b.N, &in, &list, &id, op, r)
 		})
+	}
+}
+
+// Servers that compress all answers, as grpcio can, compress those of reflection, too.
+func TestReadAnswer(t *testing.T) {
+	packed := zipped(t, "abc")
+	for body, want := range map[string]string{
+		frame(0, 3, "abc"):                                 "abc",
+		frame(1, uint32(len(packed)), packed):              "abc",
+		frame(1, uint32(len(packed)), packed[:8]):          "",
+		frame(1, 3, "abc"):                                 "",
+		frame(0, 4, "abc"):                                 "",
+		frame(0, 3, "abc") + frame(0, 3, "def"):            "abc",
+		frame(1, uint32(len(packed)), packed) + "trailing": "abc",
+	} {
+		head := nethttp.Header{"Grpc-Encoding": {"gzip"}, "Grpc-Status": {"0"}}
+		got, err := readAnswer(&nethttp.Response{StatusCode: 200, Header: head, Body: io.NopCloser(strings.NewReader(body))})
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v; want %q", body, got, err, want)
+		}
+	}
+}
+
+// What servers and proxies say after the deadline is no other failure: Envoy says unavailable when grpc-go resets a stream.
+func TestStatusAfterDeadline(t *testing.T) {
+	for deadline, want := range map[time.Duration]string{time.Second: "deadline_exceeded", time.Hour: "unavailable", 0: "unavailable"} {
+		m := &muxBase{run: &run{o: &Options{Deadline: deadline}, method: &method{}}}
+		r := new(takt.Result)
+		c := m.call(0)
+		c.begin(r, true)
+		c.status.code, c.begun = 14, time.Now().Add(-time.Minute)
+		if m.End(0, true); r.Class != want || r.Status != 14 {
+			t.Errorf("deadline %v: class %q, status %d; want %q", deadline, r.Class, r.Status, want)
+		}
 	}
 }
