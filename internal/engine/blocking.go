@@ -460,7 +460,7 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 			}
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
-		c.came(n)
+		c.came()
 		at := sock.Arrived(c.net)
 		switch done, err := c.parse(end, r); {
 		case done, err != nil && (end == nil || end == io.EOF):

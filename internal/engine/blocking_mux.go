@@ -136,12 +136,12 @@ func (c *conn) send(b []byte) (int, error) {
 // readFrames reads once. c.list is what happened. alive: the connection goes on.
 func (c *conn) readFrames() (alive bool, err error) {
 	c.list = c.list[:0]
-	had, end := c.read()
+	_, end := c.read()
 	eof := isEnd(end)
 	if end != nil && !eof {
 		return false, end
 	}
-	c.came(had)
+	c.came()
 	n, list, alive := c.mux.Parse(c.in[c.lo:c.hi], eof, c.list)
 	c.list = list
 	c.lo += n

@@ -88,10 +88,10 @@ func (c *conn) stops() {
 	c.timed = false
 }
 
-// came tells whoever measures parts when the n bytes came that were just read. Before, the socket was empty when the
-// read before had returned, if that read had not filled its buffer.
-func (c *conn) came(n int) {
-	if n == 0 || c.parted == nil {
+// came tells whoever measures parts when that came which was just read: bytes, or the end. Before, the socket was empty
+// when the read before had returned, if that read had not filled its buffer.
+func (c *conn) came() {
+	if c.parted == nil {
 		return
 	}
 	p := c.observed.parting.Load()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,15 +45,19 @@ func TestOracleOfModels(t *testing.T) {
 		"a class":               {"class", func(k *checker, _ *takt.Report) { k.rows[0].Class = "cut" }},
 		"content too early":     {"parts", rows(func(r *takt.Sample) { r.Timed[engine.RowOwn+1] -= time.Millisecond })},
 		"content too late":      {"parts", rows(func(r *takt.Sample) { r.Timed[engine.RowOwn+1] += 5 * time.Millisecond })},
+		"silence before a cut":  {"parts", rows(func(r *takt.Sample) { r.Timed[engine.RowMaxGap] -= 5 * time.Millisecond })},
 		"time per token":        {"parts", rows(func(r *takt.Sample) { r.Timed[engine.RowOwn] += 5 * time.Millisecond })},
 	} {
 		sc := modelled()
+		if strings.HasSuffix(name, "cut") {
+			sc.Unended = 1
+		}
+		if o := run(3, sc); len(o.Faults) > 0 {
+			t.Errorf("%s: without a falsification the oracle says %v", name, o.Faults)
+		}
 		sc.spoil = c.spoil
 		if o := run(3, sc); !slices.ContainsFunc(o.Faults, func(f Fault) bool { return f.Kind == c.kind }) {
 			t.Errorf("%s: the oracle says %v", name, o.Faults)
 		}
-	}
-	if o := run(3, modelled()); len(o.Faults) > 0 {
-		t.Errorf("without a falsification the oracle says %v", o.Faults)
 	}
 }

@@ -66,6 +66,8 @@ func TestMutants(t *testing.T) {
 			"m.behind = m.ended == had", "m.behind = m.ended < had"},
 		{"a stream that broke off without its last gap", "driver/http/stream.go",
 			"case m.over && m.broke:", "case m.over && m.broke && m.MaxGap == 1:"},
+		{"an answer without its last event that ended well", "driver/http/stream.go",
+			"m.broke = m.result.Class != \"\"", "m.broke = false"},
 		{"sockets that are not looked at", "engine/loop_parts_linux.go",
 			"l.parts, l.sparing = true, false", "l.parts, l.sparing = false, false"},
 		{"a retry that counts as the last try", "journey/journey.go",

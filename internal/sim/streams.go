@@ -295,7 +295,7 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 		came, since := q.parts[0]-w.origin-r.Due, r.Done-(q.parts[len(q.parts)-1]-w.origin)
 		if r.Class != "" {
 			whole = false
-			if got > 0 && gap < since-exact && !(late && k.sc.shared()) && !q.speech.failed(r) { // then one read may have what came long after the part
+			if got > 0 && gap < since-exact && !(late && k.sc.shared()) { // then one read may have what came long after the part
 				k.fault("parts", "operation %d broke off %v after its last part, and its longest gap is %v", r.Seq, since, gap)
 			}
 			most = max(most, r.Done-(q.parts[0]-w.origin))

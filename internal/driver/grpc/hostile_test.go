@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/test/h2test"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // frame is a message as it is on the wire.
@@ -124,6 +126,23 @@ func TestWrongServers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The silence before a status other than OK is a gap that a user has waited for.
+func TestSilenceBeforeAFailure(t *testing.T) {
+	s := h2test.Start(t, h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
+		c.Head(r.ID, false, ":status", "200", "content-type", "application/grpc")
+		c.Data(r.ID, false, frame(0, 2, "\x0a\x00"))
+		time.Sleep(50 * time.Millisecond)
+		c.Head(r.ID, true, "grpc-status", "14")
+	}})
+	o := with("\x0a\x00")
+	o.Raw, o.Streams = true, streamsServer
+	r := load(t, o, s.Addr+"/a.B/C", 1)
+	all, first, gap := r.Latency[takt.LatencyResponse].Max, r.Latency["first_part_due"].Max, r.Latency["maxgap"].Max
+	if r.Counts.Failed != 1 || first == 0 || gap < (all-first)/2 {
+		t.Errorf("%+v: the longest gap is %v µs, although the only message came after %v and the status after %v", r.Errors, gap, first, all)
 	}
 }
 

@@ -234,8 +234,8 @@ func (m *streamMux) Body(tag int, b []byte, _ bool) error {
 
 // End implements http2.Watcher.
 func (m *streamMux) End(tag int, well bool) {
-	m.StreamMux.End(tag, well && !m.calls[tag].frames.inside())
 	m.muxBase.End(tag, well)
+	m.StreamMux.End(tag, m.calls[tag].result.Class == "")
 }
 
 // newMux is a connection of the run.

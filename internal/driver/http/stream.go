@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -64,12 +65,23 @@ type Form struct {
 	Streams             bool // it is cut into events or lines
 }
 
+// Listener reads the parts of answers of a protocol on top of HTTP. The tag is that of a mux, of a codec 0.
+type Listener interface {
+	// Hear reads each part of an answer that did not fail, and reports whether the part is counted and timed. The bytes of a
+	// part change after the call.
+	Hear(tag int, p parts.Part) bool
+	// Judge sets the class and error of an answer that ended as HTTP wants it and failed nevertheless. It returns when the
+	// server said so; 0: with its end.
+	Judge(tag int, r *takt.Result) time.Duration
+}
+
 // meter measures the parts of one answer.
 type meter struct {
 	Timing
+	tag    int
 	result *takt.Result
 	reader parts.Reader
-	hears  func(p parts.Part) bool // reads each part and reports whether it is counted; nil: all are
+	hearer Listener // nil: all parts are counted
 	form   Form
 	ended  int           // parts in this read
 	tail   bool          // a part that is counted ended with the last bytes of this read
@@ -78,6 +90,7 @@ type meter struct {
 	known  bool          // last is exact
 	over   bool          // the answer ended in this read
 	broke  bool          // and not as it should
+	failed time.Duration // and the server had said so at this instant; 0: it had not
 	behind bool          // and its end came behind its last part
 }
 
@@ -85,7 +98,7 @@ type meter struct {
 func (m *meter) begin(due, sent time.Duration, r *takt.Result) {
 	r.Timed = [takt.MaxTimed]time.Duration{} // the operation may begin again
 	m.reader.Reset(parts.Chunks, 0)
-	*m = meter{Timing: Timing{Due: due, Sent: sent}, result: r, reader: m.reader, hears: m.hears}
+	*m = meter{Timing: Timing{Due: due, Sent: sent}, tag: m.tag, result: r, reader: m.reader, hearer: m.hearer}
 }
 
 // head says how the answer comes in parts. The events of what is compressed cannot be seen.
@@ -96,7 +109,7 @@ func (m *meter) head(contentType, coding string) {
 	}
 	m.form = Form{contentType, coding, kind != parts.Chunks}
 	keep := 0
-	if m.hears != nil {
+	if m.hearer != nil {
 		keep = parts.Most
 	}
 	m.reader.Reset(kind, keep)
@@ -114,20 +127,24 @@ func (m *meter) body(b []byte, ends bool) error {
 	return m.reader.Err()
 }
 
-// end ends the answer.
+// end ends the answer. well: as HTTP wants it.
 func (m *meter) end(well bool) {
 	m.over, m.broke, m.behind = true, !well, true
 	if had := m.ended; well {
 		m.reader.End()
 		m.count()
 		m.behind = m.ended == had
+		if m.hearer != nil {
+			m.failed = m.hearer.Judge(m.tag, m.result)
+			m.broke = m.result.Class != ""
+		}
 	}
 }
 
 // count counts the parts that ended.
 func (m *meter) count() {
 	for p, ok := m.reader.Next(); ok; p, ok = m.reader.Next() {
-		counts := m.hears == nil || m.hears(p)
+		counts := m.hearer == nil || m.hearer.Hear(m.tag, p)
 		if m.tail = counts && m.reader.Empty(); counts {
 			m.ended++
 		}
@@ -144,7 +161,7 @@ func (m *meter) read(in *engine.Coming, alone bool) {
 	}
 	switch {
 	case m.over && m.broke:
-		m.stop(in.At, in.Record)
+		m.stop(cmp.Or(m.failed, in.At), in.Record)
 	case m.over && m.MaxGap > 0:
 		m.longest(m.MaxGap, in.Record)
 	}
@@ -235,11 +252,10 @@ func (o *Options) streamed(requests http1.Requests, opt http1.Options) *StreamCo
 	return c
 }
 
-// ListenTo is a codec of one connection to u for a protocol on top of HTTP: hears reads each part of an answer that did not
-// fail, and reports whether the part is counted and timed. The bytes of a part change after the call.
-func (o *Options) ListenTo(u *url.URL, requests http1.Requests, hears func(p parts.Part) bool) *StreamCodec {
+// ListenTo is a codec of one connection to u for a protocol on top of HTTP.
+func (o *Options) ListenTo(u *url.URL, requests http1.Requests, l Listener) *StreamCodec {
 	c := o.streamed(o.throughProxyTo(u, requests), o.judging())
-	c.hears = hears
+	c.hearer = l
 	return c
 }
 
@@ -285,9 +301,9 @@ func (c *StreamCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.
 // StreamMux measures the parts of answers over HTTP/2.
 type StreamMux struct {
 	*http2.Mux
-	meters []meter                          // by tag
-	hears  func(tag int, p parts.Part) bool // as meter has it; nil: all parts are counted
-	read   []int                            // tags of the answers in this read
+	meters []meter  // by tag
+	hearer Listener // as meter has it
+	read   []int    // tags of the answers in this read
 	coming engine.Coming
 }
 
@@ -299,11 +315,11 @@ func NewStreamMux(m *http2.Mux) *StreamMux {
 }
 
 // ListenMux is ListenTo for a connection over HTTP/2.
-func (o *Options) ListenMux(requests http2.Requests, hears func(tag int, p parts.Part) bool) *StreamMux {
+func (o *Options) ListenMux(requests http2.Requests, l Listener) *StreamMux {
 	opt := o.judging()
 	opt.MaxBody = o.StreamMost
 	s := NewStreamMux(o.newMux(requests, opt))
-	s.hears = hears
+	s.hearer = l
 	return s
 }
 
@@ -316,11 +332,7 @@ func (s *StreamMux) Form(tag int) Form { return s.meters[tag].form }
 // Starts implements engine.Parted.
 func (s *StreamMux) Starts(tag int, due, sent time.Duration, r *takt.Result) {
 	for tag >= len(s.meters) {
-		m, tag := meter{}, len(s.meters)
-		if s.hears != nil {
-			m.hears = func(p parts.Part) bool { return s.hears(tag, p) }
-		}
-		s.meters = append(s.meters, m)
+		s.meters = append(s.meters, meter{tag: len(s.meters), hearer: s.hearer})
 	}
 	s.meters[tag].begin(due, sent, r)
 }

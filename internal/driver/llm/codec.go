@@ -44,6 +44,7 @@ type reading struct {
 	counted bool          // the first token is
 	first   time.Duration // instant of the first output that is no reasoning; 0: none
 	end     time.Duration // instant of the part that ended the answer; 0: none
+	failed  time.Duration // instant of the server's own error; 0: none
 }
 
 // newReading prepares a reading for all answers of a connection, one after the other.
@@ -65,7 +66,7 @@ func (a *reading) begin(op *takt.Op) {
 // starts prepares a for an answer.
 func (a *reading) starts() {
 	a.stream.Reset(a.plan.o.api)
-	a.said, a.counted, a.first, a.end = answer.Said{}, false, 0, 0
+	a.said, a.counted, a.first, a.end, a.failed = answer.Said{}, false, 0, 0, 0
 }
 
 // hear reads a part, and reports whether it has output.
@@ -94,14 +95,20 @@ func (a *reading) note(in *engine.Coming, t http.Timing, r *takt.Result) {
 	if a.said.Terminal {
 		a.end = in.At
 	}
+	if a.failed == 0 && a.stream.Failed() {
+		a.failed = in.At
+	}
 	a.said = answer.Said{}
 }
 
-// ended judges and counts an answer.
-func (a *reading) ended(in *engine.Coming, t http.Timing, form http.Form, r *takt.Result) {
-	if r.Class == "" {
-		r.Class, r.Err = a.fault(form, int(r.Status))
-	}
+// judge is http.Listener.Judge.
+func (a *reading) judge(form http.Form, r *takt.Result) time.Duration {
+	r.Class, r.Err = a.fault(form, int(r.Status))
+	return a.failed
+}
+
+// ended counts an answer.
+func (a *reading) ended(in *engine.Coming, t http.Timing, r *takt.Result) {
 	if r.Class != "" {
 		return
 	}
@@ -172,9 +179,15 @@ type codec struct {
 
 func newCodec(p *plan) *codec {
 	c := &codec{reading: newReading(p)}
-	c.StreamCodec = p.o.conn.ListenTo(p.o.url, p.requests, func(part parts.Part) bool { return c.reading.hear(part, c.Form()) })
+	c.StreamCodec = p.o.conn.ListenTo(p.o.url, p.requests, c)
 	return c
 }
+
+// Hear implements http.Listener.
+func (c *codec) Hear(_ int, p parts.Part) bool { return c.reading.hear(p, c.Form()) }
+
+// Judge implements http.Listener.
+func (c *codec) Judge(_ int, r *takt.Result) time.Duration { return c.reading.judge(c.Form(), r) }
 
 // Append implements takt.Codec.
 func (c *codec) Append(dst []byte, op *takt.Op) []byte {
@@ -199,7 +212,7 @@ func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 	n, p = c.StreamCodec.Parse(in, eof, r)
 	c.reading.note(&c.in, c.Known(), r)
 	if p != takt.More {
-		c.reading.ended(&c.in, c.Known(), c.Form(), r)
+		c.reading.ended(&c.in, c.Known(), r)
 	}
 	return n, p
 }
@@ -216,11 +229,19 @@ type mux struct {
 
 func newMux(p *plan) *mux {
 	m := &mux{plan: p}
-	m.StreamMux = p.o.conn.ListenMux(p.requests, func(tag int, part parts.Part) bool {
-		m.heard = append(m.heard, tag)
-		return m.readings[tag].hear(part, m.Form(tag))
-	})
+	m.StreamMux = p.o.conn.ListenMux(p.requests, m)
 	return m
+}
+
+// Hear implements http.Listener.
+func (m *mux) Hear(tag int, p parts.Part) bool {
+	m.heard = append(m.heard, tag)
+	return m.readings[tag].hear(p, m.Form(tag))
+}
+
+// Judge implements http.Listener.
+func (m *mux) Judge(tag int, r *takt.Result) time.Duration {
+	return m.readings[tag].judge(m.Form(tag), r)
 }
 
 // reading is the answer with this tag.
@@ -260,7 +281,7 @@ func (m *mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 	}
 	for _, e := range list[had:] {
 		if e.Kind == takt.MuxEnd {
-			m.readings[e.Tag].ended(&m.in, m.Known(e.Tag), m.Form(e.Tag), m.results[e.Tag])
+			m.readings[e.Tag].ended(&m.in, m.Known(e.Tag), m.results[e.Tag])
 		}
 	}
 	return n, list, alive

@@ -184,6 +184,9 @@ func (s *Stream) Err() error {
 	return ErrCut
 }
 
+// Failed reports whether the server sent an error.
+func (s *Stream) Failed() bool { return s.err != nil }
+
 // fail notes the first error of the stream.
 func (s *Stream) fail(value []byte) {
 	if s.err != nil {
