@@ -427,3 +427,54 @@ func TestVerifyGitFlags(t *testing.T) {
 		}
 	}
 }
+
+// Costs are measured where takt starts both servers, in pairs and in a duet: a commit that allocates 2 objects more in
+// each answer is named, however noisy the times are, and decides nothing.
+func TestVerifyGitCosts(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, `printf 'package main\n\nimport _ "expvar"\n\nvar kept [9][]byte\n' > vars.go; sed -i 's|time.Sleep(answer)|for i := range kept[:10-9] { kept[i] = make([]byte, 300) }|; s/^const answer.*/var _ = time.Second/' main.go`,
+		"sed -i 's/10-9/10-1/' main.go")
+	for _, test := range []struct {
+		name string
+		args []string
+		load string
+	}{
+		{"pairs", []string{"--pairs", "9"}, "-n 300 -c 1"},
+		{"a duet", []string{"--duet", "--budget", "40s"}, "--rate 200/s -z 2s"},
+	} {
+		judgement := filepath.Join(filepath.Dir(dir), "costs.json")
+		args := append([]string{"--git", "c1..c2", "--build", buildServer, "--run", runServer, "--tolerance", "1000%", "--error-tolerance", "100%", "--metric", "rate", "-o", "text=-", "-o", "json=" + judgement}, test.args...)
+		code, said := verifyGit(t, dir, append(append(args, "--", "http"), append(strings.Fields(test.load), portURL)...)...)
+		type figure struct {
+			Metric     string
+			Base, Head float64
+		}
+		var j struct {
+			Verdict     verify.Word
+			Comparisons []struct{ Costs, Changes []figure }
+		}
+		readJSON(t, judgement, &j)
+		if len(j.Comparisons) != 1 {
+			t.Fatalf("%s: exit code %d\n%s", test.name, code, said)
+		}
+		measured := map[string]figure{}
+		for _, f := range j.Comparisons[0].Costs {
+			measured[f.Metric] = f
+		}
+		for _, metric := range []string{"max_rss", "server_cpu", "server_switches", "server_allocs", "server_alloc_bytes"} {
+			if f := measured[metric]; !(f.Base > 0 && f.Head > 0) {
+				t.Errorf("%s: %s is %v and %v\n%s", test.name, metric, f.Base, f.Head, said)
+			}
+		}
+		allocs := measured["server_allocs"]
+		if d := allocs.Head - allocs.Base; d < 6 || d > 10 || j.Verdict == verify.Regressed {
+			t.Errorf("%s: %s, allocations %v and %v; head makes 8 more", test.name, j.Verdict, allocs.Base, allocs.Head)
+		}
+		if !slices.ContainsFunc(j.Comparisons[0].Changes, func(c figure) bool { return c.Metric == "server_allocs" }) ||
+			!strings.Contains(said, "; costs: ") || !strings.Contains(said, "allocations a request ") {
+			t.Errorf("%s: not proven: %+v\n%s", test.name, j.Comparisons[0].Changes, said)
+		}
+	}
+}

@@ -147,6 +147,27 @@ func Of(pid int) (p Process, ok bool) {
 	return p, ok && p.MaxRSS > 0
 }
 
+// Switches are the context switches of a process so far, by thread: the thread gave the core up, or lost it. The
+// kernel forgets those of a thread that has ended.
+func Switches(pid int) map[string]uint64 {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	threads, _ := os.ReadDir(dir)
+	counts := make(map[string]uint64, len(threads))
+	for _, thread := range threads {
+		text, err := os.ReadFile(filepath.Join(dir, thread.Name(), "status"))
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		for line := range strings.Lines(string(text)) {
+			if name, n, _ := strings.Cut(line, ":"); strings.HasSuffix(name, "voluntary_ctxt_switches") { // voluntary and nonvoluntary
+				count, _ := strconv.ParseUint(strings.TrimSpace(n), 10, 64) // the kernel writes numbers
+				counts[thread.Name()] += count
+			}
+		}
+	}
+	return counts
+}
+
 // cpuOf reads the CPU clock of a process, which has nanoseconds; /proc/PID/stat counts in 10 ms,
 // which is 4 % of what a small server needs for a run of some seconds. The number of that clock is
 // that of clock_getcpuclockid(3).

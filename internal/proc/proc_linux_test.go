@@ -84,3 +84,23 @@ func TestShare(t *testing.T) {
 		t.Errorf("nothing is %v of no time", got)
 	}
 }
+
+// A thread that sleeps gives its core up each time.
+func TestSwitches(t *testing.T) {
+	sum := func() (n uint64) {
+		for _, count := range Switches(os.Getpid()) {
+			n += count
+		}
+		return n
+	}
+	before := sum()
+	for range 50 {
+		time.Sleep(time.Millisecond)
+	}
+	if after := sum(); before == 0 || after < before+50 {
+		t.Errorf("%d context switches, and %d after 50 sleeps", before, after)
+	}
+	if got := Switches(1 << 30); len(got) != 0 {
+		t.Errorf("no process: %v", got)
+	}
+}

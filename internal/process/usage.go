@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"time"
 
 	"github.com/taktload/takt/internal/proc"
@@ -13,14 +14,16 @@ const sampleTime = 250 * time.Millisecond
 
 // Usage is the usage of processes between two instants.
 type Usage struct {
-	MaxRSS int64         // sum of the processes' peaks of memory since their start, bytes; 0: unknown
-	CPU    time.Duration // CPU time between the instants
+	MaxRSS   int64         // sum of the processes' peaks of memory since their start, bytes; 0: unknown
+	CPU      time.Duration // CPU time between the instants
+	Switches uint64        // context switches between the instants, of threads that have not ended; 0: unknown
 }
 
 // Watched reads processes until Usage is called.
 type Watched struct {
 	find        func() []int
 	first, last map[int]proc.Process
+	switches    map[string]uint64 // at the beginning, by thread
 	peak        int64
 	quit, done  chan struct{}
 }
@@ -38,6 +41,7 @@ func WatchAll(find func() []int) *Watched {
 	for pid, p := range w.last {
 		w.first[pid] = p
 	}
+	w.switches = switchesOf(pids)
 	known := len(w.first) > 0
 	go func() {
 		defer close(w.done)
@@ -74,10 +78,23 @@ func (w *Watched) Usage() (u Usage) {
 	if len(w.first) == 0 {
 		return u
 	}
-	w.read(w.find())
+	pids := w.find()
+	w.read(pids)
+	for thread, n := range switchesOf(pids) {
+		u.Switches += n - min(n, w.switches[thread]) // fewer than before: another thread got the number
+	}
 	for pid, p := range w.last {
 		u.CPU += p.CPU - w.first[pid].CPU
 	}
 	u.MaxRSS = w.peak
 	return u
+}
+
+// switchesOf are the context switches of processes, by thread.
+func switchesOf(pids []int) map[string]uint64 {
+	all := map[string]uint64{}
+	for _, pid := range pids {
+		maps.Copy(all, proc.Switches(pid))
+	}
+	return all
 }

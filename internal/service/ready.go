@@ -86,21 +86,26 @@ func (r Ready) answers(ctx context.Context) error {
 	return fmt.Errorf("%s answered with status %d", r.url, status)
 }
 
-// get returns the status of the answer. It follows no redirect, uses no proxy, and leaves no
-// connection to the load.
+// get returns the status of the answer.
 func get(ctx context.Context, url string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
-	}
-	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: anyCertificate(), DialContext: reach.Dial},
-		CheckRedirect: reach.NoRedirect,
-	}
-	answer, err := client.Do(request)
+	answer, err := ask(ctx, url)
 	if err != nil {
 		return 0, err
 	}
 	answer.Body.Close()
 	return answer.StatusCode, nil
+}
+
+// ask gets an answer, whose body the caller closes. It follows no redirect, uses no proxy, and leaves no
+// connection to the load.
+func ask(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: anyCertificate(), DialContext: reach.Dial},
+		CheckRedirect: reach.NoRedirect,
+	}
+	return client.Do(request)
 }

@@ -116,6 +116,7 @@ func (p *play) judge() (verify.Judgement, error) {
 		} else if fit {
 			r.Guard = p.plan.Guard
 			p.plan.Add(r)
+			p.plan.AddRuns(*sides[verify.DuetBase], *sides[verify.DuetHead])
 		}
 		if why := p.plan.GiveUp(p.spent); why != "" {
 			return verify.Judgement{}, &verify.UnfitError{Why: why}

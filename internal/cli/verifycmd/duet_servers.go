@@ -2,13 +2,9 @@ package verifycmd
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/format/page"
-	"github.com/taktload/takt/internal/judge/stats"
-	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -50,24 +46,4 @@ func (p *play) leave(visits [2]*visit) (err error) {
 		}
 	}
 	return err
-}
-
-// usage says what the servers used, in the median of their runs; "": it is not known.
-func (p *pair) usage() string {
-	text := ""
-	for _, name := range p.serverMetrics() {
-		base, head := p.sides[0].used[name], p.sides[1].used[name]
-		if len(base) == 0 || len(head) == 0 {
-			continue
-		}
-		m, _ := stored.MetricOf(name)
-		if text != "" {
-			text += "; "
-		}
-		text += fmt.Sprintf("%s: base %s, head %s", name, page.Amount(m.Unit, stats.MedianOf(base)), page.Amount(m.Unit, stats.MedianOf(head)))
-	}
-	if text != "" {
-		text += "; a duet does not judge the servers' memory and CPU time, and --pairs does"
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/files"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 )
@@ -26,10 +27,32 @@ type commits struct {
 	grace   time.Duration
 	keep    bool // the servers run on between runs
 	cores   cores
+	stats   string // auto, off or a URL: where the servers' runtimes say what they count
 	bisect  bool
 	most    int // most pairs of a bisection
 
-	when service.Ready
+	when  service.Ready
+	pages []string // of stats, to try
+}
+
+// Words of --server-stats besides a URL.
+const (
+	statsAuto = "auto"
+	statsOff  = "off"
+)
+
+// pagesOf are the pages of --server-stats to try.
+func (c *commits) pagesOf(command []string) ([]string, error) {
+	switch c.stats {
+	case statsOff:
+		return nil, nil
+	case "", statsAuto:
+		return service.HeapPages(command), nil
+	}
+	if !core.IsURL(strings.ReplaceAll(c.stats, service.PortMark, "1")) {
+		return nil, value.Faultf("bad --server-stats %q; give auto, off, or a URL such as http://127.0.0.1:%s/debug/vars", value.HidePassword(c.stats), service.PortMark)
+	}
+	return []string{c.stats}, nil
 }
 
 const (
@@ -49,6 +72,7 @@ func (c *commits) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")
 	fs.Var(value.Duration(&c.grace), "stop-timeout", "kill a server that has not ended `TIME` after SIGTERM (default 10s)")
 	fs.BoolVar(&c.keep, "keep-running", false, "start each server once; without it each run, and each round of a duet, has a freshly started server, since two starts of one program differ")
+	fs.Var(value.Offering(value.Owned(&c.stats, advice), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}/debug/vars"), "server-stats", "read allocations and garbage collections before and after each run at `auto|off|URL` of the server: expvar, Prometheus, or pprof's allocs?debug=1 (default auto: /debug/vars, /metrics and others, of a load over http://)")
 	fs.Var(value.Offering(value.Text(&c.cores.text), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3, and takt the others; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
 }
 
@@ -86,6 +110,9 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	if err := c.cores.choose(); err != nil {
 		faults = append(faults, err)
 	}
+	if c.pages, err = c.pagesOf(command); err != nil {
+		faults = append(faults, err)
+	}
 	faults.If(len(v.base)+len(v.head) > 0, "--git names both sides, and --base or --head is given; leave one of them out")
 	faults.If(v.env.Fleet != nil, "--git starts the servers on this machine, and a fleet has many; start them yourself, with --base and --head")
 	faults.If(c.run == "", "--git needs --run with the command that starts a server, such as --run './server -port {{.Port}}'")
@@ -104,7 +131,7 @@ func (c *commits) fixed(command []string) bool { return !service.HasPort(command
 
 // idle refuses flags that would do nothing without --git.
 func (c *commits) idle(v *verifyCommand) (faults value.Faults) {
-	for _, name := range []string{"build", "build-timeout", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "bisect", "bisect-pairs"} {
+	for _, name := range []string{"build", "build-timeout", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "server-cpus", "server-stats", "bisect", "bisect-pairs"} {
 		faults.If(v.env.Typed(name), "--%s is for --git; leave it out, or give --git BASE..HEAD", name)
 	}
 	return faults
@@ -115,5 +142,5 @@ func (c *commits) serverMetrics() []string {
 	if !c.on() || runtime.GOOS != "linux" {
 		return nil
 	}
-	return []string{"max_rss", "server_cpu"}
+	return []string{stored.MetricMemory, stored.MetricServerCPU}
 }

@@ -29,9 +29,10 @@ type commitSide struct {
 	name   string // base or head
 	commit checkout.Commit
 	built  *checkout.Built
-	server *service.Server      // nil: it does not run
-	deaf   bool                 // the user knows that the server does not end by itself
-	used   map[string][]float64 // figures of the server in each run, by metric
+	server *service.Server // nil: it does not run
+	deaf   bool            // the user knows that the server does not end by itself
+	heap   string          // page of the server with the figures of its runtime; "": none
+	asked  bool            // heap is known
 }
 
 // prepare checks out and builds both commits.
@@ -192,9 +193,6 @@ func (p *pair) note(j *verify.Judgement) {
 	p.sides[verify.DuetHead].describe(&j.Head)
 	for i := range j.Comparisons {
 		p.sides[verify.DuetBase].describe(&j.Comparisons[i].Base)
-	}
-	if text := p.usage(); j.Duet != nil && text != "" {
-		j.Advice = append(j.Advice, text)
 	}
 }
 

@@ -3,11 +3,13 @@ package verifycmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/service"
@@ -22,6 +24,8 @@ type visit struct {
 	cancel  context.CancelCauseFunc
 	watched *process.Watched
 	seconds *timeline.Sampler // begins and ends with watched
+	out     io.Writer         // for the user
+	heap    service.Heap      // at the beginning, with what one reading of it adds; nil: not known
 }
 
 // visit starts the server for a run. The caller calls leave.
@@ -29,7 +33,7 @@ func (s *commitSide) visit(ctx context.Context, out io.Writer) (*visit, error) {
 	if err := s.start(ctx, out); err != nil {
 		return nil, err
 	}
-	r := &visit{commitSide: s}
+	r := &visit{commitSide: s, out: out}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	go func(done <-chan struct{}, failure func() error) {
 		select {
@@ -72,6 +76,7 @@ func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) { 
 
 // Join implements core.Side.
 func (r *visit) Join(*engine.Plan, core.Known) {
+	r.readHeap()
 	r.watched, r.seconds = r.server.Watch(), r.server.Sample()
 }
 
@@ -101,12 +106,13 @@ func (r *visit) Over(report *takt.Report) {
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
 }
 
-// figures adds memory and CPU of the server's processes.
+// figures adds what the server's processes used, and what its runtime counted.
 func (r *visit) figures(report *takt.Report) {
 	if r.watched == nil {
 		return
 	}
 	used := r.watched.Usage()
+	counted := r.counted()
 	r.seconds.End()
 	r.seconds.Fill(report)
 	r.watched = nil
@@ -116,17 +122,69 @@ func (r *visit) figures(report *takt.Report) {
 	if report.Extra == nil {
 		report.Extra = map[string]any{}
 	}
-	r.note(report, "max_rss", float64(used.MaxRSS))
+	report.Extra[stored.MetricMemory] = float64(used.MaxRSS)
+	counted[stored.MetricServerCPU] = used.CPU.Seconds() * 1e6
+	counted[stored.MetricSwitches] = float64(used.Switches)
 	c, w := report.Counts, report.WarmupCounts
-	if n := c.OK + c.Failed + w.OK + w.Failed; n > 0 && used.CPU > 0 {
-		r.note(report, "server_cpu", used.CPU.Seconds()*1e6/float64(n))
+	n := float64(c.OK + c.Failed + w.OK + w.Failed)
+	for metric, v := range counted {
+		if metric == stored.MetricCollections {
+			v *= 1000
+		}
+		if n > 0 && v > 0 {
+			report.Extra[metric] = v / n
+		}
 	}
 }
 
-func (r *visit) note(report *takt.Report, metric string, v float64) {
-	report.Extra[metric] = v
-	if r.used == nil {
-		r.used = map[string][]float64{}
+// readHeap reads the counters of the server's runtime, if it has a page with them. It reads twice, because a reading
+// allocates, too.
+func (r *visit) readHeap() {
+	if r.heap = nil; !r.asked {
+		r.findHeap()
 	}
-	r.used[metric] = append(r.used[metric], v)
+	if r.commitSide.heap == "" {
+		return
+	}
+	before, err := r.server.Heap(r.ctx, r.commitSide.heap)
+	after, err2 := r.server.Heap(r.ctx, r.commitSide.heap)
+	if err != nil || err2 != nil {
+		return // its run has no such figures
+	}
+	r.heap = after
+	for metric, v := range before {
+		r.heap[metric] += max(0, after[metric]-v)
+	}
+}
+
+// findHeap looks once for the page with the counters of the server's runtime. A page that the user named and that
+// does not exist is said.
+func (r *visit) findHeap() {
+	r.asked = true
+	for _, page := range r.pages {
+		_, err := r.server.Heap(r.ctx, page)
+		if err == nil {
+			r.commitSide.heap = page
+			return
+		}
+		if page == r.stats {
+			fmt.Fprintf(r.out, "verify: %s: --server-stats: %v; the runs have no allocations and garbage collections\n", r.name, err)
+		}
+	}
+}
+
+// counted is what the server's runtime counted since readHeap.
+func (r *visit) counted() service.Heap {
+	counted := service.Heap{}
+	if r.heap == nil {
+		return counted
+	}
+	now, err := r.server.Heap(r.ctx, r.commitSide.heap)
+	if err != nil {
+		return counted
+	}
+	for metric, v := range now {
+		counted[metric] = v - r.heap[metric]
+	}
+	return counted
 }

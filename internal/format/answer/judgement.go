@@ -40,7 +40,11 @@ func Judgement(j verify.Judgement) *part.Document {
 		for _, line := range sides {
 			b.Above = append(b.Above, part.Sentence{Text: line, Line: true, In: part.Text | part.Markdown})
 		}
-		one.Blocks = []part.Block{{In: part.HTML, Drawing: Forest{c.Findings, j.Tolerance, titles[1]}}, b, runsOf(c.Base, j.Head)}
+		one.Blocks = []part.Block{{In: part.HTML, Drawing: Forest{slices.Concat(c.Findings, c.Costs), j.Tolerance, titles[1]}}, b}
+		if c.Costs != nil {
+			one.Blocks = append(one.Blocks, costs(c.Costs, titles, j))
+		}
+		one.Blocks = append(one.Blocks, runsOf(c.Base, j.Head))
 		d.Parts = append(d.Parts, one)
 	}
 	if head := j.Reports[1]; len(j.Comparisons) == 1 && len(head) > 0 {
@@ -111,6 +115,9 @@ func verdictLine(j verify.Judgement) string {
 		s += fmt.Sprintf(", after the %s of at most %d looks", ordinal(j.Look), j.Looks)
 	case j.Looks > 1:
 		s += fmt.Sprintf(", at most %d looks", j.Looks)
+	}
+	if told := changed(j); told != "" {
+		s = told + "; " + s
 	}
 	if j.Answers != nil && j.Answers.Verdict == answers.Differ {
 		s = j.Answers.Sentence() + ", so its speed decides nothing; " + s

@@ -13,7 +13,8 @@ import (
 type Metric struct {
 	Name   string // in filters, --sort and --metric
 	Unit   Unit
-	Higher bool // higher is better
+	Higher bool   // higher is better
+	Cost   string // what an operation costs, in words, such as "CPU a request"; "": not a cost
 }
 
 // MetricSustainable is the metric of the answer of takt capacity: the highest rate that meets its SLO.
@@ -40,7 +41,7 @@ const (
 // Metrics lists all metrics except latencies, to which drivers add their own. A latency's metric is
 // NAME.STATISTIC, or just STATISTIC for the response time.
 func Metrics() []Metric {
-	return append([]Metric{
+	return slices.Concat([]Metric{
 		{Name: "errors", Unit: Percent},                    // (failed + unfinished) ÷ (ok + failed + unfinished)
 		{Name: MetricGoodput, Unit: Percent, Higher: true}, // operations that met all conditions of --slo ÷ scheduled
 		{Name: "rate", Unit: PerSecond, Higher: true},
@@ -49,7 +50,10 @@ func Metrics() []Metric {
 		{Name: "sent_bytes", Unit: Bytes}, {Name: "received_bytes", Unit: Bytes},
 		{Name: "cpu", Unit: Microseconds},                        // of the generator, per operation that ended
 		{Name: MetricSustainable, Unit: PerSecond, Higher: true}, // the answer of takt capacity
-	}, serverMetrics()...)
+	}, serverMetrics(), []Metric{
+		{Name: "request_bytes", Unit: Bytes, Cost: "bytes of a request"}, // sent_bytes ÷ operations that ended
+		{Name: "answer_bytes", Unit: Bytes, Cost: "bytes of an answer"},  // received_bytes ÷ operations that ended
+	})
 }
 
 // MetricNames lists the names of metrics that users judge most: those of Metrics, and statistics of
@@ -71,11 +75,39 @@ func serverMetrics() []Metric {
 		{Name: "throughput", Unit: PerSecond, Higher: true},    // documents indexed
 		{Name: "latency", Unit: Milliseconds},                  // 1000 ÷ accepted requests a second, hey-apm's "ms / request"
 		{Name: "index", Unit: Ratio, Higher: true},             // documents indexed ÷ expected
-		{Name: "max_rss", Unit: Bytes},                         // of the server's processes
+		{Name: MetricMemory, Unit: Bytes, Cost: "peak memory"}, // of the server's processes
 		{Name: "efficiency", Unit: Number, Higher: true},       // accepted bytes a minute ÷ max_rss
 		{Name: "accepted_requests", Unit: Number, Higher: true},
-		{Name: "server_cpu", Unit: Microseconds}, // of the server's processes, per operation that ended
+		// Of the server's processes, per operation that ended:
+		{Name: MetricServerCPU, Unit: Microseconds, Cost: "CPU a request"},
+		{Name: MetricSwitches, Cost: "context switches a request"},
+		// What the server's runtime counts, per operation that ended:
+		{Name: MetricAllocs, Cost: "allocations a request"},
+		{Name: MetricAllocated, Unit: Bytes, Cost: "bytes allocated a request"},
+		{Name: MetricCollections, Cost: "garbage collections per 1000 requests"},
+		{Name: MetricCollecting, Unit: Microseconds, Cost: "time in garbage collections a request"},
 	}
+}
+
+// Metrics of a server that takt started: of its processes, and of its runtime.
+const (
+	MetricMemory      = "max_rss"
+	MetricServerCPU   = "server_cpu"
+	MetricSwitches    = "server_switches"
+	MetricAllocs      = "server_allocs"
+	MetricAllocated   = "server_alloc_bytes"
+	MetricCollections = "server_gc" // per 1000 operations
+	MetricCollecting  = "server_gc_time"
+)
+
+// Costs are the metrics of what operations cost, in the order of reports.
+func Costs() (list []Metric) {
+	for _, m := range Metrics() {
+		if m.Cost != "" {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // MetricOf describes the metric of that name, which may be a latency's.
@@ -119,8 +151,15 @@ func FiguresOf(r *takt.Report) Figures {
 	}
 	add("sent_bytes", float64(r.Bytes.Sent))
 	add("received_bytes", float64(r.Bytes.Received))
-	if n := c.OK + c.Failed; n > 0 && r.Generator.CPUS > 0 {
-		add("cpu", r.Generator.CPUS*1e6/float64(n))
+	if n := c.OK + c.Failed; n > 0 {
+		for _, of := range []struct {
+			name  string
+			total float64
+		}{{"request_bytes", float64(r.Bytes.Sent)}, {"answer_bytes", float64(r.Bytes.Received)}, {"cpu", r.Generator.CPUS * 1e6}} {
+			if of.total > 0 {
+				add(of.name, of.total/float64(n))
+			}
+		}
 	}
 	if v, ok := r.Extra["sustainable_per_s"].(float64); ok && r.Kind == KindCapacity {
 		add(MetricSustainable, v)

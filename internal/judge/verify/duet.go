@@ -34,6 +34,7 @@ type Duet struct {
 	Guard time.Duration
 	Looks []int // numbers of slices, ascending; they share the error probability as Pairs.Looks do
 
+	runs   [2][]stored.Run // whole rounds, for the costs
 	pairs  []duetPair
 	rounds []int // number of pairs after each round
 	counts DuetCounts
@@ -103,6 +104,11 @@ func (d *Duet) Add(r DuetRound) {
 	d.pairs = append(d.pairs, kept...)
 	d.rounds = append(d.rounds, len(d.pairs))
 	d.counts.add(c)
+}
+
+// AddRuns adds what the sides of a round cost.
+func (d *Duet) AddRuns(base, head stored.Run) {
+	d.runs[DuetBase], d.runs[DuetHead] = append(d.runs[DuetBase], base), append(d.runs[DuetHead], head)
 }
 
 // LeaveOut counts a round that is not added because the run of that side was invalid.
@@ -267,6 +273,7 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 		}
 		c.Findings, words = append(c.Findings, g.show()), append(words, g.Verdict)
 	}
+	c.weigh(gates, match{base: d.runs[DuetBase], head: d.runs[DuetHead], inPairs: true}, o, d.share())
 	c.Verdict = overall(words)
 	j.Verdict, j.Comparisons = c.Verdict, []Comparison{c}
 	j.Advice = append(d.advice(&c, head), reasons...)

@@ -38,10 +38,12 @@ func judge(matches []match, head Side, o Options) Judgement {
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
 		var words []Word
+		own := gates[i*len(c.Findings) : (i+1)*len(c.Findings)]
 		for k := range c.Findings {
-			c.Findings[k] = gates[i*len(c.Findings)+k].show()
+			c.Findings[k] = own[k].show()
 			words = append(words, c.Findings[k].Verdict)
 		}
+		c.weigh(own, matches[i], o, (1-o.Confidence)/float64(len(matches)))
 		c.Verdict = overall(words)
 		all = append(all, c.Verdict)
 	}

@@ -138,6 +138,8 @@ type Comparison struct {
 	Method   Method    `json:"method"`
 	Verdict  Word      `json:"verdict"`
 	Findings []Finding `json:"metrics"`
+	Costs    []Finding `json:"costs,omitempty"`   // of what an operation costs; they do not decide
+	Changes  []Change  `json:"changes,omitempty"` // proven differences of Findings and Costs
 }
 
 // Finding is what a comparison says about one metric.
