@@ -358,3 +358,11 @@ func literal(l *takt.Loop, addr string) *takt.Loop {
 	with.Addr = addr
 	return &with
 }
+
+// firstTo is literal for the connection before the run. No operation waits for it, so the limit of operations does not
+// bound it: a slow host or a slow first handshake is no target that cannot be reached.
+func firstTo(l *takt.Loop, addr string) *takt.Loop {
+	with := literal(l, addr)
+	with.Timeout = with.ConnectTimeout
+	return with
+}

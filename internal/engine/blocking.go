@@ -85,7 +85,7 @@ func (b *blocking) probe(ctx context.Context) error {
 		return err
 	}
 	var r takt.Result
-	c, err := NewTurns(b.world.Now).dial(ctx, b.world, literal(b.loop, addr), &r)
+	c, err := NewTurns(b.world.Now).dial(ctx, b.world, firstTo(b.loop, addr), &r)
 	if err != nil {
 		return err
 	}

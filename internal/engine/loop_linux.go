@@ -88,7 +88,7 @@ func (m *loops) prepare(ctx context.Context) error {
 
 // firstPlain makes the first connection.
 func (m *loops) firstPlain(ctx context.Context, addr string) error {
-	reached, first, err := m.world.Dial(ctx, literal(m.net, addr))
+	reached, first, err := m.world.Dial(ctx, firstTo(m.net, addr))
 	if err != nil {
 		return err
 	}

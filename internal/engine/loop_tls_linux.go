@@ -70,7 +70,7 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop, turns *Turns) *secured
 
 // firstSecured makes the first connection: a failure ends the run before its start.
 func (m *loops) firstSecured(ctx context.Context, addr string) error {
-	s := m.secure(ctx, literal(m.net, addr), NewTurns(m.world.Now))
+	s := m.secure(ctx, firstTo(m.net, addr), NewTurns(m.world.Now))
 	if s.err != nil {
 		return fmt.Errorf("cannot reach the target: %w", s.err)
 	}

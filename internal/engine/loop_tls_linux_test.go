@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -252,11 +253,12 @@ func TestModesTLSFaults(t *testing.T) {
 func TestModesTLSStopsShaking(t *testing.T) {
 	for name, c := range map[string]struct {
 		instead func(net.Conn)
+		timeout time.Duration
 		class   string
 	}{
-		"silence": {func(c net.Conn) { io.Copy(io.Discard, c) }, "connect_timeout"},
-		"plain":   {func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, "tls"},
-		"the end": {func(c net.Conn) { request(c) }, "tls"},
+		"silence": {func(c net.Conn) { io.Copy(io.Discard, c) }, 300 * time.Millisecond, engine.ClassConnectTimeout},
+		"plain":   {func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, 0, "tls"},
+		"the end": {func(c net.Conn) { request(c) }, 0, "tls"},
 	} {
 		eachMode(t, func(t *testing.T, mode string) {
 			var conns atomic.Int64
@@ -269,25 +271,13 @@ func TestModesTLSStopsShaking(t *testing.T) {
 					c.instead(n)
 					return
 				}
+				time.Sleep(c.timeout) // only an operation has this limit, and not the connection before the run
 				over := tls.Server(n, conf)
 				request(over)
 				over.Close()
 			}))
-			l.TLS, l.ConnectTimeout, l.Timeout = &tls.Config{InsecureSkipVerify: true}, time.Minute, time.Minute
-			if c.class == engine.ClassConnectTimeout {
-				l.ConnectTimeout = 300 * time.Millisecond
-			}
-			var r *takt.Report
-			drivertest.Slowly(l.ConnectTimeout, func(timeout time.Duration) bool {
-				conns.Store(0)
-				l.ConnectTimeout = timeout
-				var err error
-				r, err = tryPlan(t, mode, engine.Plan{Driver: &takt.Driver{Loop: l}}, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
-				if err != nil && timeout >= drivertest.Longest {
-					t.Fatal(err)
-				}
-				return err != nil // the handshake of the probe was too slow
-			})
+			l.TLS, l.ConnectTimeout, l.Timeout = &tls.Config{InsecureSkipVerify: true}, time.Minute, cmp.Or(c.timeout, time.Minute)
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
 			if r.Counts.Failed != 20 || r.Errors[0].Class != c.class {
 				t.Errorf("%s: %+v, %+v", name, r.Counts, r.Errors)
 			}

@@ -661,7 +661,7 @@ func TestModesRefused(t *testing.T) {
 			t.Errorf("%+v", r.Counts)
 		}
 		r = load(t, mode, httpLoop(t, refusing(t)), func(o *engine.Options) {
-			o.Rate, o.Requests, o.MaxLag, o.Drain = engine.MustRate("1000"), 500, 20*time.Millisecond, engine.DrainOf(time.Second)
+			o.Rate, o.Requests, o.MaxLag, o.Drain = engine.MustRate("1000"), 500, 20*time.Millisecond, engine.DrainOf(time.Minute)
 		})
 		if r.Counts.Failed != 500 {
 			t.Errorf("%+v", r.Counts)

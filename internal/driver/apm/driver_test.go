@@ -364,7 +364,7 @@ func TestStreamLasts(t *testing.T) {
 	s := startIntake(t, nil)
 	o := New()
 	o.Events, o.Spans, o.Frames, o.Stream, o.Pause = 1, 0, 1, true, 10*time.Second
-	r := load(t, o, 0, func(e *engine.Options) { e.Connections, e.Duration = 1, 50*time.Millisecond }, s.URL)
+	r := load(t, o, 0, func(e *engine.Options) { e.Connections, e.Duration = 1, 500*time.Millisecond }, s.URL)
 	if r.Counts.OK != 1 || r.Counts.Scheduled != 1 || r.Extra["flushes"] != uint64(1) {
 		t.Errorf("%+v %v", r.Counts, r.Extra)
 	}

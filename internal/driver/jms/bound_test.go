@@ -36,7 +36,7 @@ func TestPendingBound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := served(t, amqptest.New(t, amqptest.Script{Outcome: slow}), NewProducer())
 			r := makeRun(t, o, func(e *engine.Options) {
-				e.Rate, e.Duration, e.Drain = engine.MustRate("20000/s"), 100*time.Millisecond, engine.DrainOf(10*time.Millisecond)
+				e.Rate, e.Duration, e.Drain = engine.MustRate("20000/s"), 500*time.Millisecond, engine.DrainOf(10*time.Millisecond)
 				c.change(o, e)
 			})
 			said := message(r, "pending_bound")
