@@ -109,8 +109,8 @@ func (c *check) fails(status int, body http1.Content, values [][]byte, want stri
 	return c.Holds(values, want)
 }
 
-// asksOf are what a step asks of an answer, with the values of a round.
-func asksOf(at *step, v *visit) ([]*check, error) {
+// asksFor are what a step asks of an answer, with the values of a round.
+func (at *step) asksFor(value func(string) []byte) ([]*check, error) {
 	if !slices.ContainsFunc(at.asks, func(c *check) bool { return c.Needs() != nil }) {
 		return at.asks, nil
 	}
@@ -118,7 +118,7 @@ func asksOf(at *step, v *visit) ([]*check, error) {
 	for i, c := range list {
 		one := *c
 		var err error
-		if one.Check, err = c.With(v.session.Value); err != nil {
+		if one.Check, err = c.With(value); err != nil {
 			return nil, err
 		}
 		list[i] = &one

@@ -60,9 +60,8 @@ type ExplainedFile struct {
 	Use   string `json:"use"`
 }
 
-// Explain is the scenario in words, after Validate.
-func (o *Options) Explain(hide func(string) string) Explanation {
-	s := o.requests.(*scenario)
+// Explain is the scenario in words. hide leaves secrets out of a text.
+func (s *file) Explain(hide func(string) string) Explanation {
 	e := Explanation{File: s.name, Counts: "requests"}
 	if s.reacts {
 		e.Counts = "rounds"
@@ -110,12 +109,12 @@ var uses = map[string]string{
 }
 
 // inEvery reports whether all steps have a header line.
-func (s *scenario) inEvery(h http1.Field) bool {
+func (s *file) inEvery(h http1.Field) bool {
 	return !slices.ContainsFunc(s.all(), func(at *step) bool { return !slices.Contains(at.text.Header, h) })
 }
 
 // explainAll are the steps of a track in words.
-func (s *scenario) explainAll(t *track, hide func(string) string) (list []ExplainedStep) {
+func (s *file) explainAll(t *track, hide func(string) string) (list []ExplainedStep) {
 	for i := range t.steps {
 		list = append(list, s.explain(t, i, hide))
 	}
@@ -123,7 +122,7 @@ func (s *scenario) explainAll(t *track, hide func(string) string) (list []Explai
 }
 
 // explain is step i of a track in words.
-func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedStep {
+func (s *file) explain(t *track, i int, hide func(string) string) ExplainedStep {
 	at := t.steps[i]
 	target := at.text.Target
 	if u := at.text.URL; !strings.HasPrefix(target, httpreq.Placeholder) && !httpreq.SameOrigin(u, s.hosts[0]) {
@@ -162,7 +161,7 @@ func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedS
 const shownBody = 200
 
 // needs are the values and files of step i of a track that it does not make itself, and where they are from.
-func (s *scenario) needs(t *track, i int) (list []string) {
+func (s *file) needs(t *track, i int) (list []string) {
 	at := t.steps[i]
 	add := func(text string) {
 		if !slices.Contains(list, text) {
@@ -218,7 +217,7 @@ func (s *scenario) needs(t *track, i int) (list []string) {
 }
 
 // origin says which step gives a value to step i of a track.
-func (s *scenario) origin(t *track, i int, name string) string {
+func (s *file) origin(t *track, i int, name string) string {
 	if first := t.steps[i-t.rules[i].Before]; first.repeat.Name == name {
 		if first != t.steps[i] {
 			return fmt.Sprintf("the repetition of the group %s", first.group)
@@ -306,4 +305,36 @@ func holding(rest string) string {
 		return rest + " has a value"
 	}
 	return rest
+}
+
+// Tried is one exchange of a round that is tried.
+type Tried struct {
+	Step     int          `json:"-"`                 // from 1, in the order of the file
+	Request  string       `json:"request,omitempty"` // beginning of it
+	Head     string       `json:"head,omitempty"`    // of the answer
+	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
+	Status   int          `json:"status,omitempty"`
+	Class    string       `json:"class,omitempty"` // of the failure; "": it is ok
+	Error    string       `json:"error,omitempty"`
+	TookMS   float64      `json:"service_ms"`
+	Checks   []TriedCheck `json:"checks,omitempty"`
+	Captured []TriedValue `json:"captured,omitempty"`
+	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
+	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
+	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
+	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
+}
+
+// TriedCheck is what came of a check.
+type TriedCheck struct {
+	Text string `json:"text"`
+	OK   bool   `json:"ok"`
+}
+
+// TriedValue is a value that a step captured or made, or the first of a list.
+type TriedValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Of    int    `json:"of,omitempty"`   // values of the list
+	Made  bool   `json:"made,omitempty"` // by @set
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/driver/http/httpreq"
@@ -14,29 +13,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The number of redirects that a step follows, unless it says another one, and the largest one.
-const (
-	usualHops = 10
-	mostHops  = 100
-)
-
 // hop is a request that follows a redirect, as an operation of its step.
 type hop struct {
 	number int    // from 1
 	to     string // the Location, without a fragment
 	get    bool   // the method is GET, and there is no body
-}
-
-// parseFollow reads a number of redirects, or nothing.
-func parseFollow(text string) (int, error) {
-	if text == "" {
-		return usualHops, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostHops {
-		return 0, fmt.Errorf("%.30q is not a number of redirects; write @follow, or @follow 3, at most %d", text, mostHops)
-	}
-	return n, nil
 }
 
 // redirected reports whether the answer to t is a redirect that its step follows.

@@ -141,10 +141,10 @@ func (r *rules) check() error {
 }
 
 // of are the rules as a journey has them; holds asks a condition for a round.
-func (r *rules) of(think dist.Time, holds func(*condition, *visit) bool) journey.Step {
+func (r *rules) of(think dist.Time) journey.Step {
 	s := journey.Step{Think: think, Optional: r.optional, Repeat: r.repeat, Poll: r.poll, Retry: r.retry}
 	for _, c := range r.conditions {
-		s.When = append(s.When, journey.Condition{Not: c.not, Holds: func(u journey.User) bool { return holds(c, u.Self.(*visit)) }})
+		s.When = append(s.When, journey.Condition{Not: c.not, Holds: func(u journey.User) bool { return c.holds(u.Self.(round)) }})
 	}
 	return s
 }
@@ -269,3 +269,21 @@ func parseJourney(text string) (name string, weight float64, err error) {
 	}
 	return name, weight, nil
 }
+
+// parseFollow reads a number of redirects, or nothing.
+func parseFollow(text string) (int, error) {
+	if text == "" {
+		return usualHops, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostHops {
+		return 0, fmt.Errorf("%.30q is not a number of redirects; write @follow, or @follow 3, at most %d", text, mostHops)
+	}
+	return n, nil
+}
+
+// The number of redirects that a step follows, unless it says another one, and the largest one.
+const (
+	usualHops = 10
+	mostHops  = 100
+)

@@ -22,7 +22,6 @@ import (
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/users"
-	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -30,29 +29,16 @@ import (
 // classCapture is the class of an answer without a value that the scenario captures.
 const classCapture = "capture"
 
-// scenario has steps that a user performs in order: a round.
+// scenario performs the steps of a file: a user performs them in order, in a round.
 type scenario struct {
+	file
 	o       *Options
-	name    string
-	sum     string
-	steps   []*step       // of all journeys
-	hosts   httpreq.Hosts // that of the url argument first
-	tracks  []*track
-	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
-	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
-	users   int            // number of users, without a rate
-	limit   uint64         // number of rounds for which files have lines; 0: no limit
-	leases  []*payload.Lease
-	draws   bool            // a capture takes any of several values
-	lasts   bool            // users last over their rounds, since they perform steps once
-	lasting []string        // the values that last, too
-	before  track           // steps with @setup
-	after   track           // steps with @teardown
+	courses *users.Courses  // of the run; nil: all steps of a round are due whatever the answers do
+	users   int             // number of users, without a rate
 	crowd   *users.Crowd    // of the run
 	keeper  *visit          // who has performed @setup; nil: nobody, or @teardown is over
 	given   session.Session // has the values of @setup
-	files   []payload.File
-	trial   *trial // what tries single rounds; nil: it is a run
+	trial   *trial          // what tries single rounds; nil: it is a run
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -61,15 +47,6 @@ type scenario struct {
 	late    uint64 // rounds that lasted longer than their pace
 
 	followed uint64 // redirects
-}
-
-// track is one journey: steps of the scenario, one behind the other.
-type track struct {
-	name   string
-	weight float64
-	from   int // its first step
-	steps  []*step
-	rules  []journey.Step // of steps
 }
 
 // stepFigures are what a run saw of a step.
@@ -185,62 +162,6 @@ func (s *scenario) Describe(v map[string]any) {
 	}
 }
 
-// shapeRounds gives the load the rate of --rounds. Those of a file without rules get their operations when it is read.
-func (o *Options) shapeRounds(e *engine.Options) {
-	o.load = e
-	if o.Rounds.Given() && !o.ratedTwice() {
-		e.Rate = o.Rounds.OfRounds(1)
-	}
-}
-
-// ratedTwice reports whether there is a rate beside --rounds.
-func (o *Options) ratedTwice() bool {
-	return o.load.Stages.Given() || o.load.Rate.Given() && !o.load.Rate.CountsRounds()
-}
-
-// shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
-// many there are.
-func (o *Options) shapeUsers(e *engine.Options) {
-	o.users = users.Shape(e, &o.givenUsers, heyConnections)
-	o.inFlight, o.warmup = e.InFlight(), e.Warmup
-}
-
-// checkScenario refuses flags that mean nothing beside --scenario.
-func (o *Options) checkScenario(faults *value.Faults) {
-	faults.If(o.Rounds.Given() && o.Scenario == "", "--rounds is given without --scenario; give the file of the rounds, or give --rate")
-	if o.Scenario == "" {
-		return
-	}
-	faults.If(o.Rounds.Given() && o.ratedTwice(), "both --rounds and --rate or --stages are given; keep one")
-	faults.If(o.Rounds.Given() && o.closed, "--rounds is %s; give a rate such as 75/s, or leave it out: -c users then begin a round when their last one is over", o.Rounds)
-	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
-	faults.If(o.HTTP2Connections > 1 || o.HTTP2Streams > 0, "--h2-connections or --h2-streams is given with --scenario; leave it out, each user has a connection of its own, and one request at a time")
-	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
-	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
-	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
-	faults.If(o.givenUsers > 0 && !o.closed, "both -c and a rate are given with --scenario; drop -c, each round has a user of its own, and --max-in-flight limits them")
-	faults.Add(o.CheckUsers("--scenario"))
-}
-
-// buildScenario reads the scenario.
-func (o *Options) buildScenario() (faults value.Faults) {
-	o.DisableCompression = true // takt reads bodies
-	s, err := o.readScenario()
-	if err != nil {
-		return []error{err}
-	}
-	s.users = o.users
-	if o.Rounds.Given() && !s.reacts {
-		o.load.Rate = o.Rounds.OfRounds(len(s.steps))
-	}
-	for _, l := range s.leases {
-		n := l.Len(o.part, o.parts)
-		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
-	}
-	o.requests = s
-	return faults
-}
-
 // fill fills in placeholders for a round. A value that it does not have is empty.
 func (s *scenario) fill(v *visit, tmpl *payload.Template) string {
 	text, _ := s.fillAll(v, tmpl)
@@ -304,6 +225,15 @@ func (s *scenario) render(t *turn) error {
 
 // serverOf is the index of the server that the operation of a scenario goes to.
 func serverOf(op *takt.Op) int { return op.Data.(*turn).visit.server }
+
+// Value implements round.
+func (v *visit) Value(name string) []byte { return v.session.Value(name) }
+
+// Fill implements round.
+func (v *visit) Fill(t *payload.Template) string { return v.of.fill(v, t) }
+
+// Did implements round.
+func (v *visit) Did(at *step) bool { return slices.Contains(v.done, at) }
 
 // visit is a round of a new user.
 func (s *scenario) visit(number uint64) *visit {
@@ -397,34 +327,6 @@ func (s *scenario) source(base takt.Source) takt.Source {
 // turn is the step of a round at a place.
 func (s *scenario) turn(v *visit, n journey.Next) *turn {
 	return &turn{visit: v, place: n.Place}
-}
-
-// Later is driver.Load.Later: a round that has begun is finished, whatever its think times are.
-func (o *Options) Later() (d time.Duration) {
-	s, ok := o.requests.(*scenario)
-	if !ok || s.users > 0 {
-		return 0
-	}
-	for _, t := range s.tracks {
-		d = max(d, journey.Longest(t.rules))
-	}
-	return d
-}
-
-// Reacts is driver.Load.Reacts.
-func (o *Options) Reacts() bool {
-	s, ok := o.requests.(*scenario)
-	return ok && s.reacts
-}
-
-// Steps is driver.Load.Steps.
-func (o *Options) Steps() (names []string) {
-	if s, ok := o.requests.(*scenario); ok {
-		for _, at := range s.steps {
-			names = append(names, at.name)
-		}
-	}
-	return names
 }
 
 // open opens the driver of a run.
@@ -533,7 +435,7 @@ func (s *scenario) prepare(t *turn, r *takt.Result) {
 	}
 	err := s.render(t)
 	if err == nil {
-		t.asks, err = asksOf(t.at(), t.visit)
+		t.asks, err = t.at().asksFor(t.visit.session.Value)
 	}
 	if err != nil {
 		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().name, err)

@@ -18,38 +18,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Tried is one exchange of a round that is tried.
-type Tried struct {
-	Step     int          `json:"-"`                 // from 1, in the order of the file
-	Request  string       `json:"request,omitempty"` // beginning of it
-	Head     string       `json:"head,omitempty"`    // of the answer
-	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
-	Status   int          `json:"status,omitempty"`
-	Class    string       `json:"class,omitempty"` // of the failure; "": it is ok
-	Error    string       `json:"error,omitempty"`
-	TookMS   float64      `json:"service_ms"`
-	Checks   []TriedCheck `json:"checks,omitempty"`
-	Captured []TriedValue `json:"captured,omitempty"`
-	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
-	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
-	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
-	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
-}
-
-// TriedCheck is what came of a check.
-type TriedCheck struct {
-	Text string `json:"text"`
-	OK   bool   `json:"ok"`
-}
-
-// TriedValue is a value that a step captured or made, or the first of a list.
-type TriedValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	Of    int    `json:"of,omitempty"`   // values of the list
-	Made  bool   `json:"made,omitempty"` // by @set
-}
-
 // trial is one round of each journey that is tried, one after the other, and so are its exchanges.
 type trial struct {
 	request, answer []byte
