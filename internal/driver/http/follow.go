@@ -24,14 +24,14 @@ type hop struct {
 func (s *scenario) redirected(t *turn, status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
-		return t.at().follow > 0 && t.location != ""
+		return t.at().Follow > 0 && t.location != ""
 	}
 	return false
 }
 
 // checkHops is an error if the step has followed as many redirects as it may.
 func (s *scenario) checkHops(t *turn) error {
-	if most := t.at().follow; t.hop != nil && t.hop.number >= most {
+	if most := t.at().Follow; t.hop != nil && t.hop.number >= most {
 		return fmt.Errorf("%w @follow %d: the last answer is a redirect, too", session.ErrCheck, most)
 	}
 	return nil
@@ -47,10 +47,10 @@ func (s *scenario) follower(t *turn, r *takt.Result) *turn {
 		h = *t.hop
 	}
 	h.number++
-	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().text.Method == http.MethodPost
+	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().Text.Method == http.MethodPost
 	// As browsers do (https://url.spec.whatwg.org): servers forget to encode names of files and words of a search.
 	h.to, _, _ = strings.Cut(http1.PercentEncoded(t.location, "\"<>`"), "#")
-	if httpreq.Whole(s.hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
+	if httpreq.Whole(s.Hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
 		if u, err := url.Parse(t.visit.place.Path); err == nil {
 			if u, err = u.Parse(h.to); err == nil {
 				h.to = u.RequestURI()

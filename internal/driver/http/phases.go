@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/journey"
@@ -17,19 +18,19 @@ import (
 // makeValues makes the values of @set, unless an earlier try of the step has made them.
 func (s *scenario) makeValues(t *turn) error {
 	v := t.visit
-	for _, one := range t.at().sets {
-		if !t.makesValues() && v.session.Value(one.name) != nil {
+	for _, one := range t.at().Sets {
+		if !t.makesValues() && v.session.Value(one.Name) != nil {
 			continue
 		}
-		text, missing := s.fillAll(v, one.value)
-		v.session.Unset(one.name) // also if there is no new one
+		text, missing := s.fillAll(v, one.Value)
+		v.session.Unset(one.Name) // also if there is no new one
 		switch {
 		case missing != "":
 			return lacks(missing)
 		case len(text) > session.MaxValue:
-			return fmt.Errorf("the value {{%s}} of @set has %d bytes, more than %d", one.name, len(text), session.MaxValue)
+			return fmt.Errorf("the value {{%s}} of @set has %d bytes, more than %d", one.Name, len(text), session.MaxValue)
 		}
-		v.session.Set(one.name, []byte(text))
+		v.session.Set(one.Name, []byte(text))
 	}
 	return nil
 }
@@ -37,16 +38,16 @@ func (s *scenario) makeValues(t *turn) error {
 // setUp performs the steps with @setup, for a user who is in no figure.
 func (s *scenario) setUp(ctx context.Context) error {
 	s.keeper = s.visit(s.o.part)
-	if err := s.perform(ctx, "@setup", &s.before); err != nil {
+	if err := s.perform(ctx, "@setup", &s.Before); err != nil {
 		s.keeper = nil // nothing to tear down
 		return err
 	}
 	s.given = s.keeper.session
 	later := s.visit(s.o.part)
-	later.done = s.steps // as if those with @once had succeeded
-	for _, t := range s.tracks {
-		if journey.Begin(t.rules, later.user).Over {
-			return fmt.Errorf("the values of @setup leave no step for a round: the conditions of all steps from line %d on do not hold, or their lists are empty", t.steps[0].line)
+	later.done = s.Steps // as if those with @once had succeeded
+	for _, t := range s.Tracks {
+		if journey.Begin(t.Rules, later.user).Over {
+			return fmt.Errorf("the values of @setup leave no step for a round: the conditions of all steps from line %d on do not hold, or their lists are empty", t.Steps[0].Line)
 		}
 	}
 	return nil
@@ -58,12 +59,12 @@ func (s *scenario) tearDown(ctx context.Context) error {
 		return nil
 	}
 	defer func() { s.keeper = nil }()
-	return s.perform(ctx, "@teardown", &s.after)
+	return s.perform(ctx, "@teardown", &s.After)
 }
 
 // perform performs the steps of a track once. The error is that of the first step that failed and is not optional.
-func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
-	if len(t.steps) == 0 {
+func (s *scenario) perform(ctx context.Context, phase string, t *script.Track) error {
+	if len(t.Steps) == 0 {
 		return nil
 	}
 	conn := s.crowd.Connection()
@@ -71,21 +72,21 @@ func (s *scenario) perform(ctx context.Context, phase string, t *track) error {
 	v := s.keeper
 	v.track = t
 	watch := s.o.attended.begin()
-	n := journey.Begin(t.rules, v.user)
+	n := journey.Begin(t.Rules, v.user)
 	for passed := n.Passed; !n.Over; passed = nil {
 		if !pause.For(n.Wait, ctx.Done()) {
 			return context.Cause(ctx)
 		}
 		one := &turn{visit: v, place: n.Place, passed: passed}
-		watch.say("%s is under way, at step %q", phase, one.at().name)
+		watch.say("%s is under way, at step %q", phase, one.at().Name)
 		one, r, took := s.exchange(ctx, conn, one)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		n = journey.After(t.rules, n.Place, journey.Result{Class: r.Class, Status: r.Status, Done: one.done}, v.user)
+		n = journey.After(t.Rules, n.Place, journey.Result{Class: r.Class, Status: r.Status, Done: one.done}, v.user)
 		s.trial.ended(s, one, &r, n, false, took)
 		if n.Failed {
-			return fmt.Errorf("%s failed: step %q: %w", phase, one.at().name, whyFailed(&r))
+			return fmt.Errorf("%s failed: step %q: %w", phase, one.at().Name, whyFailed(&r))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/files"
 	"github.com/taktload/takt/internal/journey"
@@ -37,16 +38,16 @@ func (o *Options) readScenario() (*scenario, error) {
 		defer f.Close()
 		text = f
 	}
-	f, err := readSteps(o.Scenario, text, given{Home: o.url, Seed: o.seed, Run: &o.run, Closed: o.closed, Users: o.users > 0, Compose: o.newMessage, See: o.noteOdd})
+	f, err := script.ReadSteps(o.Scenario, text, script.Given{Home: o.url, Seed: o.seed, Run: &o.run, Closed: o.closed, Users: o.users > 0, Compose: o.newMessage, See: o.noteOdd})
 	if err != nil {
 		return nil, err
 	}
-	o.url = f.hosts[0]
-	return &scenario{file: *f, o: o}, nil
+	o.url = f.Hosts[0]
+	return &scenario{File: *f, o: o}, nil
 }
 
 // Explain is the scenario in words, after Validate.
-func (o *Options) Explain(hide func(string) string) Explanation {
+func (o *Options) Explain(hide func(string) string) script.Explanation {
 	return o.requests.(*scenario).Explain(hide)
 }
 
@@ -95,10 +96,10 @@ func (o *Options) buildScenario() (faults value.Faults) {
 		return []error{err}
 	}
 	s.users = o.users
-	if o.Rounds.Given() && !s.reacts {
-		o.load.Rate = o.Rounds.OfRounds(len(s.steps))
+	if o.Rounds.Given() && !s.Reacts {
+		o.load.Rate = o.Rounds.OfRounds(len(s.Steps))
 	}
-	for _, l := range s.leases {
+	for _, l := range s.Leases {
 		n := l.Len(o.part, o.parts)
 		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
 	}
@@ -112,8 +113,8 @@ func (o *Options) Later() (d time.Duration) {
 	if !ok || s.users > 0 {
 		return 0
 	}
-	for _, t := range s.tracks {
-		d = max(d, journey.Longest(t.rules))
+	for _, t := range s.Tracks {
+		d = max(d, journey.Longest(t.Rules))
 	}
 	return d
 }
@@ -121,14 +122,14 @@ func (o *Options) Later() (d time.Duration) {
 // Reacts is driver.Load.Reacts.
 func (o *Options) Reacts() bool {
 	s, ok := o.requests.(*scenario)
-	return ok && s.reacts
+	return ok && s.Reacts
 }
 
 // Steps is driver.Load.Steps.
 func (o *Options) Steps() (names []string) {
 	if s, ok := o.requests.(*scenario); ok {
-		for _, at := range s.steps {
-			names = append(names, at.name)
+		for _, at := range s.Steps {
+			names = append(names, at.Name)
 		}
 	}
 	return names

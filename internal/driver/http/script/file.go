@@ -1,4 +1,6 @@
-package http
+// Package script is what the file of a scenario says: steps with their checks, values and rules, in journeys. It reads the file
+// whole, finds its faults, and says it in words. It sends nothing and knows no flags: Given has what it needs of them.
+package script
 
 import (
 	"bufio"
@@ -28,7 +30,7 @@ const maxSteps = 1000
 // scenarioReader reads a scenario: targets in vegeta's http format, with the lines @capture, @think,
 // @name and @body.
 type scenarioReader struct {
-	given
+	Given
 	hosts httpreq.Hosts // so far
 	env   *payload.Env
 	lines *bufio.Scanner
@@ -46,26 +48,26 @@ func (r *scenarioReader) at(line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", r.name, line, err)
 }
 
-// file is what a scenario's file says.
-type file struct {
-	name    string
-	sum     string
-	steps   []*step       // of all journeys
-	hosts   httpreq.Hosts // that of the url argument first
-	tracks  []*track
-	reacts  bool   // answers decide which steps a round has, so a schedule is one of rounds
-	limit   uint64 // number of rounds for which files have lines; 0: no limit
-	leases  []*payload.Lease
-	draws   bool     // a capture takes any of several values
-	lasts   bool     // users last over their rounds, since they perform steps once
-	lasting []string // the values that last, too
-	before  track    // steps with @setup
-	after   track    // steps with @teardown
+// File is what a scenario's file says.
+type File struct {
+	Name    string
+	Sum     string
+	Steps   []*Step       // of all journeys
+	Hosts   httpreq.Hosts // that of the url argument first
+	Tracks  []*Track
+	Reacts  bool   // answers decide which steps a round has, so a schedule is one of rounds
+	Limit   uint64 // number of rounds for which files have lines; 0: no limit
+	Leases  []*payload.Lease
+	Draws   bool     // a capture takes any of several values
+	Lasts   bool     // users last over their rounds, since they perform steps once
+	Lasting []string // the values that last, too
+	Before  Track    // steps with @setup
+	After   Track    // steps with @teardown
 	files   []payload.File
 }
 
-// given is what the command line says beside a file.
-type given struct {
+// Given is what the command line says beside a file.
+type Given struct {
 	Home    *url.URL // the url argument; nil: each step says its server
 	Seed    uint64
 	Run     *payload.Run
@@ -79,19 +81,19 @@ type given struct {
 type round interface {
 	Value(name string) []byte        // nil: the round has none
 	Fill(t *payload.Template) string // a value that the round does not have is empty
-	Did(at *step) bool               // whether the user has performed a step with @once
+	Did(at *Step) bool               // whether the user has performed a step with @once
 }
 
-// readSteps reads a scenario. name is that of its file, beside which are those that it names.
-func readSteps(name string, from io.Reader, g given) (*file, error) {
+// ReadSteps reads a scenario. name is that of its file, beside which are those that it names.
+func ReadSteps(name string, from io.Reader, g Given) (*File, error) {
 	sum := sha256.New()
-	r := &scenarioReader{given: g, name: name, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(from, sum)))}
+	r := &scenarioReader{Given: g, name: name, names: map[string]int{}, phases: newPhases(), lines: bufio.NewScanner(files.Text(io.TeeReader(from, sum)))}
 	r.env = r.envOf(setUp)
 	r.lines.Buffer(nil, httpreq.MaxLine)
 	if g.Home != nil {
 		r.hosts = httpreq.Hosts{g.Home}
 	}
-	s := &file{name: name}
+	s := &File{Name: name}
 	for number := 1; ; number++ {
 		at, err := r.step(number)
 		if err == io.EOF {
@@ -110,19 +112,19 @@ func readSteps(name string, from io.Reader, g given) (*file, error) {
 	case err != nil:
 		return nil, value.Faultf("cannot read the scenario: %w; check --scenario", err)
 	}
-	if len(s.steps) == 0 {
+	if len(s.Steps) == 0 {
 		return nil, fmt.Errorf("%s: no step in it that users perform; a step begins with METHOD URL such as POST /login, and its header and @ lines follow", r.name)
 	}
 	if err := r.checkHeads(); err != nil {
 		return nil, err
 	}
-	s.sum, s.hosts = hex.EncodeToString(sum.Sum(nil)), r.hosts
+	s.Sum, s.Hosts = hex.EncodeToString(sum.Sum(nil)), r.hosts
 	if err := s.buildTracks(r.all, g.Users); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	rounds := r.envOf(inRounds)
-	s.limit, s.leases, s.files = rounds.Limit(), rounds.Leases(), append(r.files, r.env.Files()...)
-	s.draws = slices.ContainsFunc(s.all(), func(at *step) bool { return slices.ContainsFunc(at.captures, session.Capture.Draws) })
+	s.Limit, s.Leases, s.files = rounds.Limit(), rounds.Leases(), append(r.files, r.env.Files()...)
+	s.Draws = slices.ContainsFunc(s.all(), func(at *Step) bool { return slices.ContainsFunc(at.Captures, session.Capture.Draws) })
 	return s, nil
 }
 
@@ -142,7 +144,7 @@ func (r *scenarioReader) next() (string, bool) {
 }
 
 // step reads the next step; io.EOF after the last one.
-func (r *scenarioReader) step(number int) (*step, error) {
+func (r *scenarioReader) step(number int) (*Step, error) {
 	text, more := r.next()
 	for more && text == "" {
 		text, more = r.next()
@@ -165,7 +167,7 @@ func (r *scenarioReader) step(number int) (*step, error) {
 		}
 		return nil, r.at(r.line, fmt.Errorf("%s does not begin a step; write %s", httpreq.Beginning(text), stepLike(text)))
 	}
-	s := &step{name: fmt.Sprintf("%s %s", method, value.HidePassword(at)), line: r.line}
+	s := &Step{Name: fmt.Sprintf("%s %s", method, value.HidePassword(at)), Line: r.line}
 	where := &lines{file: r.name, start: r.line, header: map[string]int{}}
 	var header []http1.Field
 	var body []byte
@@ -202,17 +204,17 @@ func (r *scenarioReader) step(number int) (*step, error) {
 	}
 	switch first = first || s.journey != ""; {
 	case first && s.phase == inRounds:
-		if s.rest = s.think; s.repeat == (journey.Repeat{}) { // else it is the time before each further repetition, too
-			s.think = dist.Time{}
+		if s.Rest = s.Think; s.repeat == (journey.Repeat{}) { // else it is the time before each further repetition, too
+			s.Think = dist.Time{}
 		}
 	case first && where.think > 0:
 		return nil, r.at(where.think, errors.New("@think before the first step of @setup or @teardown has no effect, nobody waits before it; put it at a later step, or leave it out"))
 	}
-	if other := r.names[s.name]; other > 0 && where.name > 0 {
-		return nil, r.at(where.name, fmt.Errorf("the step of line %d has the name %.60q, too; give each step a name of its own", other, s.name))
+	if other := r.names[s.Name]; other > 0 && where.name > 0 {
+		return nil, r.at(where.name, fmt.Errorf("the step of line %d has the name %.60q, too; give each step a name of its own", other, s.Name))
 	}
 	if where.name > 0 {
-		r.names[s.name] = where.name
+		r.names[s.Name] = where.name
 	}
 	return s, r.finish(s, where, number, method, at, header, body)
 }

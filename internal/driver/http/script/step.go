@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"cmp"
@@ -20,23 +20,23 @@ import (
 // them took minutes.
 const maxLines = 1000
 
-// step is one request of a scenario.
-type step struct {
-	name     string
-	text     *httpreq.Message // before anything is filled in
-	own      int              // number of header lines in text that the step itself has
-	target   *payload.Template
-	header   []*payload.Template // the values of text.Header
-	body     *payload.Template
-	captures []session.Capture
-	checks   []*check
-	asks     []*check  // checks, and what the step polls for as the last one
+// Step is one request of a scenario.
+type Step struct {
+	Name     string
+	Text     *httpreq.Message // before anything is filled in
+	Own      int              // number of header lines in text that the step itself has
+	Target   *payload.Template
+	Header   []*payload.Template // the values of text.Header
+	Body     *payload.Template
+	Captures []session.Capture
+	Checks   []*Check
+	asks     []*Check  // checks, and what the step polls for as the last one
 	form     form      // body; nil: it is no form
-	sets     []setting // values that are made before it
-	think    dist.Time // before the step
-	rest     dist.Time // of a user before its next round begins with the step
+	Sets     []setting // values that are made before it
+	Think    dist.Time // before the step
+	Rest     dist.Time // of a user before its next round begins with the step
 	said     []said    // its @ lines, as they are written
-	line     int       // where it begins
+	Line     int       // where it begins
 	rules
 }
 
@@ -107,7 +107,7 @@ var others = map[string]string{
 }
 
 // directive reads a line that begins with @.
-func (s *step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
+func (s *Step) directive(word, rest, text string, body []byte, where *lines, line int) ([]byte, error) {
 	if slices.Contains(single, word) && slices.ContainsFunc(s.said, func(one said) bool { return one.word == word }) {
 		return nil, fmt.Errorf("a second %s in the step, which would replace the first; keep one", word)
 	}
@@ -124,16 +124,16 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 	switch word {
 	case "@capture":
 		c, err := session.ParseCapture(rest)
-		s.captures = append(s.captures, c)
+		s.Captures = append(s.Captures, c)
 		return body, err
 	case "@check":
 		c, err := parseCheck(rest)
-		s.checks = append(s.checks, c)
+		s.Checks = append(s.Checks, c)
 		where.checks = append(where.checks, line)
 		return body, err
 	case "@set":
 		one, err := parseSetting(rest, line)
-		s.sets = append(s.sets, one)
+		s.Sets = append(s.Sets, one)
 		return body, err
 	case "@form", "@file":
 		f, err := readField(word, rest, where.file, line)
@@ -144,10 +144,10 @@ func (s *step) directive(word, rest, text string, body []byte, where *lines, lin
 		if err != nil || rest == "" {
 			return nil, fmt.Errorf("think time %.30q is not a time; write @think 500ms, 2 for seconds, 1s..3s, exp(2s) or lognormal(2s,0.5), at most 1h", rest)
 		}
-		s.think, where.think = d, line
+		s.Think, where.think = d, line
 		return body, nil
 	case "@name":
-		s.name, where.name = rest, line
+		s.Name, where.name = rest, line
 		if rest == "" {
 			return nil, errors.New("@name without a name; write @name log in")
 		}
@@ -195,13 +195,13 @@ func isMisspelt(text string) bool {
 }
 
 // checkFixed finds faults of the request that do not depend on values.
-func (s *step) checkFixed() error {
-	if !s.target.Fixed() {
+func (s *Step) checkFixed() error {
+	if !s.Target.Fixed() {
 		return nil
 	}
-	q := s.text.Request
-	q.Target, q.Header = string(s.target.Append(nil, 0)), slices.Clone(q.Header)
-	for i, h := range s.header {
+	q := s.Text.Request
+	q.Target, q.Header = string(s.Target.Append(nil, 0)), slices.Clone(q.Header)
+	for i, h := range s.Header {
 		if !h.Fixed() {
 			return nil
 		}

@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func (r *scenarioReader) takeHead(text string) bool {
 }
 
 // addHeads adds the headers of all steps to those of a step.
-func (r *scenarioReader) addHeads(header []http1.Field, s *step, body bool, where *lines) []http1.Field {
+func (r *scenarioReader) addHeads(header []http1.Field, s *Step, body bool, where *lines) []http1.Field {
 	for i := range r.heads {
 		h := &r.heads[i]
 		if httpreq.Header(header).Has(h.Name) || strings.EqualFold(h.Name, "Content-Type") && !body || !r.canFill(h.Value, s) {
@@ -42,11 +42,11 @@ func (r *scenarioReader) addHeads(header []http1.Field, s *step, body bool, wher
 }
 
 // canFill reports whether a step has the values in a text.
-func (r *scenarioReader) canFill(text string, s *step) bool {
+func (r *scenarioReader) canFill(text string, s *Step) bool {
 	env := *r.env
 	env.Values = append(slices.Clone(env.Values), s.repeat.Name)
-	for _, one := range s.sets {
-		env.Values = append(env.Values, one.name)
+	for _, one := range s.Sets {
+		env.Values = append(env.Values, one.Name)
 	}
 	_, err := env.Parse("", text)
 	return !errors.Is(err, payload.ErrUnknown)

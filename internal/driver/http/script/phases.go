@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ type phases struct {
 	values []string       // of @setup, for all phases
 	all    []string       // of values, those that are lists
 	files  []payload.File // of the phases before
-	before *step          // the step before; nil: there is none
+	before *Step          // the step before; nil: there is none
 	groups map[string]int // lines with which the groups begin
 }
 
@@ -26,7 +26,7 @@ func newPhases() phases { return phases{phase: setUp, groups: map[string]int{}} 
 
 // enter puts a step behind the one before, into its phase and its group, and reports whether it is the first of the file
 // or of the rounds.
-func (r *scenarioReader) enter(s *step) (first bool, err error) {
+func (r *scenarioReader) enter(s *Step) (first bool, err error) {
 	before := r.before
 	first = before == nil || before.phase != s.phase
 	r.before = s
@@ -34,12 +34,12 @@ func (r *scenarioReader) enter(s *step) (first bool, err error) {
 	case s.phase < r.phase && s.phase == setUp:
 		return first, r.at(s.lines["@setup"], errors.New("a step with @setup behind others; those with @setup are the first of the file"))
 	case s.phase < r.phase:
-		return first, r.at(s.line, errors.New("a step behind those with @teardown; these are the last of the file"))
-	case s.pace != nil && !first && s.journey == "":
+		return first, r.at(s.Line, errors.New("a step behind those with @teardown; these are the last of the file"))
+	case s.Pace != nil && !first && s.journey == "":
 		return first, r.at(s.lines["@pace"], errors.New("@pace is about rounds; write it in the first step of the file, or of each journey"))
 	}
 	if !r.Closed {
-		s.pace = nil // a rate says when rounds begin
+		s.Pace = nil // a rate says when rounds begin
 	}
 	if s.phase > r.phase {
 		r.change(s.phase)
@@ -69,7 +69,7 @@ func (r *scenarioReader) envOf(p phase) *payload.Env {
 }
 
 // join puts a step into its group.
-func (r *scenarioReader) join(s, before *step) error {
+func (r *scenarioReader) join(s, before *Step) error {
 	if s.group == "" {
 		return nil
 	}
@@ -91,32 +91,32 @@ func (r *scenarioReader) join(s, before *step) error {
 
 // setting is one @set of a step: a value that is made before the step is sent.
 type setting struct {
-	name, text string
+	Name, text string
 	line       int
-	value      *payload.Template
+	Value      *payload.Template
 }
 
 // parseSetting reads NAME TEXT.
 func parseSetting(rest string, line int) (s setting, err error) {
 	s.line = line
-	s.name, s.text, _ = strings.Cut(rest, " ")
+	s.Name, s.text, _ = strings.Cut(rest, " ")
 	s.text = strings.TrimSpace(s.text)
 	if strings.HasPrefix(s.text, "= ") {
-		return s, fmt.Errorf("%.40q has a = that would be a part of the value; write @set %s %.40s", rest, s.name, s.text[2:])
+		return s, fmt.Errorf("%.40q has a = that would be a part of the value; write @set %s %.40s", rest, s.Name, s.text[2:])
 	}
-	if !session.IsName(s.name) || s.text == "" {
+	if !session.IsName(s.Name) || s.text == "" {
 		return s, fmt.Errorf("%.40q is not a name and a value; write @set order {{uuid}}, with a name of letters, digits and _", rest)
 	}
 	return s, nil
 }
 
-// values are the names of what a step captures and sets.
-func (s *step) values() (names []string) {
-	for _, c := range s.captures {
+// Values are the names of what a step captures and sets.
+func (s *Step) Values() (names []string) {
+	for _, c := range s.Captures {
 		names = append(names, c.Name)
 	}
-	for _, one := range s.sets {
-		names = append(names, one.name)
+	for _, one := range s.Sets {
+		names = append(names, one.Name)
 	}
 	return names
 }

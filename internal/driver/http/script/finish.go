@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 )
 
 // finish completes a step with the flags, and reads its placeholders.
-func (r *scenarioReader) finish(s *step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
-	s.own = len(header)
+func (r *scenarioReader) finish(s *Step, where *lines, number int, method, at string, header []http1.Field, body []byte) error {
+	s.Own = len(header)
 	header = r.addHeads(header, s, body != nil, where)
 	if len(s.form) > 0 {
 		if body != nil {
@@ -64,24 +64,24 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 		}
 		return t
 	}
-	for i := range s.sets {
-		one := &s.sets[i]
-		if one.value = parse(one.line, "set "+one.name, one.text); one.value.MaxLen() > session.MaxValue {
-			faults = append(faults, r.at(one.line, fmt.Errorf("%s can become longer than %d bytes, the most that a value has; shorten it", one.name, session.MaxValue)))
+	for i := range s.Sets {
+		one := &s.Sets[i]
+		if one.Value = parse(one.line, "set "+one.Name, one.text); one.Value.MaxLen() > session.MaxValue {
+			faults = append(faults, r.at(one.line, fmt.Errorf("%s can become longer than %d bytes, the most that a value has; shorten it", one.Name, session.MaxValue)))
 		}
-		know(one.line, one.name)
+		know(one.line, one.Name)
 	}
-	if s.target = parse(where.start, "url", target); strings.Contains(s.text.Host, httpreq.Placeholder) {
+	if s.Target = parse(where.start, "url", target); strings.Contains(s.Text.Host, httpreq.Placeholder) {
 		faults = append(faults, r.at(where.of(where.headerOf("Host")), errors.New("a placeholder in the Host header is not filled in; write the host itself")))
 	}
-	r.See(s.target)
-	for _, f := range s.text.Header {
-		s.header = append(s.header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
+	r.See(s.Target)
+	for _, f := range s.Text.Header {
+		s.Header = append(s.Header, parse(where.headerOf(f.Name), "header "+f.Name, f.Value))
 	}
 	if len(s.form) > 0 {
-		s.body = s.form.body(parse)
+		s.Body = s.form.body(parse)
 	} else {
-		s.body = parse(where.body, "body", string(s.text.Body))
+		s.Body = parse(where.body, "body", string(s.Text.Body))
 	}
 	needs := func(line int, what string, names []string) {
 		for _, name := range names {
@@ -90,14 +90,14 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 			}
 		}
 	}
-	for i, c := range s.checks {
+	for i, c := range s.Checks {
 		needs(where.checks[i], fmt.Sprintf("check %d", i+1), c.Needs())
-		c.want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
+		c.Want = parse(where.checks[i], fmt.Sprintf("check %d", i+1), c.Value)
 	}
-	if s.asks = s.checks; s.until != nil {
-		needs(where.until, "until", s.until.Needs())
-		s.until.want = parse(where.until, "until", s.until.Value)
-		s.asks = append(slices.Clone(s.checks), s.until)
+	if s.asks = s.Checks; s.Until != nil {
+		needs(where.until, "until", s.Until.Needs())
+		s.Until.Want = parse(where.until, "until", s.Until.Value)
+		s.asks = append(slices.Clone(s.Checks), s.Until)
 	}
 	for i, c := range s.conditions {
 		c.want = parse(c.line, fmt.Sprintf("condition %d", i+1), c.Value)
@@ -108,7 +108,7 @@ func (r *scenarioReader) finish(s *step, where *lines, number int, method, at st
 	if list := s.repeat.List; list != "" && !slices.Contains(r.lists, list) {
 		faults = append(faults, r.at(where.start, fmt.Errorf("no earlier step captures the list %s; write @capture %[1]s all SOURCE there", list)))
 	}
-	for _, c := range s.captures {
+	for _, c := range s.Captures {
 		needs(0, "the capture "+c.Name, c.Needs())
 		know(0, c.Name)
 		if c.IsList() {
@@ -143,7 +143,7 @@ var hosted = sync.OnceValue(func() *regexp.Regexp {
 
 // direct completes a step with the server that it is sent to, and says what the step asks this server for. Credentials
 // of the flags, and --host, are for the first server.
-func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field, body []byte) (target string, err error) {
+func (r *scenarioReader) direct(s *Step, method, at string, header []http1.Field, body []byte) (target string, err error) {
 	behind := "" // the host, if that is a value
 	if m := hosted().FindStringSubmatch(at); m != nil {
 		at, behind = m[1], m[2]
@@ -171,19 +171,19 @@ func (r *scenarioReader) direct(s *step, method, at string, header []http1.Field
 		return "", err
 	}
 	target = cmp.Or(behind, target)
-	s.text = r.Compose(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
-	hostLine := httpreq.Header(header[:s.own]).Has("Host")
+	s.Text = r.Compose(method, &url.URL{Scheme: server.Scheme, Host: server.Host, User: u.User}, target, header, body)
+	hostLine := httpreq.Header(header[:s.Own]).Has("Host")
 	if hostLine {
-		s.own--
+		s.Own--
 	}
 	if server == r.hosts[0] {
 		return target, nil
 	}
-	if s.text.Header = httpreq.WithoutCredentials(s.text.Header, s.own); u.User != nil && !httpreq.Header(s.text.Header).Has("Authorization") {
-		s.text.Header = append(s.text.Header, http1.Field{Name: "Authorization", Value: httpreq.BasicAuth(u.User)})
+	if s.Text.Header = httpreq.WithoutCredentials(s.Text.Header, s.Own); u.User != nil && !httpreq.Header(s.Text.Header).Has("Authorization") {
+		s.Text.Header = append(s.Text.Header, http1.Field{Name: "Authorization", Value: httpreq.BasicAuth(u.User)})
 	}
 	if !hostLine {
-		s.text.Host = httpreq.WithoutZone(server.Host)
+		s.Text.Host = httpreq.WithoutZone(server.Host)
 	}
 	return target, nil
 }
