@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/foreign"
@@ -110,9 +111,9 @@ func (k *checking) run(ctx context.Context, args []string) error {
 }
 
 // try sends a round of each journey.
-func (k *checking) try(ctx context.Context, e *http.Explanation, out *view) error {
+func (k *checking) try(ctx context.Context, e *script.Explanation, out *view) error {
 	failed, part := 0, ""
-	err := k.http.Try(ctx, k.engine, k.env.Abort, func(x http.Tried) {
+	err := k.http.Try(ctx, k.engine, k.env.Abort, func(x script.Tried) {
 		if x = out.redact(x); x.Class != "" && !x.Again {
 			failed++
 		}
@@ -138,9 +139,9 @@ func (k *checking) try(ctx context.Context, e *http.Explanation, out *view) erro
 }
 
 // find is the step of a number, and the name of the part of the file that has it; "": the file has no parts.
-func find(e *http.Explanation, number int) (name string, step *http.ExplainedStep) {
-	in := func(list []http.ExplainedStep) *http.ExplainedStep {
-		if i := slices.IndexFunc(list, func(s http.ExplainedStep) bool { return s.Number == number }); i >= 0 {
+func find(e *script.Explanation, number int) (name string, step *script.ExplainedStep) {
+	in := func(list []script.ExplainedStep) *script.ExplainedStep {
+		if i := slices.IndexFunc(list, func(s script.ExplainedStep) bool { return s.Number == number }); i >= 0 {
 			return &list[i]
 		}
 		return nil
@@ -159,7 +160,7 @@ func find(e *http.Explanation, number int) (name string, step *http.ExplainedSte
 	panic("a step of no journey")
 }
 
-func writeJSON(w io.Writer, e http.Explanation) error {
+func writeJSON(w io.Writer, e script.Explanation) error {
 	to := json.NewEncoder(w)
 	to.SetEscapeHTML(false)
 	to.SetIndent("", "  ")

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/pkg/takt"
@@ -34,7 +34,7 @@ const (
 )
 
 // roundOf is the name of the rounds of a journey; "": the file has nothing else.
-func roundOf(e *http.Explanation, j http.ExplainedJourney) string {
+func roundOf(e *script.Explanation, j script.ExplainedJourney) string {
 	switch {
 	case len(e.Journeys) > 1:
 		return fmt.Sprintf("journey %s: %.3g %% of the rounds", j.Name, j.Share)
@@ -45,7 +45,7 @@ func roundOf(e *http.Explanation, j http.ExplainedJourney) string {
 }
 
 // explain writes what a scenario does.
-func (v *view) explain(e *http.Explanation) {
+func (v *view) explain(e *script.Explanation) {
 	steps := len(e.Setup) + len(e.Teardown)
 	for _, j := range e.Journeys {
 		steps += len(j.Steps)
@@ -75,7 +75,7 @@ func (v *view) explain(e *http.Explanation) {
 }
 
 // part writes what the steps of a part do.
-func (v *view) part(name string, steps []http.ExplainedStep) {
+func (v *view) part(name string, steps []script.ExplainedStep) {
 	if name != "" && len(steps) > 0 {
 		v.printf("\n%s\n", foreign.Line(name))
 	}
@@ -88,7 +88,7 @@ func (v *view) part(name string, steps []http.ExplainedStep) {
 }
 
 // title is the name of a step, with its request and line.
-func (v *view) title(s *http.ExplainedStep) string {
+func (v *view) title(s *script.ExplainedStep) string {
 	text := foreign.Cut(s.Name, 100)
 	if s.Name != s.Request {
 		text += ": " + foreign.Cut(s.Request, 200)
@@ -103,7 +103,7 @@ const (
 )
 
 // tried writes an exchange.
-func (v *view) tried(s *http.ExplainedStep, x http.Tried) {
+func (v *view) tried(s *script.ExplainedStep, x script.Tried) {
 	v.passed(x.Before)
 	v.printf("\n%3d  %s\n", s.Number, v.title(s))
 	head, body, _ := strings.Cut(x.Request, "\r\n\r\n")
@@ -164,7 +164,7 @@ func (v *view) body(mark, text string) {
 }
 
 // redact hides secrets in an exchange.
-func (v *view) redact(x http.Tried) http.Tried {
+func (v *view) redact(x script.Tried) script.Tried {
 	if v.secrets {
 		return x
 	}

@@ -55,20 +55,20 @@ func TestRecordedIsReadBack(t *testing.T) {
 			continue
 		}
 		read := o.requests.(*scenario)
-		if len(read.steps) != len(list) {
-			t.Errorf("%q: %d steps\n%s", text, len(read.steps), file)
+		if len(read.Steps) != len(list) {
+			t.Errorf("%q: %d steps\n%s", text, len(read.Steps), file)
 			continue
 		}
 		v := read.visit(0)
-		for _, s := range read.steps {
-			for _, c := range s.captures {
+		for _, s := range read.Steps {
+			for _, c := range s.Captures {
 				v.session.Set(c.Name, []byte(sent.Token))
 			}
 		}
-		if got := read.fill(v, read.steps[2].body); !json.Valid([]byte(got)) || !strings.Contains(got, `"token":`) {
+		if got := read.fill(v, read.Steps[2].Body); !json.Valid([]byte(got)) || !strings.Contains(got, `"token":`) {
 			t.Errorf("%q: the body is %q\n%s", text, got, file)
 		}
-		if got := read.fill(v, read.steps[4].body); got != text && !json.Valid([]byte(text)) { // JSON loses its blanks
+		if got := read.fill(v, read.Steps[4].Body); got != text && !json.Valid([]byte(text)) { // JSON loses its blanks
 			t.Errorf("%q: the body is %q\n%s", text, got, file)
 		}
 	}

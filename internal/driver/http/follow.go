@@ -5,19 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/pkg/takt"
-)
-
-// The number of redirects that a step follows, unless it says another one, and the largest one.
-const (
-	usualHops = 10
-	mostHops  = 100
 )
 
 // hop is a request that follows a redirect, as an operation of its step.
@@ -27,30 +20,18 @@ type hop struct {
 	get    bool   // the method is GET, and there is no body
 }
 
-// parseFollow reads a number of redirects, or nothing.
-func parseFollow(text string) (int, error) {
-	if text == "" {
-		return usualHops, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostHops {
-		return 0, fmt.Errorf("%.30q is not a number of redirects; write @follow, or @follow 3, at most %d", text, mostHops)
-	}
-	return n, nil
-}
-
 // redirected reports whether the answer to t is a redirect that its step follows.
 func (s *scenario) redirected(t *turn, status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
-		return t.at().follow > 0 && t.location != ""
+		return t.at().Follow > 0 && t.location != ""
 	}
 	return false
 }
 
 // checkHops is an error if the step has followed as many redirects as it may.
 func (s *scenario) checkHops(t *turn) error {
-	if most := t.at().follow; t.hop != nil && t.hop.number >= most {
+	if most := t.at().Follow; t.hop != nil && t.hop.number >= most {
 		return fmt.Errorf("%w @follow %d: the last answer is a redirect, too", session.ErrCheck, most)
 	}
 	return nil
@@ -66,10 +47,10 @@ func (s *scenario) follower(t *turn, r *takt.Result) *turn {
 		h = *t.hop
 	}
 	h.number++
-	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().text.Method == http.MethodPost
+	h.get = h.get || r.Status == http.StatusSeeOther || r.Status < http.StatusSeeOther && t.at().Text.Method == http.MethodPost
 	// As browsers do (https://url.spec.whatwg.org): servers forget to encode names of files and words of a search.
 	h.to, _, _ = strings.Cut(http1.PercentEncoded(t.location, "\"<>`"), "#")
-	if httpreq.Whole(s.hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
+	if httpreq.Whole(s.Hosts[t.visit.server], h.to) == "" && !strings.HasPrefix(h.to, "/") { // beside the path that was asked for
 		if u, err := url.Parse(t.visit.place.Path); err == nil {
 			if u, err = u.Parse(h.to); err == nil {
 				h.to = u.RequestURI()

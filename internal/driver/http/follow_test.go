@@ -2,6 +2,7 @@ package http
 
 import (
 	"fmt"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -49,7 +50,7 @@ func TestFollow(t *testing.T) {
 		{"GET /gone?to=" + auth + "/home", []string{"GET /gone?to=" + auth + "/home [][Bearer b][]", "GET /home [][][]"}, ""},
 		{"GET /see?to=" + stranger.URL, []string{"GET /see?to=" + stranger.URL + " [][Bearer b][]"}, classRequest},
 		{"GET /gone?to=/home\n@check status 301", []string{"GET /gone?to=/home [][Bearer b][]", "GET /home [at=gone][Bearer b][]"}, "3xx"},
-		{"GET /on/next?to=next?to=next?to=next\n@follow 2", nil, classCheck},
+		{"GET /on/next?to=next?to=next?to=next\n@follow 2", nil, script.ClassCheck},
 	} {
 		if !strings.Contains(c.step, "@follow") {
 			c.step += "\n@follow"
@@ -79,7 +80,7 @@ func TestFollow(t *testing.T) {
 			for i := range want {
 				want[i] = strings.ReplaceAll(want[i], " [", "[")
 			}
-			if c.want != nil && c.fails != "3xx" && !slices.Equal(j.lines, want) || (c.fails != "") != (r.Counts.Failed == 1) || r.Warned("redirects") != (c.fails == classCheck) {
+			if c.want != nil && c.fails != "3xx" && !slices.Equal(j.lines, want) || (c.fails != "") != (r.Counts.Failed == 1) || r.Warned("redirects") != (c.fails == script.ClassCheck) {
 				t.Errorf("%s%q: %q, want %q; %+v, %v", flags, c.step, j.lines, want, r.Errors, r.Warnings)
 			}
 			if c.fails != "" && c.fails != "3xx" && r.Errors[0].Class != c.fails {

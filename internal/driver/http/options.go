@@ -261,8 +261,8 @@ func (o *Options) Secrets() []string {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
 	if s, ok := o.requests.(*scenario); ok {
-		for _, at := range s.steps {
-			secrets = append(secrets, httpreq.SecretsIn(at.text.URL)...)
+		for _, at := range s.Steps {
+			secrets = append(secrets, httpreq.SecretsIn(at.Text.URL)...)
 		}
 	}
 	return secrets

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/journey"
@@ -22,7 +23,6 @@ import (
 	"github.com/taktload/takt/internal/session"
 	"github.com/taktload/takt/internal/steps"
 	"github.com/taktload/takt/internal/users"
-	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -30,29 +30,16 @@ import (
 // classCapture is the class of an answer without a value that the scenario captures.
 const classCapture = "capture"
 
-// scenario has steps that a user performs in order: a round.
+// scenario performs the steps of a file: a user performs them in order, in a round.
 type scenario struct {
+	script.File
 	o       *Options
-	name    string
-	sum     string
-	steps   []*step       // of all journeys
-	hosts   httpreq.Hosts // that of the url argument first
-	tracks  []*track
-	reacts  bool           // answers decide which steps a round has, so a schedule is one of rounds
-	courses *users.Courses // of the run; nil: all steps of a round are due whatever the answers do
-	users   int            // number of users, without a rate
-	limit   uint64         // number of rounds for which files have lines; 0: no limit
-	leases  []*payload.Lease
-	draws   bool            // a capture takes any of several values
-	lasts   bool            // users last over their rounds, since they perform steps once
-	lasting []string        // the values that last, too
-	before  track           // steps with @setup
-	after   track           // steps with @teardown
+	courses *users.Courses  // of the run; nil: all steps of a round are due whatever the answers do
+	users   int             // number of users, without a rate
 	crowd   *users.Crowd    // of the run
 	keeper  *visit          // who has performed @setup; nil: nobody, or @teardown is over
 	given   session.Session // has the values of @setup
-	files   []payload.File
-	trial   *trial // what tries single rounds; nil: it is a run
+	trial   *trial          // what tries single rounds; nil: it is a run
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -61,15 +48,6 @@ type scenario struct {
 	late    uint64 // rounds that lasted longer than their pace
 
 	followed uint64 // redirects
-}
-
-// track is one journey: steps of the scenario, one behind the other.
-type track struct {
-	name   string
-	weight float64
-	from   int // its first step
-	steps  []*step
-	rules  []journey.Step // of steps
 }
 
 // stepFigures are what a run saw of a step.
@@ -83,14 +61,14 @@ type visit struct {
 	of      *scenario
 	number  uint64
 	key     []byte
-	track   *track
+	track   *script.Track
 	user    journey.User
 	lines   []uint64 // lent by each of scenario.leases; nil: the round has not begun; empty: it is over, or no file lends lines
 	session session.Session
 	failed  bool
-	done    []*step   // with @once, which have succeeded
-	again   uint64    // repetition of the current step, from 0
-	next    time.Time // when the user may begin the next round
+	done    []*script.Step // with @once, which have succeeded
+	again   uint64         // repetition of the current step, from 0
+	next    time.Time      // when the user may begin the next round
 	sent    time.Time
 	place   session.Place // of the current step, as sent
 	server  int           // of the current step: index in scenario.hosts
@@ -107,19 +85,19 @@ type turn struct {
 	passed []int // steps before the first one, that were passed over
 	done   bool  // the answer is what the step polls for
 
-	asks     []*check // of the step, with the values of the round
-	hop      *hop     // nil: the request is that of the step
-	location string   // of the answer, if the step follows redirects; "": none
+	asks     []*script.Check // of the step, with the values of the round
+	hop      *hop            // nil: the request is that of the step
+	location string          // of the answer, if the step follows redirects; "": none
 
 	held   []steps.Outcome // of each check of the step
 	counts func()          // adds the operation to the figures, whose lock is held, once it is in the report; nil: there is nothing to add
 }
 
 // at is the step.
-func (t *turn) at() *step { return t.visit.track.steps[t.place.Step] }
+func (t *turn) at() *script.Step { return t.visit.track.Steps[t.place.Step] }
 
 // row is the number of the step in the report.
-func (t *turn) row() int { return t.visit.track.from + t.place.Step }
+func (t *turn) row() int { return t.visit.track.From + t.place.Step }
 
 // makesValues reports whether a repetition of the step begins: it is not tried or polled again, and follows no redirect.
 func (t *turn) makesValues() bool { return t.hop == nil && t.place.IsFirst() }
@@ -165,7 +143,7 @@ func (t *turn) Overflow(due time.Duration) {
 // Append implements http1.Requests: users.Options.Begin has rendered the request.
 func (s *scenario) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	t := op.Data.(*turn)
-	m := t.at().text
+	m := t.at().Text
 	return append(dst, t.visit.request...), m.Method == http.MethodHead, m.Close || m.SaysClose()
 }
 
@@ -175,70 +153,14 @@ func (s *scenario) Message(*takt.Op) (*httpreq.Message, error) {
 }
 
 func (s *scenario) Describe(v map[string]any) {
-	v["scenario"], v["scenario_sha256"], v["steps"] = s.name, s.sum, len(s.steps)
-	v["scheme"], v["host"] = s.hosts[0].Scheme, s.hosts[0].Host
-	if len(s.hosts) > 1 {
-		v["other_hosts"] = strings.Join(s.hosts[1:].Names(), ", ")
+	v["scenario"], v["scenario_sha256"], v["steps"] = s.Name, s.Sum, len(s.Steps)
+	v["scheme"], v["host"] = s.Hosts[0].Scheme, s.Hosts[0].Host
+	if len(s.Hosts) > 1 {
+		v["other_hosts"] = strings.Join(s.Hosts[1:].Names(), ", ")
 	}
 	if s.users > 0 {
 		v["users"] = s.users
 	}
-}
-
-// shapeRounds gives the load the rate of --rounds. Those of a file without rules get their operations when it is read.
-func (o *Options) shapeRounds(e *engine.Options) {
-	o.load = e
-	if o.Rounds.Given() && !o.ratedTwice() {
-		e.Rate = o.Rounds.OfRounds(1)
-	}
-}
-
-// ratedTwice reports whether there is a rate beside --rounds.
-func (o *Options) ratedTwice() bool {
-	return o.load.Stages.Given() || o.load.Rate.Given() && !o.load.Rate.CountsRounds()
-}
-
-// shapeUsers makes users of the connections of a closed loop. With a rate, the schedule says how
-// many there are.
-func (o *Options) shapeUsers(e *engine.Options) {
-	o.users = users.Shape(e, &o.givenUsers, heyConnections)
-	o.inFlight, o.warmup = e.InFlight(), e.Warmup
-}
-
-// checkScenario refuses flags that mean nothing beside --scenario.
-func (o *Options) checkScenario(faults *value.Faults) {
-	faults.If(o.Rounds.Given() && o.Scenario == "", "--rounds is given without --scenario; give the file of the rounds, or give --rate")
-	if o.Scenario == "" {
-		return
-	}
-	faults.If(o.Rounds.Given() && o.ratedTwice(), "both --rounds and --rate or --stages are given; keep one")
-	faults.If(o.Rounds.Given() && o.closed, "--rounds is %s; give a rate such as 75/s, or leave it out: -c users then begin a round when their last one is over", o.Rounds)
-	faults.If(o.Scenario == stdin, "--scenario is -; name a file, takt reads it before the run")
-	faults.If(o.HTTP2Connections > 1 || o.HTTP2Streams > 0, "--h2-connections or --h2-streams is given with --scenario; leave it out, each user has a connection of its own, and one request at a time")
-	faults.If(o.Targets != "", "both --scenario and --targets are given; keep one")
-	faults.If(!strings.EqualFold(o.Method, "GET"), "both -m and --scenario are given; drop -m, every step says its own method")
-	faults.If(o.Body != "" || o.BodyFile != "", "both a body and --scenario are given; write it in the file, as @body TEXT or @FILE")
-	faults.If(o.givenUsers > 0 && !o.closed, "both -c and a rate are given with --scenario; drop -c, each round has a user of its own, and --max-in-flight limits them")
-	faults.Add(o.CheckUsers("--scenario"))
-}
-
-// buildScenario reads the scenario.
-func (o *Options) buildScenario() (faults value.Faults) {
-	o.DisableCompression = true // takt reads bodies
-	s, err := o.readScenario()
-	if err != nil {
-		return []error{err}
-	}
-	s.users = o.users
-	if o.Rounds.Given() && !s.reacts {
-		o.load.Rate = o.Rounds.OfRounds(len(s.steps))
-	}
-	for _, l := range s.leases {
-		n := l.Len(o.part, o.parts)
-		faults.If(n < uint64(max(1, s.users)), "%s lends %d lines to %d users, one each; give it more lines, or lower -c", l.Name(), n, max(1, s.users))
-	}
-	o.requests = s
-	return faults
 }
 
 // fill fills in placeholders for a round. A value that it does not have is empty.
@@ -249,7 +171,7 @@ func (s *scenario) fill(v *visit, tmpl *payload.Template) string {
 
 // fillAll is fill, with the name of the first value that the round does not have; "": it has all.
 func (s *scenario) fillAll(v *visit, tmpl *payload.Template) (text, missing string) {
-	b, missing := tmpl.Fill(nil, v.number, v.again, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.leases, l)] })
+	b, missing := tmpl.Fill(nil, v.number, v.again, v.session.Value, func(l *payload.Lease) uint64 { return v.lines[slices.Index(s.Leases, l)] })
 	return string(b), missing
 }
 
@@ -265,34 +187,34 @@ func (s *scenario) render(t *turn) error {
 		missing = cmp.Or(missing, lacks)
 		return text
 	}
-	q := at.text.Request
-	target := fill(at.target)
+	q := at.Text.Request
+	target := fill(at.Target)
 	q.Header = slices.Clone(q.Header)
-	for i, h := range at.header {
+	for i, h := range at.Header {
 		q.Header[i].Value = fill(h)
 	}
 	if len(q.Body) > 0 {
-		q.Body = []byte(fill(at.body))
+		q.Body = []byte(fill(at.Body))
 	}
 	if missing != "" {
 		return lacks(missing)
 	}
-	if strings.HasPrefix(at.text.Target, httpreq.Placeholder) {
+	if strings.HasPrefix(at.Text.Target, httpreq.Placeholder) {
 		target, _, _ = strings.Cut(target, "#") // of a Location, whose fragment is for browsers: RFC 9110, 10.2.2
 	}
-	base, alias, own := at.text.URL, q.Host, at.own
+	base, alias, own := at.Text.URL, q.Host, at.Own
 	if t.hop != nil {
 		t.hop.apply(&q)
-		base, alias, own, target = s.hosts[v.server], v.asked.Host, 0, t.hop.to
+		base, alias, own, target = s.Hosts[v.server], v.asked.Host, 0, t.hop.to
 	}
-	_, server, path, err := s.hosts.Locate(base, alias, target)
+	_, server, path, err := s.Hosts.Locate(base, alias, target)
 	if err != nil {
 		return err
 	}
-	if !httpreq.SameOrigin(server, at.text.URL) {
+	if !httpreq.SameOrigin(server, at.Text.URL) {
 		q.Host, q.Header = httpreq.WithoutZone(server.Host), httpreq.WithoutCredentials(q.Header, own)
 	}
-	q.Target, v.server = path, s.hosts.Index(server)
+	q.Target, v.server = path, s.Hosts.Index(server)
 	v.place = session.Place{Host: server.Hostname(), Path: path, Secure: server.Scheme == "https"}
 	if c := v.session.Cookies(nil, v.place); len(c) > 0 && !httpreq.Header(q.Header).Has("Cookie") {
 		q.Header = append(q.Header, http1.Field{Name: "Cookie", Value: string(c)})
@@ -305,6 +227,15 @@ func (s *scenario) render(t *turn) error {
 // serverOf is the index of the server that the operation of a scenario goes to.
 func serverOf(op *takt.Op) int { return op.Data.(*turn).visit.server }
 
+// Value implements round.
+func (v *visit) Value(name string) []byte { return v.session.Value(name) }
+
+// Fill implements round.
+func (v *visit) Fill(t *payload.Template) string { return v.of.fill(v, t) }
+
+// Did implements round.
+func (v *visit) Did(at *script.Step) bool { return slices.Contains(v.done, at) }
+
 // visit is a round of a new user.
 func (s *scenario) visit(number uint64) *visit {
 	return s.round(&visit{of: s, key: strconv.AppendUint(nil, number, 10)}, number)
@@ -313,19 +244,19 @@ func (s *scenario) visit(number uint64) *visit {
 // round begins a round of a user.
 func (s *scenario) round(v *visit, number uint64) *visit {
 	v.number, v.failed, v.next = number, false, time.Time{}
-	v.session.Begin(s.lasting, &s.given)
+	v.session.Begin(s.Lasting, &s.given)
 	draws := rand.New(rand.NewPCG(s.o.seed, number))
-	switch v.track = s.tracks[0]; {
+	switch v.track = s.Tracks[0]; {
 	case s.trial != nil:
-		v.track = s.tracks[number%uint64(len(s.tracks))]
-	case len(s.tracks) > 1:
+		v.track = s.Tracks[number%uint64(len(s.Tracks))]
+	case len(s.Tracks) > 1:
 		v.track = s.trackAt(draws.Float64())
 	}
-	if s.draws {
+	if s.Draws {
 		v.session.Draw = draws.IntN
 	}
 	v.user = journey.User{Self: v, List: v.session.List, Rand: draws, Lose: func(i int) {
-		for _, name := range v.track.steps[i].values() {
+		for _, name := range v.track.Steps[i].Values() {
 			v.session.Unset(name)
 		}
 	}}
@@ -333,35 +264,35 @@ func (s *scenario) round(v *visit, number uint64) *visit {
 }
 
 // trackAt is the journey at a share of the sum of all weights.
-func (s *scenario) trackAt(share float64) *track {
+func (s *scenario) trackAt(share float64) *script.Track {
 	sum := 0.0
-	for _, t := range s.tracks {
-		sum += t.weight
+	for _, t := range s.Tracks {
+		sum += t.Weight
 	}
 	at := share * sum
-	for _, t := range s.tracks {
-		if at -= t.weight; at < 0 {
+	for _, t := range s.Tracks {
+		if at -= t.Weight; at < 0 {
 			return t
 		}
 	}
-	return s.tracks[len(s.tracks)-1]
+	return s.Tracks[len(s.Tracks)-1]
 }
 
 // source makes operations of the rounds.
 func (s *scenario) source(base takt.Source) takt.Source {
-	numbers := users.Numbers{Part: s.o.part, Parts: s.o.parts, Limit: s.limit}
-	for _, l := range s.leases {
+	numbers := users.Numbers{Part: s.o.part, Parts: s.o.parts, Limit: s.Limit}
+	for _, l := range s.Leases {
 		l.Begin(s.o.part, s.o.parts)
 	}
 	s.figures, s.courses, s.rounds, s.late, s.followed = nil, nil, steps.RoundCounts{}, 0, 0
-	for _, at := range s.steps {
-		f := stepFigures{Figures: steps.New(at.name)}
-		for _, c := range at.checks {
+	for _, at := range s.Steps {
+		f := stepFigures{Figures: steps.New(at.Name)}
+		for _, c := range at.Checks {
 			f.Checks = append(f.Checks, steps.Check{Text: c.Text})
 		}
 		s.figures = append(s.figures, f)
 	}
-	if s.reacts || s.users > 0 {
+	if s.Reacts || s.users > 0 {
 		s.courses = users.NewCourses(base, numbers, s.users, s.o.Later(), func(number uint64, user any) (any, time.Duration) {
 			v, again := user.(*visit)
 			if again {
@@ -369,7 +300,7 @@ func (s *scenario) source(base takt.Source) takt.Source {
 			} else {
 				v = s.visit(number)
 			}
-			n := journey.Begin(v.track.rules, v.user)
+			n := journey.Begin(v.track.Rules, v.user)
 			t := s.turn(v, n)
 			t.first, t.passed = true, n.Passed
 			return t, n.Wait
@@ -388,8 +319,8 @@ func (s *scenario) source(base takt.Source) takt.Source {
 		}
 		return &turn{visit: v, first: step == 0, last: last, place: journey.Place{Step: step}}
 	}, Numbers: numbers, Seed: s.o.seed}
-	for _, at := range s.steps {
-		order.Think = append(order.Think, at.think)
+	for _, at := range s.Steps {
+		order.Think = append(order.Think, at.Think)
 	}
 	return users.NewRounds(base, order)
 }
@@ -397,34 +328,6 @@ func (s *scenario) source(base takt.Source) takt.Source {
 // turn is the step of a round at a place.
 func (s *scenario) turn(v *visit, n journey.Next) *turn {
 	return &turn{visit: v, place: n.Place}
-}
-
-// Later is driver.Load.Later: a round that has begun is finished, whatever its think times are.
-func (o *Options) Later() (d time.Duration) {
-	s, ok := o.requests.(*scenario)
-	if !ok || s.users > 0 {
-		return 0
-	}
-	for _, t := range s.tracks {
-		d = max(d, journey.Longest(t.rules))
-	}
-	return d
-}
-
-// Reacts is driver.Load.Reacts.
-func (o *Options) Reacts() bool {
-	s, ok := o.requests.(*scenario)
-	return ok && s.reacts
-}
-
-// Steps is driver.Load.Steps.
-func (o *Options) Steps() (names []string) {
-	if s, ok := o.requests.(*scenario); ok {
-		for _, at := range s.steps {
-			names = append(names, at.name)
-		}
-	}
-	return names
 }
 
 // open opens the driver of a run.
@@ -437,7 +340,7 @@ func (s *scenario) open(seats int, warmup time.Duration) (*takt.Driver, error) {
 		Enter:  func(op *takt.Op) bool { return s.lend(op.Data.(*turn).visit) },
 		Begin:  func(_ *users.User, op *takt.Op, r *takt.Result) bool { return s.begin(op, r, warmup) },
 		End:    func(_ *users.User, op *takt.Op, r *takt.Result, at time.Time) { s.end(op, r, at, warmup) },
-		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last && !s.lasts },
+		Leaves: func(op *takt.Op) bool { return op.Data.(*turn).last && !s.Lasts },
 	})
 	if err != nil {
 		return nil, err
@@ -474,8 +377,8 @@ func (s *scenario) lend(v *visit) bool {
 	if v.lines != nil || v.failed {
 		return true
 	}
-	lines := make([]uint64, 0, len(s.leases))
-	for _, l := range s.leases {
+	lines := make([]uint64, 0, len(s.Leases))
+	for _, l := range s.Leases {
 		line, ok := l.Take()
 		if !ok {
 			s.giveBack(lines)
@@ -490,13 +393,13 @@ func (s *scenario) lend(v *visit) bool {
 // giveBack takes lines back that the first leases have lent.
 func (s *scenario) giveBack(lines []uint64) {
 	for i, line := range lines {
-		s.leases[i].Give(line)
+		s.Leases[i].Give(line)
 	}
 }
 
 // leave takes the lines of a round back, which is over, and lets in a round that waits for them.
 func (s *scenario) leave(v *visit) {
-	if len(v.lines) == 0 || s.lasts {
+	if len(v.lines) == 0 || s.Lasts {
 		return
 	}
 	s.giveBack(v.lines)
@@ -519,7 +422,7 @@ func (s *scenario) begin(op *takt.Op, r *takt.Result, warmup time.Duration) bool
 		return false
 	}
 	s.prepare(t, r)
-	if pace := t.visit.track.steps[0].pace; t.first && pace != nil {
+	if pace := t.visit.track.Steps[0].Pace; t.first && pace != nil {
 		t.visit.next = t.visit.sent.Add(pace.Draw(t.visit.user.Rand))
 	}
 	return true
@@ -533,12 +436,12 @@ func (s *scenario) prepare(t *turn, r *takt.Result) {
 	}
 	err := s.render(t)
 	if err == nil {
-		t.asks, err = asksOf(t.at(), t.visit)
+		t.asks, err = t.at().AsksFor(t.visit.session.Value)
 	}
 	if err != nil {
-		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().name, err)
+		r.Class, r.Err = classRequest, fmt.Errorf("step %q: %w", t.at().Name, err)
 	}
-	t.visit.session.Drop(t.at().captures) // also if no answer comes
+	t.visit.session.Drop(t.at().Captures) // also if no answer comes
 	t.visit.sent = engine.WorldOf(s.o.World).Now()
 }
 
@@ -553,17 +456,17 @@ func (s *scenario) end(op *takt.Op, r *takt.Result, at time.Time, warmup time.Du
 	failed := r.Class != ""
 	next := journey.Next{Failed: failed}
 	if s.courses != nil && follower == nil {
-		next = journey.After(t.visit.track.rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
+		next = journey.After(t.visit.track.Rules, t.place, journey.Result{Class: r.Class, Status: r.Status, Done: t.done}, t.visit.user)
 		t.last = next.Over
 	}
 	s.trial.ended(s, t, r, next, follower != nil, service)
 	t.visit.failed = t.visit.failed || next.Failed
-	if s.lasts && follower == nil && t.at().once && !failed && (next.Over || next.Step != t.place.Step) {
+	if s.Lasts && follower == nil && t.at().Once && !failed && (next.Over || next.Step != t.place.Step) {
 		t.visit.done = append(t.visit.done, t.at())
 	}
 	if op.Due >= warmup {
 		// The visit may be in its next round when the figures are counted.
-		broken, late, from, f := t.visit.failed, t.last && at.After(t.visit.next) && !t.visit.next.IsZero(), t.visit.track.from, &s.figures[t.row()]
+		broken, late, from, f := t.visit.failed, t.last && at.After(t.visit.next) && !t.visit.next.IsZero(), t.visit.track.From, &s.figures[t.row()]
 		t.counts = func() {
 			s.countRound(t, next, from, broken)
 			if late {
@@ -605,7 +508,7 @@ func (s *scenario) countRound(t *turn, n journey.Next, from int, broken bool) {
 	switch {
 	case broken:
 		s.rounds.Failed++
-	case t.last && (s.courses != nil || from+t.place.Step == len(s.steps)-1): // the schedule may end within a round
+	case t.last && (s.courses != nil || from+t.place.Step == len(s.Steps)-1): // the schedule may end within a round
 		s.rounds.Completed++
 	}
 }
@@ -613,7 +516,7 @@ func (s *scenario) countRound(t *turn, n journey.Next, from int, broken bool) {
 // follow does what follows a step, which was due and whose answer came at these instants.
 func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *takt.Result) {
 	if n.Over {
-		pause := t.visit.track.steps[0].rest.Draw(t.visit.user.Rand)
+		pause := t.visit.track.Steps[0].Rest.Draw(t.visit.user.Rand)
 		if n.Failed && r.Status == 0 && r.BytesReceived == 0 {
 			pause = max(pause, users.FailPause)
 		}
@@ -621,7 +524,7 @@ func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *tak
 			pause = max(pause, next.Sub(s.begun)-at)
 		}
 		var user any
-		if s.lasts {
+		if s.Lasts {
 			user = t.visit
 		}
 		s.courses.Over(user, at, pause)
@@ -635,7 +538,7 @@ func (s *scenario) follow(t *turn, n journey.Next, due, at time.Duration, r *tak
 
 // repeat sets the value of the repetition that begins.
 func (t *turn) repeat() {
-	r := t.visit.track.rules[t.place.Step].Repeat
+	r := t.visit.track.Rules[t.place.Step].Repeat
 	if r.Name == "" {
 		return
 	}
@@ -648,21 +551,21 @@ func (t *turn) repeat() {
 
 // checkTimes asks the checks of the times of an answer that did not fail otherwise.
 func (s *scenario) checkTimes(t *turn, r *takt.Result, response, service time.Duration) {
-	if r.Class != "" && r.Class != classCheck {
+	if r.Class != "" && r.Class != script.ClassCheck {
 		return
 	}
-	for i, c := range t.at().checks {
-		if !c.timed {
+	for i, c := range t.at().Checks {
+		if !c.Timed {
 			continue
 		}
 		took := service
-		if c.due {
+		if c.Due {
 			took = response
 		}
-		ok := took < c.limit
-		t.hold(i, len(t.at().checks), ok)
+		ok := took < c.Limit
+		t.hold(i, len(t.at().Checks), ok)
 		if !ok && r.Class == "" {
-			r.Class, r.Err = classCheck, fmt.Errorf("%w %q: it is %v", session.ErrCheck, c.Text, took)
+			r.Class, r.Err = script.ClassCheck, fmt.Errorf("%w %q: it is %v", session.ErrCheck, c.Text, took)
 		}
 	}
 }
@@ -710,7 +613,7 @@ func (s *scenario) noteBarred(r *takt.Report) {
 		return
 	}
 	var names []string
-	for _, l := range s.leases {
+	for _, l := range s.Leases {
 		names = append(names, fmt.Sprintf("%s (%d)", l.Name(), l.Len(s.o.part, s.o.parts)))
 	}
 	r.Warn(warn.LinesLent, "%d rounds waited until a line of %s was free: each line is lent to one round at a time; that time is in their response time; %s",
@@ -719,11 +622,11 @@ func (s *scenario) noteBarred(r *takt.Report) {
 
 // noteRounds says how many rounds there were, where they and not their steps have a rate.
 func (s *scenario) noteRounds(r *takt.Report) {
-	if !s.reacts && !s.o.Rounds.Given() {
+	if !s.Reacts && !s.o.Rounds.Given() {
 		return
 	}
 	rounds := s.rounds.Of(r)
-	if asked, constant := s.o.Rounds.Constant(); constant && !s.reacts && s.o.Rounds.Given() {
+	if asked, constant := s.o.Rounds.Constant(); constant && !s.Reacts && s.o.Rounds.Given() {
 		rounds[steps.Asked] = asked
 	}
 	r.Extra[steps.Rounds] = rounds
@@ -744,8 +647,8 @@ const longThinking = 0.1
 // whole run.
 func (s *scenario) noteThinking(r *takt.Report) {
 	var think time.Duration
-	for _, at := range s.steps {
-		think += at.think.Mean()
+	for _, at := range s.Steps {
+		think += at.Think.Mean()
 	}
 	if s.courses != nil || r.Rate.Intended == nil || think.Seconds() <= longThinking*r.DurationS {
 		return
@@ -792,7 +695,7 @@ func (c *scenarioCodec) begin(op *takt.Op) {
 }
 
 // step is the step whose request is in flight.
-func (c *scenarioCodec) step() *step { return c.turn.at() }
+func (c *scenarioCodec) step() *script.Step { return c.turn.at() }
 
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
@@ -802,7 +705,7 @@ func (c *scenarioCodec) fails(status int) string {
 	if c.s.redirected(c.turn, status) {
 		return ""
 	}
-	if slices.ContainsFunc(c.turn.asks, func(one *check) bool { return one.status != nil }) {
+	if slices.ContainsFunc(c.turn.asks, func(one *script.Check) bool { return one.Status != nil }) {
 		return ""
 	}
 	return c.s.o.FailOn.Class(status)
@@ -816,7 +719,7 @@ func (c *scenarioCodec) field(name, value []byte) {
 	if c.isHTTP2() {
 		c.s.trial.field(name, value)
 	}
-	if at.follow > 0 && strings.EqualFold(string(name), "Location") {
+	if at.Follow > 0 && strings.EqualFold(string(name), "Location") {
 		c.turn.location = string(value)
 	}
 	for i, one := range c.turn.asks {
@@ -827,15 +730,15 @@ func (c *scenarioCodec) field(name, value []byte) {
 			c.seen[i] = append(c.seen[i], slices.Clone(part))
 		}
 	}
-	if err := c.turn.visit.session.Field(at.captures, c.turn.visit.place, name, value); err != nil && c.fault == nil {
+	if err := c.turn.visit.session.Field(at.Captures, c.turn.visit.place, name, value); err != nil && c.fault == nil {
 		c.fault = err
 	}
 }
 
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
-	return c.matches != nil || c.s.trial != nil || slices.ContainsFunc(c.step().captures, func(one session.Capture) bool { return one.InBody() }) ||
-		slices.ContainsFunc(c.turn.asks, (*check).reads)
+	return c.matches != nil || c.s.trial != nil || slices.ContainsFunc(c.step().Captures, func(one session.Capture) bool { return one.InBody() }) ||
+		slices.ContainsFunc(c.turn.asks, (*script.Check).Reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
@@ -860,17 +763,17 @@ func (c *scenarioCodec) check(body http1.Content) error {
 		return c.fault
 	}
 	c.turn.visit.session.Status = c.status
-	return c.turn.visit.session.Body(c.step().captures, body.Bytes, body.Why)
+	return c.turn.visit.session.Body(c.step().Captures, body.Bytes, body.Why)
 }
 
 // awaited reports whether the answer is what the step polls for; err: it is not, and no other is asked for.
 func (c *scenarioCodec) awaited(body http1.Content) (done bool, err error) {
 	at, t := c.step(), c.turn
-	if at.until == nil {
+	if at.Until == nil {
 		return true, nil
 	}
-	err = c.holds(len(at.checks), body)
-	if t.done = err == nil; !t.done && !t.place.IsLastPoll(&t.visit.track.rules[t.place.Step]) {
+	err = c.holds(len(at.Checks), body)
+	if t.done = err == nil; !t.done && !t.place.IsLastPoll(&t.visit.track.Rules[t.place.Step]) {
 		err = nil
 	}
 	return t.done, err
@@ -883,14 +786,14 @@ func (c *scenarioCodec) holds(i int, body http1.Content) error {
 		values = c.seen[i]
 	}
 	one := c.turn.asks[i]
-	return one.fails(c.status, body, values, c.s.fill(c.turn.visit, one.want))
+	return one.Fails(c.status, body, values, c.s.fill(c.turn.visit, one.Want))
 }
 
 // ask asks all checks of the step but those of times, and returns what is wrong by the first one that does not hold.
 func (c *scenarioCodec) ask(body http1.Content) (first error) {
-	list := c.step().checks
+	list := c.step().Checks
 	for i, one := range list {
-		if one.timed {
+		if one.Timed {
 			continue
 		}
 		err := c.holds(i, body)
@@ -916,6 +819,6 @@ func classify(r *takt.Result) {
 	case errors.Is(r.Err, session.ErrCapture):
 		r.Class = classCapture
 	case errors.Is(r.Err, session.ErrCheck):
-		r.Class = classCheck
+		r.Class = script.ClassCheck
 	}
 }

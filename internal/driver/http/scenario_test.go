@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
@@ -380,7 +381,7 @@ POST /upload
 			}
 			fmt.Fprintf(w, `{"id":"%s","list":["x","ann"],"rest":%q}`, q.PostFormValue("id"), strings.Repeat("x", 1000))
 		})
-		if len(wrong) > 0 || stepCounts(r) != "10+0+0 0+10+0" || len(r.Errors) != 1 || r.Errors[0].Class != classCheck {
+		if len(wrong) > 0 || stepCounts(r) != "10+0+0 0+10+0" || len(r.Errors) != 1 || r.Errors[0].Class != script.ClassCheck {
 			t.Fatalf("%s, %+v, %q", stepCounts(r), r.Errors, wrong)
 		}
 		var got []string
@@ -402,7 +403,7 @@ POST /upload
 			t.Errorf("%s, %+v", stepCounts(r), r.Errors)
 		}
 		r = scenarioRun(t, flags+"-c 1 -n 4", "GET /a\n@check service < 1ns\n", func(http.ResponseWriter, *http.Request) {})
-		if stepCounts(r) != "0+4+0" || r.Errors[0].Class != classCheck {
+		if stepCounts(r) != "0+4+0" || r.Errors[0].Class != script.ClassCheck {
 			t.Errorf("%s, %+v", stepCounts(r), r.Errors)
 		}
 	}
@@ -828,8 +829,8 @@ func TestFilesBesideTheScenario(t *testing.T) {
 		t.Fatal(faults)
 	}
 	s := o.requests.(*scenario)
-	first, upload := s.fill(s.visit(0), s.steps[0].target), s.fill(s.visit(0), s.steps[1].body)
-	if !strings.HasPrefix(first, "/a?beside%20a.csv&here&") || s.fill(s.visit(0), s.steps[0].body) != "beside body.txt" || !strings.Contains(upload, "beside up.txt") {
+	first, upload := s.fill(s.visit(0), s.Steps[0].Target), s.fill(s.visit(0), s.Steps[1].Body)
+	if !strings.HasPrefix(first, "/a?beside%20a.csv&here&") || s.fill(s.visit(0), s.Steps[0].Body) != "beside body.txt" || !strings.Contains(upload, "beside up.txt") {
 		t.Errorf("%s, %s", first, upload)
 	}
 	write(path, "GET /{{file \"no.csv\"}}\n")

@@ -45,33 +45,33 @@ func TestSceneIsReadBack(t *testing.T) {
 		read := o.requests.(*scenario)
 		v := read.visit(0)
 		v.session.Set("token", []byte("T"))
-		if len(read.steps) != 3 {
-			t.Fatalf("%q: %d steps\n%s", text, len(read.steps), file)
+		if len(read.Steps) != 3 {
+			t.Fatalf("%q: %d steps\n%s", text, len(read.Steps), file)
 		}
-		if got := read.fill(v, read.steps[1].body); got != text+"T" {
+		if got := read.fill(v, read.Steps[1].Body); got != text+"T" {
 			t.Errorf("the body %q is read as %q\n%s", text, got, file)
 		}
-		if got, want := read.fill(v, read.steps[1].target), "/a?q="+string(scene.Query(text))+"&v=T"; got != want {
+		if got, want := read.fill(v, read.Steps[1].Target), "/a?q="+string(scene.Query(text))+"&v=T"; got != want {
 			t.Errorf("the target is read as %q, want %q", got, want)
 		}
-		for i, h := range read.steps[2].text.Header {
-			if got := read.fill(v, read.steps[2].header[i]); h.Name == "X-All" && got != strings.TrimSpace(text) && got != text {
+		for i, h := range read.Steps[2].Text.Header {
+			if got := read.fill(v, read.Steps[2].Header[i]); h.Name == "X-All" && got != strings.TrimSpace(text) && got != text {
 				t.Errorf("the header %q of all steps is read as %q", text, got)
 			}
 		}
 		if len(f.Heads) != len(s.Header)-min(1, len(s.Header)) {
 			t.Errorf("%q: %d headers of all steps", text, len(f.Heads))
 		}
-		for i, h := range read.steps[1].text.Header {
-			if got := read.fill(v, read.steps[1].header[i]); h.Name == "X-Value" && got != strings.TrimSpace(text)+"T" && got != strings.TrimLeft(text, " \u00a0")+"T" {
+		for i, h := range read.Steps[1].Text.Header {
+			if got := read.fill(v, read.Steps[1].Header[i]); h.Name == "X-Value" && got != strings.TrimSpace(text)+"T" && got != strings.TrimLeft(text, " \u00a0")+"T" {
 				t.Errorf("the header %q is read as %q", text, got)
 			}
 		}
-		if got, want := read.fill(v, read.steps[0].body), strings.ReplaceAll("f="+string(scene.Query(text))+"&g="+string(scene.Query(text)), "+", "%20"); got != want {
+		if got, want := read.fill(v, read.Steps[0].Body), strings.ReplaceAll("f="+string(scene.Query(text))+"&g="+string(scene.Query(text)), "+", "%20"); got != want {
 			t.Errorf("the form is read as %q, want %q", got, want)
 		}
-		if check := read.steps[0].checks[0]; text != "" && read.fill(v, check.want) != text {
-			t.Errorf("the check of %q is read as %q", text, read.fill(v, check.want))
+		if check := read.Steps[0].Checks[0]; text != "" && read.fill(v, check.Want) != text {
+			t.Errorf("the check of %q is read as %q", text, read.fill(v, check.Want))
 		}
 	}
 }

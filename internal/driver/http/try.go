@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/dist"
+	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/journey"
@@ -18,43 +19,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Tried is one exchange of a round that is tried.
-type Tried struct {
-	Step     int          `json:"-"`                 // from 1, in the order of the file
-	Request  string       `json:"request,omitempty"` // beginning of it
-	Head     string       `json:"head,omitempty"`    // of the answer
-	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
-	Status   int          `json:"status,omitempty"`
-	Class    string       `json:"class,omitempty"` // of the failure; "": it is ok
-	Error    string       `json:"error,omitempty"`
-	TookMS   float64      `json:"service_ms"`
-	Checks   []TriedCheck `json:"checks,omitempty"`
-	Captured []TriedValue `json:"captured,omitempty"`
-	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
-	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
-	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
-	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
-}
-
-// TriedCheck is what came of a check.
-type TriedCheck struct {
-	Text string `json:"text"`
-	OK   bool   `json:"ok"`
-}
-
-// TriedValue is a value that a step captured or made, or the first of a list.
-type TriedValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	Of    int    `json:"of,omitempty"`   // values of the list
-	Made  bool   `json:"made,omitempty"` // by @set
-}
-
 // trial is one round of each journey that is tried, one after the other, and so are its exchanges.
 type trial struct {
 	request, answer []byte
 	head, body      string // of an answer over HTTP/2
-	seen            func(Tried)
+	seen            func(script.Tried)
 }
 
 // triedBytes bounds what is kept of a request, and of an answer.
@@ -73,15 +42,15 @@ func (o *Options) ShapeTrial() engine.Options {
 
 // Try sends one round of each journey, without think times, and passes each exchange to seen, also those of @setup before and
 // of @teardown after them. It needs Validate.
-func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct{}, seen func(Tried)) error {
+func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct{}, seen func(script.Tried)) error {
 	s := o.requests.(*scenario)
-	for _, t := range append([]*track{&s.before, &s.after}, s.tracks...) {
-		for i, at := range t.steps {
-			t.rules[i].Think, at.rest, at.pace = dist.Time{}, dist.Time{}, nil
+	for _, t := range append([]*script.Track{&s.Before, &s.After}, s.Tracks...) {
+		for i, at := range t.Steps {
+			t.Rules[i].Think, at.Rest, at.Pace = dist.Time{}, dist.Time{}, nil
 		}
 	}
-	s.limit, s.trial = uint64(len(s.tracks)), &trial{seen: seen}
-	e.Requests *= uint64(len(s.tracks))
+	s.Limit, s.trial = uint64(len(s.Tracks)), &trial{seen: seen}
+	e.Requests *= uint64(len(s.Tracks))
 	base, err := e.Source()
 	if err != nil {
 		return err
@@ -138,7 +107,7 @@ func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, f
 		return
 	}
 	at, track := t.at(), t.visit.track
-	x := Tried{Step: s.number(at), Request: string(y.request), Status: r.Status, Class: r.Class, TookMS: float64(took.Microseconds()) / 1000, Follows: follows}
+	x := script.Tried{Step: s.Number(at), Request: string(y.request), Status: r.Status, Class: r.Class, TookMS: float64(took.Microseconds()) / 1000, Follows: follows}
 	if r.Err != nil {
 		x.Error = r.Err.Error()
 	}
@@ -148,22 +117,22 @@ func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, f
 	y.request, y.answer, y.head, y.body = nil, nil, "", ""
 	for i, one := range t.held {
 		if one != steps.Unasked {
-			x.Checks = append(x.Checks, TriedCheck{at.checks[i].Text, one == steps.Passed})
+			x.Checks = append(x.Checks, script.TriedCheck{Text: at.Checks[i].Text, OK: one == steps.Passed})
 		}
 	}
-	for i, name := range at.values() {
+	for i, name := range at.Values() {
 		if v := t.visit.session.Value(name); v != nil && r.Class == "" && !follows {
-			x.Captured = append(x.Captured, TriedValue{name, string(v), len(t.visit.session.List(name)), i >= len(at.captures)})
+			x.Captured = append(x.Captured, script.TriedValue{Name: name, Value: string(v), Of: len(t.visit.session.List(name)), Made: i >= len(at.Captures)})
 		}
 	}
 	numbers := func(list []int) (of []int) {
 		for _, i := range list {
-			of = append(of, s.number(track.steps[i]))
+			of = append(of, s.Number(track.Steps[i]))
 		}
 		return of
 	}
 	x.Before, x.Passed = numbers(t.passed), numbers(next.Passed)
-	x.Again = !follows && !next.Over && track.steps[next.Step] == at
+	x.Again = !follows && !next.Over && track.Steps[next.Step] == at
 	y.seen(x)
 }
 

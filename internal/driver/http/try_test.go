@@ -13,10 +13,11 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/driver/http/script"
 )
 
 // tried are the exchanges of the rounds of a scenario against a server, one a line.
-func tried(t *testing.T, text string, h http.HandlerFunc) (lines []string, all []Tried, o *Options) {
+func tried(t *testing.T, text string, h http.HandlerFunc) (lines []string, all []script.Tried, o *Options) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	defer s.Close()
@@ -26,7 +27,7 @@ func tried(t *testing.T, text string, h http.HandlerFunc) (lines []string, all [
 	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	err := o.Try(context.Background(), e, nil, func(x Tried) {
+	err := o.Try(context.Background(), e, nil, func(x script.Tried) {
 		all = append(all, x)
 		line := fmt.Sprintf("%d %d", x.Step, x.Status)
 		if x.Class != "" {
@@ -268,7 +269,7 @@ DELETE /tenants/{{tenant}}
 			t.Errorf("the explanation has no %q:\n%s", want, got)
 		}
 	}
-	if len(e.Setup) != 2 || len(e.Teardown) != 1 || !slices.Equal(e.Hosts, []string{other.URL}) || !slices.Contains(e.Every, Fact{"sends", "User-Agent: takt"}) || strings.Contains(got, "User-Agent") {
+	if len(e.Setup) != 2 || len(e.Teardown) != 1 || !slices.Equal(e.Hosts, []string{other.URL}) || !slices.Contains(e.Every, script.Fact{What: "sends", Text: "User-Agent: takt"}) || strings.Contains(got, "User-Agent") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -286,7 +287,7 @@ func TestExplainPublicScenarios(t *testing.T) {
 		}
 		for _, j := range o.Explain(httpreq.HideSecrets).Journeys {
 			for _, s := range j.Steps {
-				if i := slices.IndexFunc(s.Facts, func(f Fact) bool { return f.What == "" || strings.HasSuffix(f.Text, "an earlier step") }); i >= 0 || len(s.Facts) == 0 && s.Request == "" {
+				if i := slices.IndexFunc(s.Facts, func(f script.Fact) bool { return f.What == "" || strings.HasSuffix(f.Text, "an earlier step") }); i >= 0 || len(s.Facts) == 0 && s.Request == "" {
 					t.Errorf("%s: step %d: %v", name, s.Number, s.Facts)
 				}
 			}

@@ -76,7 +76,7 @@ func (o *Options) usersOf(crowd users.Options, list []*url.URL, loop func(u *url
 // servers are those that users connect to.
 func (o *Options) servers() ([]*url.URL, error) {
 	if s, ok := o.requests.(*scenario); ok {
-		return s.hosts, nil
+		return s.Hosts, nil
 	}
 	u, err := o.home()
 	return []*url.URL{u}, err

@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"cmp"
@@ -60,43 +60,42 @@ type ExplainedFile struct {
 	Use   string `json:"use"`
 }
 
-// Explain is the scenario in words, after Validate.
-func (o *Options) Explain(hide func(string) string) Explanation {
-	s := o.requests.(*scenario)
-	e := Explanation{File: s.name, Counts: "requests"}
-	if s.reacts {
+// Explain is the scenario in words. hide leaves secrets out of a text.
+func (s *File) Explain(hide func(string) string) Explanation {
+	e := Explanation{File: s.Name, Counts: "requests"}
+	if s.Reacts {
 		e.Counts = "rounds"
 	}
-	e.Hosts = s.hosts[1:].Names()
-	for _, h := range s.all()[0].text.Header {
+	e.Hosts = s.Hosts[1:].Names()
+	for _, h := range s.all()[0].Text.Header {
 		if len(s.all()) > 1 && s.inEvery(h) {
 			e.Every = append(e.Every, Fact{"sends", foreign.Text(hide(h.Name + ": " + h.Value))})
 		}
 	}
-	e.Setup, e.Teardown = s.explainAll(&s.before, hide), s.explainAll(&s.after, hide)
+	e.Setup, e.Teardown = s.explainAll(&s.Before, hide), s.explainAll(&s.After, hide)
 	sum := 0.0
-	for _, t := range s.tracks {
-		sum += t.weight
+	for _, t := range s.Tracks {
+		sum += t.Weight
 	}
-	for _, t := range s.tracks {
+	for _, t := range s.Tracks {
 		j := ExplainedJourney{Name: t.name, Share: 100, Steps: s.explainAll(t, hide)}
-		if len(s.tracks) > 1 {
-			j.Share = 100 * t.weight / sum
+		if len(s.Tracks) > 1 {
+			j.Share = 100 * t.Weight / sum
 		}
 		e.Journeys = append(e.Journeys, j)
 	}
 	for _, f := range s.files {
 		e.Files = append(e.Files, ExplainedFile{f.Path, f.Lines, uses[strings.TrimPrefix(strings.TrimPrefix(f.Use, "header"), " ")]})
 	}
-	e.Random = slices.ContainsFunc(s.all(), (*step).random)
+	e.Random = slices.ContainsFunc(s.all(), (*Step).random)
 	return e
 }
 
 // random reports whether a step has values that depend on --seed.
-func (s *step) random() bool {
-	all := append(slices.Clone(s.header), s.target, s.body)
-	for _, one := range s.sets {
-		all = append(all, one.value)
+func (s *Step) random() bool {
+	all := append(slices.Clone(s.Header), s.Target, s.Body)
+	for _, one := range s.Sets {
+		all = append(all, one.Value)
 	}
 	return slices.ContainsFunc(all, (*payload.Template).Random)
 }
@@ -110,36 +109,36 @@ var uses = map[string]string{
 }
 
 // inEvery reports whether all steps have a header line.
-func (s *scenario) inEvery(h http1.Field) bool {
-	return !slices.ContainsFunc(s.all(), func(at *step) bool { return !slices.Contains(at.text.Header, h) })
+func (s *File) inEvery(h http1.Field) bool {
+	return !slices.ContainsFunc(s.all(), func(at *Step) bool { return !slices.Contains(at.Text.Header, h) })
 }
 
 // explainAll are the steps of a track in words.
-func (s *scenario) explainAll(t *track, hide func(string) string) (list []ExplainedStep) {
-	for i := range t.steps {
+func (s *File) explainAll(t *Track, hide func(string) string) (list []ExplainedStep) {
+	for i := range t.Steps {
 		list = append(list, s.explain(t, i, hide))
 	}
 	return list
 }
 
 // explain is step i of a track in words.
-func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedStep {
-	at := t.steps[i]
-	target := at.text.Target
-	if u := at.text.URL; !strings.HasPrefix(target, httpreq.Placeholder) && !httpreq.SameOrigin(u, s.hosts[0]) {
+func (s *File) explain(t *Track, i int, hide func(string) string) ExplainedStep {
+	at := t.Steps[i]
+	target := at.Text.Target
+	if u := at.Text.URL; !strings.HasPrefix(target, httpreq.Placeholder) && !httpreq.SameOrigin(u, s.Hosts[0]) {
 		target = httpreq.Hosts{u}.Names()[0] + target
 	}
-	x := ExplainedStep{Number: s.number(at), Line: at.line, Name: hide(at.name), Request: hide(at.text.Method + " " + target)}
+	x := ExplainedStep{Number: s.Number(at), Line: at.Line, Name: hide(at.Name), Request: hide(at.Text.Method + " " + target)}
 	add := func(what, format string, args ...any) {
 		x.Facts = append(x.Facts, Fact{what, foreign.Text(fmt.Sprintf(format, args...))})
 	}
-	for _, h := range at.text.Header {
+	for _, h := range at.Text.Header {
 		if len(s.all()) == 1 || !s.inEvery(h) {
 			add("sends", "%s", hide(h.Name+": "+h.Value))
 		}
 	}
-	if n := len(at.text.Body); n > 0 && len(at.form) == 0 {
-		add("sends", "a body of %d bytes: %s", n, foreign.Cut(hide(string(at.text.Body[:min(n, 4*shownBody)])), shownBody))
+	if n := len(at.Text.Body); n > 0 && len(at.form) == 0 {
+		add("sends", "a body of %d bytes: %s", n, foreign.Cut(hide(string(at.Text.Body[:min(n, 4*shownBody)])), shownBody))
 	}
 	for _, n := range s.needs(t, i) {
 		add("needs", "%s", n)
@@ -162,8 +161,8 @@ func (s *scenario) explain(t *track, i int, hide func(string) string) ExplainedS
 const shownBody = 200
 
 // needs are the values and files of step i of a track that it does not make itself, and where they are from.
-func (s *scenario) needs(t *track, i int) (list []string) {
-	at := t.steps[i]
+func (s *File) needs(t *Track, i int) (list []string) {
+	at := t.Steps[i]
 	add := func(text string) {
 		if !slices.Contains(list, text) {
 			list = append(list, text)
@@ -195,20 +194,20 @@ func (s *scenario) needs(t *track, i int) (list []string) {
 	if l := at.repeat.List; l != "" {
 		value(l)
 	}
-	for _, one := range at.sets {
-		look(one.value)
-		own = append(own, one.name)
+	for _, one := range at.Sets {
+		look(one.Value)
+		own = append(own, one.Name)
 	}
-	for _, t := range append([]*payload.Template{at.target, at.body}, at.header...) {
+	for _, t := range append([]*payload.Template{at.Target, at.Body}, at.Header...) {
 		look(t)
 	}
 	for _, c := range at.asks {
-		look(c.want)
+		look(c.Want)
 		for _, name := range c.Needs() {
 			value(name)
 		}
 	}
-	for _, c := range at.captures {
+	for _, c := range at.Captures {
 		for _, name := range c.Needs() {
 			value(name)
 		}
@@ -218,20 +217,20 @@ func (s *scenario) needs(t *track, i int) (list []string) {
 }
 
 // origin says which step gives a value to step i of a track.
-func (s *scenario) origin(t *track, i int, name string) string {
-	if first := t.steps[i-t.rules[i].Before]; first.repeat.Name == name {
-		if first != t.steps[i] {
+func (s *File) origin(t *Track, i int, name string) string {
+	if first := t.Steps[i-t.Rules[i].Before]; first.repeat.Name == name {
+		if first != t.Steps[i] {
 			return fmt.Sprintf("the repetition of the group %s", first.group)
 		}
 		return "the repetition"
 	}
-	before := t.steps[:i]
-	if t != &s.before {
-		before = slices.Concat(s.before.steps, before)
+	before := t.Steps[:i]
+	if t != &s.Before {
+		before = slices.Concat(s.Before.Steps, before)
 	}
 	for _, one := range slices.Backward(before) {
-		if slices.Contains(one.values(), name) {
-			return fmt.Sprintf("step %d (%s)", s.number(one), one.name)
+		if slices.Contains(one.Values(), name) {
+			return fmt.Sprintf("step %d (%s)", s.Number(one), one.Name)
 		}
 	}
 	return "an earlier step"
@@ -306,4 +305,36 @@ func holding(rest string) string {
 		return rest + " has a value"
 	}
 	return rest
+}
+
+// Tried is one exchange of a round that is tried.
+type Tried struct {
+	Step     int          `json:"-"`                 // from 1, in the order of the file
+	Request  string       `json:"request,omitempty"` // beginning of it
+	Head     string       `json:"head,omitempty"`    // of the answer
+	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
+	Status   int          `json:"status,omitempty"`
+	Class    string       `json:"class,omitempty"` // of the failure; "": it is ok
+	Error    string       `json:"error,omitempty"`
+	TookMS   float64      `json:"service_ms"`
+	Checks   []TriedCheck `json:"checks,omitempty"`
+	Captured []TriedValue `json:"captured,omitempty"`
+	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
+	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
+	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
+	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
+}
+
+// TriedCheck is what came of a check.
+type TriedCheck struct {
+	Text string `json:"text"`
+	OK   bool   `json:"ok"`
+}
+
+// TriedValue is a value that a step captured or made, or the first of a list.
+type TriedValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Of    int    `json:"of,omitempty"`   // values of the list
+	Made  bool   `json:"made,omitempty"` // by @set
 }

@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"fmt"
@@ -15,35 +15,35 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// classCheck is the class of an answer that is not what a check of the scenario wants.
-const classCheck = "check"
+// ClassCheck is the class of an answer that is not what a check of the scenario wants.
+const ClassCheck = "check"
 
-// check is one @check of a step.
-type check struct {
+// Check is one @check of a step.
+type Check struct {
 	session.Check
-	want   *payload.Template        // Check.Value
-	status *httpreq.FailOn          // of a check of the status: those that it accepts; nil: it is another check
+	Want   *payload.Template        // Check.Value
+	Status *httpreq.FailOn          // of a check of the status: those that it accepts; nil: it is another check
 	size   func(bytes float64) bool // nil: it is another check
-	timed  bool                     // a time has to be below limit
-	limit  time.Duration
-	due    bool // the time is since the due instant, not since the request was sent
+	Timed  bool                     // a time has to be below limit
+	Limit  time.Duration
+	Due    bool // the time is since the due instant, not since the request was sent
 }
 
 // checks is how a check is written, in errors.
 const checks = "status 200,3xx, json PATH == VALUE, header NAME, cookie NAME, regexp EXPRESSION, body contains TEXT, size < 10kB, response < 500ms (since the step was due) or service < 500ms (since it was sent)"
 
 // parseCheck reads what follows @check.
-func parseCheck(text string) (*check, error) {
+func parseCheck(text string) (*Check, error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
-	c := &check{Check: session.Check{Text: text}}
+	c := &Check{Check: session.Check{Text: text}}
 	if n, err := strconv.Atoi(word); err == nil && n >= 100 && n < 600 {
 		return nil, fmt.Errorf("check %.60q: it begins with a status; write @check status %d", text, n)
 	}
 	switch word {
 	case "status":
-		c.status = new(httpreq.FailOn)
-		if err := c.status.Set(strings.TrimSpace(strings.TrimPrefix(rest, "=="))); err != nil || rest == "none" {
+		c.Status = new(httpreq.FailOn)
+		if err := c.Status.Set(strings.TrimSpace(strings.TrimPrefix(rest, "=="))); err != nil || rest == "none" {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a list of statuses; write @check status 200,3xx", text, rest)
 		}
 		return c, nil
@@ -61,7 +61,7 @@ func parseCheck(text string) (*check, error) {
 		if !ok || err != nil || !less || d <= 0 {
 			return nil, fmt.Errorf("check %.60q: %.30q is not a limit of a time; write @check %s < 500ms", text, rest, word)
 		}
-		c.timed, c.limit, c.due = true, d, word == "response"
+		c.Timed, c.Limit, c.Due = true, d, word == "response"
 		return c, nil
 	case "time", "duration":
 		return nil, fmt.Errorf("check %.60q: which time? write @check response %s for the time since the step was due, or @check service %[2]s since it was sent", text, rest)
@@ -83,18 +83,18 @@ func bound(text string) (limit string, less, ok bool) {
 	return strings.TrimSpace(limit), false, ok
 }
 
-// reads reports whether c looks at the body of an answer.
-func (c *check) reads() bool { return c.size != nil || c.status == nil && !c.timed && c.InBody() }
+// Reads reports whether c looks at the body of an answer.
+func (c *Check) Reads() bool { return c.size != nil || c.Status == nil && !c.Timed && c.InBody() }
 
-// fails is what is wrong with an answer; nil: c holds. values are those that headers had, and want is what they are
+// Fails is what is wrong with an answer; nil: c holds. values are those that headers had, and want is what they are
 // compared with.
-func (c *check) fails(status int, body http1.Content, values [][]byte, want string) error {
+func (c *Check) Fails(status int, body http1.Content, values [][]byte, want string) error {
 	switch {
-	case c.status != nil && c.status.Class(status) == "":
+	case c.Status != nil && c.Status.Class(status) == "":
 		return fmt.Errorf("%w %q: it is %d", session.ErrCheck, c.Text, status)
 	case c.size != nil && !c.size(float64(body.Size)):
 		return fmt.Errorf("%w %q: it is %d bytes", session.ErrCheck, c.Text, body.Size)
-	case c.status != nil, c.size != nil:
+	case c.Status != nil, c.size != nil:
 		return nil
 	}
 	if c.InBody() {
@@ -109,16 +109,16 @@ func (c *check) fails(status int, body http1.Content, values [][]byte, want stri
 	return c.Holds(values, want)
 }
 
-// asksOf are what a step asks of an answer, with the values of a round.
-func asksOf(at *step, v *visit) ([]*check, error) {
-	if !slices.ContainsFunc(at.asks, func(c *check) bool { return c.Needs() != nil }) {
+// AsksFor are what a step asks of an answer, with the values of a round.
+func (at *Step) AsksFor(value func(string) []byte) ([]*Check, error) {
+	if !slices.ContainsFunc(at.asks, func(c *Check) bool { return c.Needs() != nil }) {
 		return at.asks, nil
 	}
 	list := slices.Clone(at.asks)
 	for i, c := range list {
 		one := *c
 		var err error
-		if one.Check, err = c.With(v.session.Value); err != nil {
+		if one.Check, err = c.With(value); err != nil {
 			return nil, err
 		}
 		list[i] = &one

@@ -1,4 +1,4 @@
-package http
+package script
 
 import (
 	"errors"
@@ -19,19 +19,19 @@ type rules struct {
 	optional   bool
 	conditions []*condition
 	repeat     journey.Repeat
-	until      *check // of poll
+	Until      *Check // of poll
 	poll       *journey.Poll
 	retry      *journey.Retry
-	follow     int // most redirects; 0: none are followed
+	Follow     int // most redirects; 0: none are followed
 
 	journey string // that begins with the step; "": none does
 	weight  float64
 
 	lines map[string]int // of the rules, by their word
 	phase phase
-	once  bool       // each user of a closed loop performs the step until it has succeeded once
+	Once  bool       // each user of a closed loop performs the step until it has succeeded once
 	group string     // "": it is alone
-	pace  *dist.Time // of the rounds that begin with the step; nil: a round begins when the last one is over
+	Pace  *dist.Time // of the rounds that begin with the step; nil: a round begins when the last one is over
 }
 
 // phase is when in a run a step is performed. The steps of a file are in this order.
@@ -73,7 +73,7 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	case "@optional":
 		r.optional, err = true, alone(word, rest)
 	case "@once":
-		r.once, err = true, alone(word, rest)
+		r.Once, err = true, alone(word, rest)
 	case "@setup":
 		err = r.in(setUp, alone(word, rest))
 	case "@teardown":
@@ -83,7 +83,7 @@ func (r *rules) set(word, rest string, line int) (err error) {
 			err = errors.New("@group without a name; write @group cart in each step of the group")
 		}
 	case "@pace":
-		r.pace, err = parsePace(rest)
+		r.Pace, err = parsePace(rest)
 	case "@when", "@unless":
 		c := &condition{not: word == "@unless", line: line}
 		c.name, c.Check, err = session.ParseCondition(rest)
@@ -91,7 +91,7 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	case "@repeat":
 		r.repeat, err = parseRepeat(rest)
 	case "@until":
-		if r.until, err = parseCheck(rest); err == nil && r.until.timed {
+		if r.Until, err = parseCheck(rest); err == nil && r.Until.Timed {
 			err = errors.New("@until is about what is in the answer, not about its time")
 		}
 	case "@poll":
@@ -99,7 +99,7 @@ func (r *rules) set(word, rest string, line int) (err error) {
 	case "@retry":
 		r.retry, err = parseRetry(rest)
 	case "@follow":
-		r.follow, err = parseFollow(rest)
+		r.Follow, err = parseFollow(rest)
 	case "@journey":
 		r.journey, r.weight, err = parseJourney(rest)
 	default:
@@ -128,23 +128,23 @@ func alone(word, rest string) error {
 // check finds rules that need others, or that make no sense beside others.
 func (r *rules) check() error {
 	switch {
-	case r.once && r.group != "":
+	case r.Once && r.group != "":
 		return errors.New("@once in a step of a group; leave one of the two out")
-	case r.phase != inRounds && (r.once || r.pace != nil || r.journey != ""):
+	case r.phase != inRounds && (r.Once || r.Pace != nil || r.journey != ""):
 		return errors.New("@once, @pace and @journey are about rounds, and @setup and @teardown about steps outside of them; leave one of the two out")
-	case r.until != nil && r.poll == nil:
+	case r.Until != nil && r.poll == nil:
 		return errors.New("@until needs @poll TIME MOST, such as @poll 500ms 20: after how long to ask again, and how many times at most")
-	case r.poll != nil && r.until == nil:
+	case r.poll != nil && r.Until == nil:
 		return errors.New("@poll needs @until CHECK, such as @until json state == done")
 	}
 	return nil
 }
 
 // of are the rules as a journey has them; holds asks a condition for a round.
-func (r *rules) of(think dist.Time, holds func(*condition, *visit) bool) journey.Step {
+func (r *rules) of(think dist.Time) journey.Step {
 	s := journey.Step{Think: think, Optional: r.optional, Repeat: r.repeat, Poll: r.poll, Retry: r.retry}
 	for _, c := range r.conditions {
-		s.When = append(s.When, journey.Condition{Not: c.not, Holds: func(u journey.User) bool { return holds(c, u.Self.(*visit)) }})
+		s.When = append(s.When, journey.Condition{Not: c.not, Holds: func(u journey.User) bool { return c.holds(u.Self.(round)) }})
 	}
 	return s
 }
@@ -269,3 +269,21 @@ func parseJourney(text string) (name string, weight float64, err error) {
 	}
 	return name, weight, nil
 }
+
+// parseFollow reads a number of redirects, or nothing.
+func parseFollow(text string) (int, error) {
+	if text == "" {
+		return usualHops, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostHops {
+		return 0, fmt.Errorf("%.30q is not a number of redirects; write @follow, or @follow 3, at most %d", text, mostHops)
+	}
+	return n, nil
+}
+
+// The number of redirects that a step follows, unless it says another one, and the largest one.
+const (
+	usualHops = 10
+	mostHops  = 100
+)
