@@ -119,7 +119,7 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is not a path; begin it with /", o.Endpoint)
 	faults.If(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
 	faults.If(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
-	return append(faults, o.conn.Prepare()...)
+	return append(faults, o.conn.Prepare(nil)...)
 }
 
 // readURLs takes the servers.
