@@ -6,11 +6,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/value"
 )
 
 // What users of other load generators type first: takt says the cause and the remedy, in one fault.
@@ -92,6 +96,68 @@ func TestOtherToolsFilesAreDocumented(t *testing.T) {
 	for _, f := range driver.OtherToolsFiles() {
 		if !strings.Contains(string(page), "`"+f.Ends+"`") {
 			t.Errorf("docs/coming-from.md does not name %s, %s", f.Ends, f.Is)
+		}
+	}
+}
+
+// docs/coming-from.md says of each flag of a predecessor that means one of takt's which one that is.
+func TestFormerFlagsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, row := range driver.Table() {
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		row.New(strings.NewReader("")).AddFlags(fs)
+		fs.VisitAll(func(f *pflag.Flag) {
+			r, ok := value.FormerOf(f)
+			if !ok {
+				return
+			}
+			found[r.Name] = true
+			_, section, _ := strings.Cut(string(page), "\n## "+r.Of+"\n")
+			section, _, _ = strings.Cut(section, "\n## ")
+			line := regexp.MustCompile("(?m)^\\|[^|]*`-{1,2}" + r.Name + "`[^|]*\\|[^|]*`--" + r.Flag + "\\b")
+			if !line.MatchString(section) {
+				t.Errorf("docs/coming-from.md, %s: no row has -%s, and --%s at its right", r.Of, r.Name, r.Flag)
+			}
+		})
+	}
+	if len(found) < 4 {
+		t.Errorf("only %v are rows", found)
+	}
+}
+
+// A predecessor's flag is the flag that it means: on the command line, in the environment and in a config file.
+func TestFormerFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"kafka produce -produce-rate=20":                      "\nrate = 20/s  # ",
+		"kafka produce -produce-rate=100000000":               "\n; rate =", // sangrenel's way to write no rate
+		"kafka produce -produce-rate 20 --rate 30/s":          "both --produce-rate 20/s and --rate 30/s are given, and they are one flag; keep one",
+		"kafka produce -produce-rate 0":                       `bad --produce-rate: rate "0/s"`,
+		"kafka produce -produce-rate x":                       `bad --produce-rate: rate "x/s"`,
+		"kafka produce TAKT_PRODUCE_RATE=20":                  "\nrate = 20/s  # ",
+		"kafka produce TAKT_PRODUCE_RATE=20 --rate 30/s":      "\nrate = 30/s  # ",
+		"kafka produce TAKT_PRODUCE_RATE=20 TAKT_RATE=30/s":   "\nrate = 30/s  # ",
+		"kafka produce TAKT_PRODUCE_RATE=0":                   `TAKT_PRODUCE_RATE: rate "0/s"`,
+		"apm -run 30s":                                        "\nduration = 30s  # ",
+		"apm -run 30s -z 40s":                                 "both --run 30s and -z 40s are given, and they are one flag; keep one",
+		"jms client --tx-size 5":                              "\ncommit-interval = 5  # ",
+		"replay -host-header h.example - http://127.0.0.1:1/": "\nhost = h.example  # ",
+	} {
+		var out, errs bytes.Buffer
+		args, env := []string{"config"}, map[string]string{}
+		for word := range strings.FieldsSeq(line) {
+			if name, text, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "TAKT_") {
+				env[name] = text
+				continue
+			}
+			args = append(args, word)
+		}
+		Main(core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return env[name] }}, args)
+		if got := out.String() + errs.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %s", line, got, want)
 		}
 	}
 }

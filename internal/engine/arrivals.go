@@ -15,70 +15,91 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// arrivals is what --arrivals says.
-type arrivals struct {
-	kind string  // uniform, poisson, gamma: or like:
+// Arrivals is the spacing of operations: uniform, poisson, gamma:CV or like:LOG. The zero value is uniform.
+type Arrivals struct {
+	kind string  // "" (uniform), poisson, gamma: or like:
 	cv   float64 // of gamma:
 	log  string  // of like:
 }
 
+// MustArrivals is the value of a text that is known to be right; otherwise it panics.
+func MustArrivals(text string) Arrivals {
+	a, err := parseArrivals(text)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
 // parseArrivals reads uniform, poisson, gamma:CV or like:LOG.
-func parseArrivals(text string) (arrivals, error) {
+func parseArrivals(text string) (Arrivals, error) {
 	cv, isGamma := strings.CutPrefix(text, gamma)
 	log, isLike := strings.CutPrefix(text, like)
 	switch {
-	case text == uniform || text == poisson:
-		return arrivals{kind: text}, nil
+	case text == uniform:
+		return Arrivals{}, nil
+	case text == poisson:
+		return Arrivals{kind: text}, nil
 	case isGamma:
 		n, err := strconv.ParseFloat(cv, 64)
 		switch {
 		case err == nil && n == 0:
-			return arrivals{}, errors.New("gamma:0 is even spacing; use uniform")
+			return Arrivals{}, errors.New("gamma:0 is even spacing; use uniform")
 		case err != nil || !(n >= schedule.MinCV && n <= schedule.MaxCV):
-			return arrivals{}, fmt.Errorf("%.60q is not a coefficient of variation; give a number from %v to %v, such as gamma:3 for bursts; gamma:1 is poisson", cv, schedule.MinCV, schedule.MaxCV)
+			return Arrivals{}, fmt.Errorf("%.60q is not a coefficient of variation; give a number from %v to %v, such as gamma:3 for bursts; gamma:1 is poisson", cv, schedule.MinCV, schedule.MaxCV)
 		}
-		return arrivals{kind: gamma, cv: n}, nil
+		return Arrivals{kind: gamma, cv: n}, nil
 	case isLike && log == value.Stdio:
-		return arrivals{}, errors.New("like:- is not possible, because each run reads the log; give the name of a file")
+		return Arrivals{}, errors.New("like:- is not possible, because each run reads the log; give the name of a file")
 	case isLike && log != "":
-		return arrivals{kind: like, log: log}, nil
+		return Arrivals{kind: like, log: log}, nil
 	case isLike:
-		return arrivals{}, errors.New("like: needs a log; give a file, such as like:access.log")
+		return Arrivals{}, errors.New("like: needs a log; give a file, such as like:access.log")
 	}
-	return arrivals{}, fmt.Errorf("%.60q is unknown; use uniform, poisson, gamma:CV or like:LOG", text)
+	return Arrivals{}, fmt.Errorf("%.60q is unknown; use uniform, poisson, gamma:CV or like:LOG", text)
 }
 
-// String is the text that parseArrivals reads, the same for equal arrivals: it is a variable of the run.
-func (a arrivals) String() string {
-	if a.kind == gamma {
+// arrivalsOf is the spacing of a schedule. A program may have made the log.
+func arrivalsOf(s schedule.Spec) Arrivals {
+	switch {
+	case s.Like != nil:
+		return Arrivals{kind: like, log: strings.TrimPrefix(s.Arrivals(), like)}
+	case s.Gamma != 0:
+		return Arrivals{kind: gamma, cv: s.Gamma}
+	case s.Poisson:
+		return Arrivals{kind: poisson}
+	}
+	return Arrivals{}
+}
+
+// String is the text that Set reads, the same for equal arrivals: it is a variable of the run.
+func (a Arrivals) String() string {
+	switch a.kind {
+	case "":
+		return uniform
+	case gamma:
 		return gamma + strconv.FormatFloat(a.cv, 'g', -1, 64)
 	}
 	return a.kind + a.log
 }
 
-// arrivalsFlag is the value of --arrivals. A session may name only logs in its folder.
-type arrivalsFlag struct{ text *string }
-
-// Set implements pflag.Value.
-func (f arrivalsFlag) Set(text string) error {
-	a, err := parseArrivals(text)
+// Set implements pflag.Value. A refused text changes nothing.
+func (a *Arrivals) Set(text string) error {
+	read, err := parseArrivals(text)
 	if err == nil {
-		*f.text = a.String()
+		*a = read
 	}
 	return err
 }
 
-// String implements pflag.Value.
-func (f arrivalsFlag) String() string { return *f.text }
-
 // Type implements pflag.Value.
-func (arrivalsFlag) Type() string { return "string" }
+func (*Arrivals) Type() string { return "string" }
 
 // Choices implements value.Chooser.
-func (arrivalsFlag) Choices() []string { return []string{uniform, poisson, gamma, like} }
+func (*Arrivals) Choices() []string { return []string{uniform, poisson, gamma, like} }
 
-// Names implements value.Flag.
-func (arrivalsFlag) Names(text string) []value.Name {
+// Names implements value.Flag. A session may name only logs in its folder.
+func (*Arrivals) Names(text string) []value.Name {
 	if a, err := parseArrivals(text); err == nil && a.log != "" {
 		return []value.Name{{Kind: value.Reads, Text: a.log}}
 	}
@@ -98,9 +119,9 @@ type recording struct {
 // ReadArrivals reads the log of --arrivals like:LOG, if that was given and the log was not read yet; Source does so,
 // too. The end of ctx ends the reading.
 func (o *Options) ReadArrivals(ctx context.Context) error {
-	a, err := parseArrivals(o.Arrivals)
-	if err != nil || a.kind != like || o.Closed() || o.Recorded || o.recording != nil && o.recording.given {
-		return nil // Spec returns the error
+	a := o.Arrivals
+	if a.kind != like || o.Closed() || o.Recorded || o.recording != nil && o.recording.given {
+		return nil
 	}
 	r := recording{log: a.log, seed: o.Seed, need: o.room()}
 	if old := o.recording; old != nil && old.log == r.log && old.seed == r.seed && old.need == r.need {
@@ -109,6 +130,7 @@ func (o *Options) ReadArrivals(ctx context.Context) error {
 	if o.ReadLog == nil {
 		return value.Faultf("--arrivals like:%s: this program cannot read logs; use takt, or arrivals of another kind", a.log)
 	}
+	var err error
 	if r.pattern, r.coarse, err = o.ReadLog(ctx, r.log, r.seed, r.need); err != nil {
 		return value.About(fmt.Errorf("--arrivals like:%s: %w", a.log, err), "arrivals")
 	}
@@ -147,26 +169,20 @@ func (r *recording) warn(rep *takt.Report, shards uint64) {
 }
 
 // take sets the arrivals of a schedule. Those of a log are in it once the log was read.
-func (o *Options) take(s *schedule.Spec) error {
+func (o *Options) take(s *schedule.Spec) {
 	if r := o.recording; r != nil && r.given {
 		s.Like = r.pattern
-		return nil
+		return
 	}
-	a, err := parseArrivals(o.Arrivals)
-	if err != nil {
-		return value.About(err, "arrivals")
-	}
-	s.Poisson, s.Gamma = a.kind == poisson, a.cv
-	if a.kind == like && o.recording != nil {
+	s.Poisson, s.Gamma = o.Arrivals.kind == poisson, o.Arrivals.cv
+	if o.Arrivals.kind == like && o.recording != nil {
 		s.Like = o.recording.pattern
 	}
-	return nil
 }
 
 // unread reports whether the arrivals are those of a log that was not read yet.
 func (o *Options) unread() bool {
-	a, err := parseArrivals(o.Arrivals)
-	return err == nil && a.kind == like && o.recording == nil && !o.Closed()
+	return o.Arrivals.kind == like && o.recording == nil && !o.Closed()
 }
 
 // Most is the largest number of operations, with those of the warm-up, that one of so many shards gets of the

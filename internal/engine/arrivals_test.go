@@ -31,7 +31,7 @@ func TestArrivalsFlag(t *testing.T) {
 		"like:/x/a:b.gz": "like:/x/a:b.gz",
 	} {
 		o := Defaults()
-		if err := (arrivalsFlag{&o.Arrivals}).Set(text); err != nil || o.Arrivals != want || o.Variables()["arrivals"] != "closed" {
+		if err := o.Arrivals.Set(text); err != nil || o.Arrivals.String() != want || o.Variables()["arrivals"] != "closed" {
 			t.Errorf("%s: %q, %v", text, o.Arrivals, err)
 		}
 		if o.Rate = PerSecond(5); o.Variables()["arrivals"] != want {
@@ -57,15 +57,11 @@ func TestArrivalsFlag(t *testing.T) {
 		"like":                            "is unknown",
 	} {
 		o := Defaults()
-		if err := (arrivalsFlag{&o.Arrivals}).Set(text); err == nil || !strings.Contains(err.Error(), want) || o.Arrivals != uniform {
+		if err := o.Arrivals.Set(text); err == nil || !strings.Contains(err.Error(), want) || o.Arrivals != (Arrivals{}) {
 			t.Errorf("%q: %q, %v, want %q", text, o.Arrivals, err, want)
 		}
-		o.Arrivals, o.Rate, o.Duration = text, PerSecond(5), time.Second
-		if faults := o.Validate(); len(faults) != 1 {
-			t.Errorf("%q, set by a program: %v", text, faults)
-		}
 	}
-	f := arrivalsFlag{new(string)}
+	f := new(Arrivals)
 	if got := f.Names("like:../a.log"); !slices.Equal(got, []value.Name{{Kind: value.Reads, Text: "../a.log"}}) {
 		t.Errorf("%v", got)
 	}
@@ -99,7 +95,7 @@ const (
 
 func likeOf(log string, change func(o *Options)) *Options {
 	o := Defaults()
-	o.Arrivals, o.Rate, o.ReadLog = like+log, PerSecond(10), play.Spacing
+	o.Arrivals, o.Rate, o.ReadLog = Arrivals{kind: like, log: log}, PerSecond(10), play.Spacing
 	change(&o)
 	return &o
 }

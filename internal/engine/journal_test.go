@@ -184,7 +184,7 @@ func TestRecoverAnyRun(t *testing.T) {
 		"closed loop": func(o *engine.Options) { o.Rate, o.Connections = engine.MustRate("max"), 3 },
 		"drops":       func(o *engine.Options) { o.Overflow, o.Connections = "drop", 2 },
 		"ramp":        func(o *engine.Options) { o.Rate = engine.MustRate("100/s..1k/s") },
-		"poisson":     func(o *engine.Options) { o.Arrivals = "poisson" },
+		"poisson":     func(o *engine.Options) { o.Arrivals = engine.MustArrivals("poisson") },
 		"one shard":   func(o *engine.Options) { o.Shard = engine.MustShard("2/3") },
 		"few":         func(o *engine.Options) { o.Rate = engine.MustRate("30/m") },
 		"count":       func(o *engine.Options) { o.Duration, o.Requests = 0, 2000 },

@@ -680,7 +680,7 @@ func TestModesRedialIsNoLag(t *testing.T) {
 	})
 	eachMode(t, func(t *testing.T, mode string) {
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.Connections, o.Arrivals, o.Seed = engine.MustRate("120"), 100, 1, "poisson", 1
+			o.Rate, o.Requests, o.Connections, o.Arrivals, o.Seed = engine.MustRate("120"), 100, 1, engine.MustArrivals("poisson"), 1
 		})
 		if lag, service := r.Latency["schedule_lag"].P50, r.Latency["service"].P50; r.Counts.OK != 100 || lag > service/4 {
 			t.Errorf("lag p50 %v µs beside a service time of %v; %+v", lag, service, r.Counts)

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Rate        Rate          // "500/s", "100/s..2k/s" or "max"; "": closed loop
 	Stages      Stages        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
-	Arrivals    string        // uniform, poisson, gamma:CV or like:LOG
+	Arrivals    Arrivals
 	Seed        uint64        // of everything random
 	Duration    time.Duration // of the measured window; 0: not bounded
 	Requests    uint64        // measured operations; 0: not bounded
@@ -74,7 +74,7 @@ const DefaultInFlight = 10_000
 // Defaults are the options of a command that says nothing else.
 func Defaults() Options {
 	return Options{
-		Arrivals: uniform, Seed: 1, MaxInFlight: DefaultInFlight, Overflow: overflowQueue,
+		Seed: 1, MaxInFlight: DefaultInFlight, Overflow: overflowQueue,
 		Drain:  Drain{fallback: 20 * time.Second},
 		Engine: engineAuto, Pacing: pacingDefault,
 	}
@@ -93,7 +93,7 @@ func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
 	fs.VarP(value.Duration(&o.Duration), "duration", "z", "measure for `TIME`, such as 30s or 1m30s; a bare number means seconds")
 	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "stop after `N` operations; with --duration, whichever comes first")
-	fs.Var(arrivalsFlag{&o.Arrivals}, "arrivals", "spacing of the operations, `uniform|poisson|gamma:CV|like:LOG`: even, random, random in bursts (CV is the coefficient of variation of the gaps; 1 is poisson), or with the bursts of an access log at the rate of --rate")
+	fs.Var(&o.Arrivals, "arrivals", "spacing of the operations, `uniform|poisson|gamma:CV|like:LOG`: even, random, random in bursts (CV is the coefficient of variation of the gaps; 1 is poisson), or with the bursts of an access log at the rate of --rate")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random: the same N sends the same values again, also those of {{uuid}}")
 	fs.Var(value.Auto(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`, or auto: as Kubernetes, Slurm, AWS Batch or GNU parallel numbers this process")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at `TIME`, RFC 3339 or seconds since 1970")
@@ -151,10 +151,8 @@ func (o *Options) Validate() []error {
 // Spec makes the schedule that o describes.
 func (o *Options) Spec() (schedule.Spec, error) {
 	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Limit(), Seed: o.Seed}
-	err := o.take(&s)
-	if err != nil {
-		return s, err
-	}
+	o.take(&s)
+	var err error
 	if s.Stages, err = o.stages(); err != nil {
 		return s, err
 	}
@@ -213,7 +211,7 @@ func (o *Options) Source() (takt.Source, error) {
 // Variables are the settings that shape the load, for Report.Variables. Those of
 // the warm-up and the shard are left out: they change no figure's meaning.
 func (o *Options) Variables() map[string]any {
-	v := map[string]any{"arrivals": o.Arrivals, "overflow": o.Overflow, "max_in_flight": o.InFlight()}
+	v := map[string]any{"arrivals": o.Arrivals.String(), "overflow": o.Overflow, "max_in_flight": o.InFlight()}
 	if o.Duration > 0 {
 		v["duration_s"] = o.Duration.Seconds()
 	}

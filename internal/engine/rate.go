@@ -128,7 +128,7 @@ func (o *Options) Follow(s schedule.Spec) {
 	} else {
 		o.Stages = stagesOf(s.Stages)
 	}
-	o.Arrivals, o.recording = s.Arrivals(), nil
+	o.Arrivals, o.recording = arrivalsOf(s), nil
 	if s.Like != nil {
 		o.recording = &recording{pattern: s.Like, given: true}
 	}

@@ -109,7 +109,7 @@ func (o *Options) Described() (d takt.Schedule) {
 		d = spec.Describe()
 	}
 	if o.unread() {
-		d.Arrivals = o.Arrivals
+		d.Arrivals = o.Arrivals.String()
 	}
 	d.Seed = o.Seed
 	_, d.ShardFrom = o.Shard.Resolved()

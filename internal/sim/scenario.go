@@ -390,10 +390,10 @@ func (sc *Scenario) options() engine.Options {
 		o.Pacing, o.MaxLag = sc.Pacing, sc.MaxLag
 	}
 	if sc.Poisson {
-		o.Arrivals = "poisson"
+		o.Arrivals = engine.MustArrivals("poisson")
 	}
 	if sc.CV > 0 {
-		o.Arrivals = "gamma:" + strconv.FormatFloat(sc.CV, 'g', -1, 64)
+		o.Arrivals = engine.MustArrivals("gamma:" + strconv.FormatFloat(sc.CV, 'g', -1, 64))
 	}
 	if sc.Drop {
 		o.Overflow = "drop"

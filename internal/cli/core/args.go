@@ -307,11 +307,12 @@ func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
 	p.set(f, shown, p.next())
 }
 
-func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
-	p.twice(f, shown, value)
-	p.put(f, value, Origin{FromFlag, shown})
+func (p *FlagParser) set(f *pflag.Flag, shown, text string) {
+	f, text = value.Meant(f, text)
+	p.twice(f, shown, text)
+	p.put(f, text, Origin{FromFlag, shown})
 	if p.Seen != nil {
-		p.Seen(f, value)
+		p.Seen(f, text)
 	}
 }
 

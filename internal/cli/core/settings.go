@@ -157,11 +157,11 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 				env.trust(f, s.Value)
 			}
 		}
-		if p.IsGiven(f.Name) { // to a shard, by a gatherer with the same environment
+		if p.IsGiven(f.Name) || p.meansGiven(f) { // to a shard, by a gatherer with the same environment
 			return
 		}
 		if text != "" {
-			p.put(f, text, Origin{FromEnvironment, name})
+			p.putMeant(f, text, Origin{FromEnvironment, name})
 			return
 		}
 		for _, s := range file[f.Name] {
@@ -170,9 +170,21 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 				p.fault("%s: %s, and %w, or give --%s on the command line", s.Origin.at, what, why, f.Name)
 				continue
 			}
-			p.put(f, s.Value, s.Origin)
+			p.putMeant(f, s.Value, s.Origin)
 		}
 	})
+}
+
+// meansGiven reports whether a predecessor's flag means a flag that has a value.
+func (p *FlagParser) meansGiven(f *pflag.Flag) bool {
+	r, ok := value.FormerOf(f)
+	return ok && p.IsGiven(r.Flag)
+}
+
+// putMeant is put for a flag that may be a predecessor's.
+func (p *FlagParser) putMeant(f *pflag.Flag, text string, o Origin) {
+	f, text = value.Meant(f, text)
+	p.put(f, text, o)
 }
 
 // refuse returns what a setting of a config file is, and why the file may not give it; nil: it may.

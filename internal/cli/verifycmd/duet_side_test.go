@@ -18,7 +18,7 @@ import (
 func scheduleOf(t *testing.T, rate string) takt.Source {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Duration, o.Arrivals, o.Seed = engine.MustRate(rate), 10*time.Second, "poisson", 3
+	o.Rate, o.Duration, o.Arrivals, o.Seed = engine.MustRate(rate), 10*time.Second, engine.MustArrivals("poisson"), 3
 	src, err := o.Source()
 	if err != nil {
 		t.Fatal(err)

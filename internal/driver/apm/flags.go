@@ -26,7 +26,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (o *Options) addKindFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupTarget, o.addServerFlags)
 	value.Declare(fs, value.GroupMessages, o.addEventFlags, "profile", "events")
-	value.Declare(fs, value.GroupLoad, o.addRunFlag)
+	value.AddFormer(fs, value.GroupLoad, value.Former{Of: "hey-apm", Name: "run", Flag: "duration", Usage: "`TIME` of the load; hey-apm's name of --duration"})
 }
 
 func (o *Options) addServerFlags(fs *pflag.FlagSet) {
@@ -47,10 +47,6 @@ func (o *Options) addEventFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&o.Pause), "pause", "p", "`TIME` from one body of a streamed request to the next; 0: at once")
 	fs.BoolVar(&o.Describe, "describe", false, "show what would be sent, and send nothing")
 	fs.BoolVar(&o.Dump, "dump", false, "write what would be sent to PROFILE.yml as targets of loadbeat, and send nothing")
-}
-
-func (o *Options) addRunFlag(fs *pflag.FlagSet) {
-	fs.Var(value.Duration(&o.Run), "run", "`TIME` of the load; hey-apm's name of --duration")
 }
 
 func (o *Options) addWayFlags(fs *pflag.FlagSet) {

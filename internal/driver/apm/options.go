@@ -50,7 +50,6 @@ type Options struct {
 	Method             string
 	Stream             bool
 	Pause              time.Duration // between the bodies of a streamed request
-	Run                time.Duration // of the load; 0: see engine.Options
 	DisableCompression bool
 	Describe, Dump     bool
 
@@ -65,7 +64,6 @@ type Options struct {
 	warmup  time.Duration
 	until   time.Duration // the end of the schedule; 0: not known
 	workers int           // 0: as many as it takes
-	twice   bool          // the time of the run was given twice
 }
 
 // New are the options with their defaults.
@@ -85,10 +83,7 @@ func (o *Options) v1() bool { return o.Intake == intakeV1 }
 // Shape fills in what the user left open: the rate and workers of a profile, else
 // hey-apm's closed loop of one worker, for 10 s.
 func (o *Options) Shape(e *engine.Options) {
-	o.seed, o.warmup, o.twice = e.Seed, e.Warmup, o.Run > 0 && e.Duration > 0 && e.Duration != o.Run
-	if o.Run > 0 && !e.Stages.Given() {
-		e.Duration = o.Run
-	}
+	o.seed, o.warmup = e.Seed, e.Warmup
 	named, _ := profileOf(o.Profile) // Validate has the error
 	if rate := named.ratePerS(); rate > 0 && !e.Rate.Given() && !e.Stages.Given() {
 		e.Rate = engine.PerSecond(rate)
@@ -122,11 +117,10 @@ func (o *Options) Validate(args []string) []error {
 	o.readMix(&faults)
 	faults.Add(o.auth.read())
 	faults.If(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
-	faults.If(o.twice, "both --run and --duration are given; keep one, they are the same")
 	faults.If(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is not a path; begin it with /", o.Endpoint)
 	faults.If(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
 	faults.If(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
-	return append(faults, o.conn.Prepare()...)
+	return append(faults, o.conn.Prepare(nil)...)
 }
 
 // readURLs takes the servers.

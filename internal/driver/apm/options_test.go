@@ -80,7 +80,7 @@ func TestShape(t *testing.T) {
 		want engine.Options
 	}{
 		{"", nil, engine.Options{Connections: 1, Duration: 10 * time.Second}},
-		{"--run 30s", nil, engine.Options{Connections: 1, Duration: 30 * time.Second}},
+		{"", func(e *engine.Options) { e.Duration = 30 * time.Second }, engine.Options{Connections: 1, Duration: 30 * time.Second}},
 		{"", func(e *engine.Options) { e.Requests, e.Connections = 5, 3 }, engine.Options{Requests: 5, Connections: 3}},
 		{"", func(e *engine.Options) { e.Rate = engine.MustRate("5/s") }, engine.Options{Rate: engine.MustRate("5/s"), Duration: 10 * time.Second}},
 		{"--profile heavy", nil, engine.Options{Rate: engine.MustRate("541/s"), Duration: 10 * time.Second}},

@@ -128,12 +128,12 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.MessageMax < 1 || o.MessageMax > mostLength, "--message-max must be from 1 byte to 4 GiB - 1")
 	o.readAt()
 	faults.Add(o.readTarget(args), o.readMessages())
-	if faults = append(faults, o.conn.Prepare()...); len(faults) > 0 {
+	if faults = append(faults, o.conn.Prepare(o.url)...); len(faults) > 0 {
 		return faults
 	}
 	o.message = o.conn.Message("POST", o.url, o.ownHeaders(), []byte{0})
 	faults.Add(o.readHeaders())
-	why := o.conn.Lacks(o.url, false)
+	why := o.conn.Lacks(false)
 	faults.If(why != "", "takt grpc has no %s; drop that", why)
 	var err error
 	o.described, err = o.describe()

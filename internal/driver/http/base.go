@@ -13,16 +13,17 @@ import (
 
 // Prepare checks the options of connections for a protocol on top of HTTP, which makes
 // its requests by Message or Render and sends them by LoopTo. It reports every fault at once.
-func (o *Options) Prepare() []error {
+// u is where they go; nil: to several servers.
+func (o *Options) Prepare(u *url.URL) []error {
+	o.url = u
 	faults := o.checkWay()
 	faults.Add(o.Credentials.Read(), o.checkBounds(), o.checkRoute(), o.TLS.Read())
 	return faults
 }
 
-// Lacks names what takt's own client does not have of what the flags of connections ask for on the way to u; "": it has
-// all. users: each user has a connection of its own.
-func (o *Options) Lacks(u *url.URL, users bool) string {
-	o.url = u
+// Lacks names what takt's own client does not have of what the flags of connections ask for on the way that Prepare
+// knows; "": it has all. users: each user has a connection of its own.
+func (o *Options) Lacks(users bool) string {
 	if o.HTTP2 && users {
 		return o.lacks(byH2)
 	}

@@ -28,6 +28,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	if o.sends && o.receives {
 		value.Declare(fs, value.GroupBroker, o.addConsumerURLFlags)
 	}
+	value.AddFormer(fs, value.GroupMessages, value.Former{Of: "artemis perf", Name: "tx-size", Flag: "commit-interval", Usage: "`N`; --commit-interval by its old name"})
 	value.Declare(fs, value.GroupOutput, o.Print.addFlags)
 }
 
@@ -39,7 +40,6 @@ func (o *Options) addCountFlags(fs *pflag.FlagSet) {
 // addIdleFlags adds the flags of a sender that artemis perf also accepts where nothing is sent.
 func (o *Options) addIdleFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.CommitInterval, "commit-interval", 0, "has no effect here: only producers use it")
-	fs.IntVar(&o.TxSize, "tx-size", 0, "the same")
 }
 
 func (o *Options) addPlainFlag(fs *pflag.FlagSet) {
@@ -93,7 +93,6 @@ func (p *Produce) addMessageFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.Priority, "priority", p.Priority, "JMSPriority of every message, 0 to 9: `N`")
 	fs.IntVar(&p.CommitInterval, "commit-interval", 0, "send in transactions, and commit every `N` messages of a producer; a message ends with its commit")
 	fs.Var(value.Choice(&p.InDoubt, doubtRetry, doubtFail), "in-doubt", "`retry|fail`: what becomes of a message whose connection is lost before its acknowledgement; retry may double it")
-	fs.IntVar(&p.TxSize, "tx-size", 0, "--commit-interval by its old name")
 }
 
 func (p *Produce) addSenderFlags(fs *pflag.FlagSet) {

@@ -47,7 +47,6 @@ type Produce struct {
 	EnableMsgID       bool
 	EnableTimestamp   bool
 	CommitInterval    int // messages of a transaction; 0: none
-	TxSize            int // the same by its old name
 	Priority          int
 	Plain             bool // no stamps
 	InDoubt           string
@@ -146,8 +145,6 @@ func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault.If(o.MessageCount > 0 && e.Requests > 0 && o.MessageCount != e.Requests, "both --message-count and --requests are given; keep one")
 	e.Requests = cmp.Or(e.Requests, o.MessageCount)
 	rated := !e.Closed()
-	o.shapeFault.If(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
-	o.CommitInterval = cmp.Or(o.CommitInterval, o.TxSize)
 	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending, shard: e.Shard.IsPart()}
 	if !o.sends {
 		return

@@ -34,7 +34,7 @@ func TestShards(t *testing.T) {
 		o.Producers, o.NumDestinations, o.MaxPending = 2, 2, 20
 		at := time.Now().Add(time.Second).Truncate(time.Millisecond) // takt connects before
 		r := makeRun(t, o, func(e *engine.Options) {
-			e.Rate, e.Arrivals, e.Requests, e.StartAt = engine.MustRate("2000"), "poisson", 200, engine.StartAt(at)
+			e.Rate, e.Arrivals, e.Requests, e.StartAt = engine.MustRate("2000"), engine.MustArrivals("poisson"), 200, engine.StartAt(at)
 			e.Shard = engine.MustShard(shard)
 		})
 		for _, d := range o.destinations {

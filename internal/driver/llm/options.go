@@ -137,10 +137,10 @@ func (o *Options) Validate(args []string) []error {
 	faults.If(o.conn.StreamMost < 1, "--stream-max must be above 0; a stream without a bound can go on for ever")
 	faults = append(append(faults, o.checkPrefixes()...), o.checkTurns()...)
 	faults.Add(o.readURL(args), o.readSLOs(), o.readExtra(), o.readLengths(), o.readTurns())
-	if faults = append(faults, o.conn.Prepare()...); len(faults) > 0 {
+	if faults = append(faults, o.conn.Prepare(o.url)...); len(faults) > 0 {
 		return faults
 	}
-	why := o.conn.Lacks(o.url, o.converses())
+	why := o.conn.Lacks(o.converses())
 	faults.If(why != "", "takt llm has no %s; drop that", why)
 	faults.If(o.converses() && !o.hasMessages(), "--turns needs an API with messages, and requests to %s have a text; end the url with /chat/completions", o.url.Path)
 	faults.If(o.converses() && o.extra["messages"] != nil, "--extra has messages, and --turns makes them; keep one")

@@ -58,6 +58,7 @@ func (o *Options) addDryRunFlag(fs *pflag.FlagSet) {
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, o.addRateFlags)
 	value.Declare(fs, value.GroupSelection, o.addKindFlags)
+	value.AddFormer(fs, value.GroupTarget, value.Former{Of: "Play-it-Again-Sam", Name: "host-header", Flag: "host", Usage: "Host `HEADER`, as --host"})
 	value.Declare(fs, value.GroupTarget, o.addSeedHeaderFlags)
 	value.Declare(fs, value.GroupOutput, o.addShowFlags)
 	value.Declare(fs, value.GroupAssertions, o.addCrashFlag)
@@ -84,7 +85,6 @@ func (o *Options) addKindFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addSeedHeaderFlags(fs *pflag.FlagSet) {
 	s := &o.Seed
-	fs.Var(value.Text(&o.HTTP.Host), "host-header", "Host `HEADER`, as --host")
 	fs.Var(value.Text(&s.Headers), "headers", "headers, `K:V K2:V2`; for values with blanks use --header")
 	fs.BoolVar(&s.Cache, "cache", false, "do not send Cache-Control: no-cache")
 	fs.BoolVar(&s.Akamai, "akamai-debug", false, "send Akamai's debug header Pragma")

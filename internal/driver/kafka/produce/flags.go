@@ -33,7 +33,10 @@ func SeedFlags() []string {
 
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupMessages, o.addMessageFlags, "message-size", "message-batch-size", "required-acks")
-	value.Declare(fs, value.GroupLoad, o.addRateFlag)
+	value.AddFormer(fs, value.GroupLoad, value.Former{
+		Of: "sangrenel", Name: "produce-rate", Flag: "rate", Means: produceRate, Unset: unlimited,
+		Usage: "`N` records per second in all; sangrenel's form of --rate N/s (default: no limit)",
+	})
 	value.Declare(fs, value.GroupConnections, o.addWriterFlags)
 	value.Declare(fs, value.GroupOutput, o.addNarrationFlags)
 	value.Declare(fs, value.GroupOutput, o.Graphite.addFlags)
@@ -52,8 +55,14 @@ func (o *Options) addMessageFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
 }
 
-func (o *Options) addRateFlag(fs *pflag.FlagSet) {
-	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s (default: no limit)")
+// unlimited is sangrenel's default of -produce-rate, which is no rate.
+const unlimited = "100000000"
+
+func produceRate(text string) string {
+	if text == unlimited {
+		return ""
+	}
+	return text + "/s"
 }
 
 func (o *Options) addWriterFlags(fs *pflag.FlagSet) {

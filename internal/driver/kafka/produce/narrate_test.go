@@ -175,8 +175,6 @@ func TestShape(t *testing.T) {
 	}{
 		{"the seed's closed loop", func(o *Options, e *engine.Options) { o.Workers, o.BatchSize = 2, 500 }, "", 5000, ""},
 		{"a rate", func(o *Options, e *engine.Options) { e.Rate = engine.MustRate("7/s") }, "7/s", inFlight, ""},
-		{"the seed's rate", func(o *Options, e *engine.Options) { o.ProduceRate = 3 }, "3/s", inFlight, ""},
-		{"both", func(o *Options, e *engine.Options) { o.ProduceRate, e.Rate = 3, engine.MustRate("7/s") }, "7/s", inFlight, "both --produce-rate and --rate"},
 		{"a bound of the user's", func(o *Options, e *engine.Options) { e.MaxInFlight = 17 }, "", 17, ""},
 		{"connections", func(_ *Options, e *engine.Options) { e.Connections = 2 }, "", 2, "--connections says nothing"},
 		{"transactions larger than the loop", func(o *Options, e *engine.Options) { o.Transaction = 1000 }, "", 1000, ""},

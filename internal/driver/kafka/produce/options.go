@@ -5,7 +5,6 @@ package produce
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"maps"
@@ -29,7 +28,6 @@ type Options struct {
 	MessageSize int
 	Sizes       string // distribution of sizes, as payload.ParseSizes reads it; "": all have MessageSize
 	BatchSize   int    // records in a batch
-	ProduceRate uint64 // records/s in all; unlimited: --rate applies
 	Compression string
 	Acks        string
 	Workers     int // number of connection sets
@@ -77,8 +75,6 @@ const (
 	AcksAll   = "all"
 )
 
-// unlimited is the seed's default of -produce-rate.
-const unlimited = 100_000_000
 
 // inFlight is the limit of records in flight at a rate: at 100k/s that is one second of
 // records of 300 bytes.
@@ -91,7 +87,7 @@ const maxBytes = 1 << 30
 // New returns the options with the seed's defaults.
 func New() *Options {
 	return &Options{
-		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
+		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, Compression: "none",
 		Acks: AcksLocal, Workers: 1, Writers: defaultWriter, MaxOpen: 5, Interval: 5, BatchBytes: defaultBytes, Timeout: 10 * time.Second,
 		Recorded: Recorded{Speed: 1, Most: mostRecorded}, Graphite: newGraphite(), Create: cluster.NewCreate(),
 	}
@@ -128,7 +124,6 @@ func (o *Options) checkNumbers(faults *value.Faults) {
 		faults.Range(f.name, f.value, f.least, maxBytes)
 	}
 	faults.If(o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers/len(o.Names()), "--workers times --writers-per-worker, times the number of topics, is more than %d; lower one of them", ledger.MaxStreams)
-	faults.If(o.ProduceRate == 0, "--produce-rate is 0; give records per second, or leave it out")
 	faults.If(o.Timeout <= 0 || o.Linger < 0, "--timeout must be above 0 and --linger not below; a record without a bound can hang for ever")
 }
 
@@ -156,13 +151,6 @@ func (o *Options) Shape(e *engine.Options) {
 		o.Client = cluster.ClientFranz
 	}
 	o.shapeIdempotence()
-	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
-		rate := engine.PerSecond(float64(o.ProduceRate))
-		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
-			o.shapeFault = value.Faultf("both --produce-rate and --rate or --stages are given; keep one")
-		}
-		e.Rate = cmp.Or(e.Rate, rate)
-	}
 	if e.Connections > 0 {
 		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
 	}

@@ -49,7 +49,6 @@ func TestFaults(t *testing.T) {
 		{"--message-batch-size 0", "--message-batch-size is 0"},
 		{"--workers 0", "--workers is 0"},
 		{"--writers-per-worker 0", "--writers-per-worker is 0"},
-		{"--produce-rate 0", "--produce-rate is 0"},
 		{"--timeout 0", "--timeout must be above 0"},
 		{"--compression brotli", `"brotli" is unknown; use none, gzip, snappy, lz4 or zstd`},
 		{"--required-acks 2", `"2" is unknown`},

@@ -53,7 +53,7 @@ func (s *speed) Type() string   { return "speed" }
 func (o *Options) shapeRecorded(e *engine.Options) {
 	o.Recorded.engine = e
 	if o.Recorded.File != "" {
-		e.Recorded = !e.Rate.Given() && !e.Stages.Given() && o.ProduceRate == unlimited
+		e.Recorded = !e.Rate.Given() && !e.Stages.Given()
 	}
 }
 
