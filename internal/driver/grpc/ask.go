@@ -2,11 +2,15 @@ package grpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	nethttp "net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -48,10 +52,28 @@ func (a *asker) call(ctx context.Context, path string, message []byte) ([]byte, 
 	q.Host = a.o.message.Host
 	resp, err := a.client.RoundTrip(q)
 	if err != nil {
-		return nil, err
+		return nil, unreached(ctx, err)
 	}
 	defer resp.Body.Close()
 	return readAnswer(resp)
+}
+
+// unreachable is why a server did not answer.
+type unreachable struct{ err error }
+
+func (u *unreachable) Error() string { return "cannot reach the target: " + u.err.Error() }
+
+// unreached is the error of a request without an answer. What net/http says of servers of other protocols differs.
+func unreached(ctx context.Context, err error) error {
+	var dial *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = errors.New("no answer within the time of -t; does the server hang?")
+	case ctx.Err() == nil && !(errors.As(err, &dial) && dial.Op == "dial") && !errors.As(err, &name) && !strings.Contains(err.Error(), "tls: "):
+		err = errProtocol
+	}
+	return &unreachable{err}
 }
 
 // readAnswer is the message of an answer, or its status as an error.
@@ -130,7 +152,14 @@ func (o *Options) reflect(ctx context.Context, a *asker) (*method, error) {
 	if errors.As(err, &s) && s.code == codeUnimplemented {
 		return nil, errors.New("the server has no reflection, by which takt would learn the method's messages; give them with --proto or --protoset, or send bytes with --raw")
 	}
-	if err != nil {
+	var unreached *unreachable
+	var none *noService
+	switch {
+	case errors.As(err, &unreached):
+		return nil, unreached
+	case errors.As(err, &none):
+		return nil, none
+	case err != nil:
 		return nil, fmt.Errorf("cannot learn the method from the server's reflection: %w; check the address, or give --proto or --protoset", err)
 	}
 	all, err := r.files()
@@ -146,7 +175,7 @@ func (r *reflection) load(ctx context.Context, service string) error {
 		var refused *notFound
 		if errors.As(err, &refused) {
 			if names, e := r.services(ctx); e == nil {
-				return fmt.Errorf("there is no service %s; %s", quoted(service), known("services are", names))
+				return &noService{service, names}
 			}
 		}
 		return err
@@ -169,6 +198,26 @@ func (r *reflection) load(ctx context.Context, service string) error {
 		}
 	}
 	return nil
+}
+
+// noService is the failure of a service that is not among those that there are.
+type noService struct {
+	name  string
+	names []string
+}
+
+// Error names those of users first.
+func (n *noService) Error() string {
+	for _, name := range n.names {
+		if strings.HasPrefix(name, n.name+".") && !strings.HasPrefix(name, "grpc.") {
+			return fmt.Sprintf("there is no service %s, but there is %s; write HOST:PORT/%s/METHOD", quoted(n.name), quoted(name), name)
+		}
+	}
+	names := slices.Clone(n.names)
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(len(a)-len(strings.TrimPrefix(a, "grpc.")), len(b)-len(strings.TrimPrefix(b, "grpc.")))
+	})
+	return fmt.Sprintf("there is no service %s; %s", quoted(n.name), known("services are", names))
 }
 
 // notFound is what the server says of a name that it does not know.

@@ -187,6 +187,15 @@ func (e *encoder) append(dst []byte, t text, number uint64) ([]byte, error) {
 	return appendMessage(dst, e.packed.Bytes(), true), nil
 }
 
+// wrong is the error of a text that is no message.
 func wrong(m protoreflect.MessageDescriptor, text []byte, err error) error {
-	return fmt.Errorf("the message %s is no %s: %s", quoted(string(text)), m.FullName(), clean(err))
+	var names []string
+	for i := range m.Fields().Len() {
+		names = append(names, m.Fields().Get(i).JSONName())
+	}
+	fields := "it has no fields, so write {}"
+	if len(names) > 0 {
+		fields = "write JSON with its fields: " + list(names)
+	}
+	return fmt.Errorf("the message %s is no %s: %s; %s", quoted(string(text)), m.FullName(), clean(err), fields)
 }

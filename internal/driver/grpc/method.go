@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,7 +74,7 @@ func resolve(all *protoregistry.Files, service, name string) (*method, error) {
 	d, err := all.FindDescriptorByName(protoreflect.FullName(service))
 	s, is := d.(protoreflect.ServiceDescriptor)
 	if err != nil || !is {
-		return nil, fmt.Errorf("there is no service %s; %s", quoted(service), known("services are", servicesOf(all)))
+		return nil, &noService{service, servicesOf(all)}
 	}
 	m := s.Methods().ByName(protoreflect.Name(name))
 	if m == nil {
@@ -98,29 +100,35 @@ func servicesOf(all *protoregistry.Files) (names []string) {
 
 // known lists names for an error.
 func known(what string, names []string) string {
-	const most = 10
 	if len(names) == 0 {
 		return "there are none; check the files, or the server"
 	}
+	return what + " " + list(names)
+}
+
+// list are names for an error, the first ten of them.
+func list(names []string) string {
+	const most = 10
 	more := ""
 	if len(names) > most {
 		names, more = names[:most], ", …"
 	}
-	return what + " " + foreign.Line(strings.Join(names, ", ")) + more
+	return foreign.Line(strings.Join(names, ", ")) + more
 }
 
 // readProto compiles files of --proto.
 func readProto(names, paths []string) (*protoregistry.Files, error) {
+	folders := append(slices.Clone(paths), "")
+	for _, name := range names {
+		folders = append(folders, filepath.Dir(name))
+	}
 	compiler := protocompile.Compiler{
-		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-			ImportPaths: paths,
-			Accessor:    func(path string) (io.ReadCloser, error) { return files.Open(path) },
-		}),
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: func(path string) (io.ReadCloser, error) { return openProto(folders, path) }}),
 		MaxParallelism: 1,
 	}
 	compiled, err := compiler.Compile(context.Background(), names...)
 	if err != nil {
-		return nil, value.Faultf("cannot compile the files of --proto: %s; imports are looked for in the folders of --import-path, or else beside the working directory", clean(err))
+		return nil, value.Faultf("cannot compile the files of --proto: %s; takt looks for files in the folders of --import-path, in the working directory, and beside the files of --proto", clean(err))
 	}
 	all := new(protoregistry.Files)
 	for _, f := range compiled {
@@ -129,6 +137,20 @@ func readProto(names, paths []string) (*protoregistry.Files, error) {
 		}
 	}
 	return all, nil
+}
+
+// openProto opens a file in the first folder that has it.
+func openProto(folders []string, path string) (f io.ReadCloser, err error) {
+	for _, folder := range folders {
+		name := filepath.Join(folder, path)
+		if filepath.IsAbs(path) {
+			name = path
+		}
+		if f, err = files.Open(name); !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 }
 
 // register adds f and all that it imports to all.

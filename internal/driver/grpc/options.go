@@ -3,6 +3,7 @@ package grpc
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -204,6 +205,9 @@ func (o *Options) readHeaders() error {
 	o.headers = nil
 	for _, f := range o.message.Header {
 		t := payload.Literal(f.Value)
+		if strings.HasSuffix(f.Name, "-bin") && !strings.Contains(f.Value, "{{") && !isBase64(f.Value) {
+			return value.About(fmt.Errorf("header %s: its value is not base64, which the value of a -bin header has to be; encode it", f.Name), "header")
+		}
 		if o.conn.Header.Has(f.Name) && strings.Contains(f.Value, "{{") {
 			var err error
 			if t, err = o.env.Parse("header "+f.Name, f.Value); err != nil {
@@ -219,6 +223,12 @@ func (o *Options) readHeaders() error {
 		o.headers = append(o.headers, header{f.Name, t})
 	}
 	return nil
+}
+
+// isBase64 reports whether a text is base64, with padding or without.
+func isBase64(s string) bool {
+	_, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	return err == nil
 }
 
 // Identify names the next run.

@@ -250,8 +250,10 @@ func (p peer) statuses(t *testing.T) {
 		if code == 0 {
 			continue
 		}
-		for _, method := range []string{"Unary", "Server", "Both"} {
-			r := load(t, with(fmt.Sprintf(`{"code":%d,"count":1}`, code)), p.target(method), 2)
+		for _, method := range []string{"Unary", "Both"} {
+			o := with(fmt.Sprintf(`{"code":%d}`, code))
+			o.Proto = []string{"testdata/echo.proto"}
+			r := load(t, o, p.target(method), 2)
 			if len(r.Errors) != 1 || r.Errors[0].Class != class || r.Errors[0].Count != 2 || r.Status[fmt.Sprint(code)] != 2 ||
 				!strings.HasPrefix(r.Errors[0].Sample, class+": höher: 100 % next") {
 				t.Errorf("%s, code %d: %+v, status %v", method, code, r.Errors, r.Status)

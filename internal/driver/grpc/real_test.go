@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -212,6 +213,8 @@ func TestWaitReady(t *testing.T) {
 // What is wrong is said before the run, and what to do.
 func TestFaults(t *testing.T) {
 	e := serveEcho(t, behaviour{v1: true})
+	old := httptest.NewServer(nil) // HTTP/1.1
+	defer old.Close()
 	for _, c := range []struct {
 		args   string
 		change func(o *Options)
@@ -222,7 +225,7 @@ func TestFaults(t *testing.T) {
 		{e.addr + "/test.v1.Echo/Unary?a", nil, "query"},
 		{e.target("Other"), nil, `has no method "Other"; its methods are Unary, Server, Client, Both`},
 		{e.addr + "/a.B/C", nil, `there is no service "a.B"; services are `},
-		{e.target("Unary"), func(o *Options) { o.conn.Body = `{"nam":"a"}` }, `the message "{\"nam\":\"a\"}" is no test.v1.Ask`},
+		{e.target("Unary"), func(o *Options) { o.conn.Body = `{"nam":"a"}` }, `the message "{\"nam\":\"a\"}" is no test.v1.Ask: (line 1:2): unknown field "nam"; write JSON with its fields: name, count, code, waitMs, size, at`},
 		{e.target("Unary"), func(o *Options) { o.conn.Body = `{"count":"x{{.Seq}}"}` }, "call 0: the message"},
 		{e.target("Unary"), func(o *Options) { o.Messages = 3 }, "a call of /test.v1.Echo/Unary has one message"},
 		{e.target("Unary"), func(o *Options) { o.Proto = []string{"testdata/none.proto"} }, "cannot compile the files of --proto"},
@@ -231,6 +234,12 @@ func TestFaults(t *testing.T) {
 		{e.target("Unary"), func(o *Options) { o.Streams = "server" }, "--streams is given without --raw"},
 		{e.target("Unary"), func(o *Options) { o.conn.Body = "@testdata/none" }, "cannot read the body"},
 		{serveEcho(t, behaviour{}).target("Unary"), nil, "the server has no reflection"},
+		{e.addr + "/test.v1.Echo", nil, `there is no service "test.v1", but there is "test.v1.Echo"; write HOST:PORT/test.v1.Echo/METHOD`},
+		{"https://" + e.target("Unary"), nil, "cannot reach the target: tls: first record"},
+		{serveEcho(t, behaviour{v1: true, tls: true}).target("Unary"), nil, "cannot reach the target: the server does not speak HTTP/2 here"},
+		{old.Listener.Addr().String() + "/a.B/C", nil, "cannot reach the target: the server does not speak HTTP/2 here"},
+		{"127.0.0.1:1/a.B/C", nil, "cannot reach the target: dial tcp 127.0.0.1:1: connect: connection refused"},
+		{e.target("Unary"), func(o *Options) { o.conn.Header.Set("A-bin: a%") }, "header A-bin: its value is not base64"},
 	} {
 		o := with("")
 		if c.change != nil {

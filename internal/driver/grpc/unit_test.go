@@ -3,9 +3,12 @@ package grpc
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	nethttp "net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -237,16 +240,28 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-// What servers and proxies say after the deadline is no other failure: Envoy says unavailable when grpc-go resets a stream.
-func TestStatusAfterDeadline(t *testing.T) {
-	for deadline, want := range map[time.Duration]string{time.Second: "deadline_exceeded", time.Hour: "unavailable", 0: "unavailable"} {
-		m := &muxBase{run: &run{o: &Options{Deadline: deadline}, method: &method{}}}
-		r := new(takt.Result)
-		c := m.call(0)
-		c.begin(r, true)
-		c.status.code, c.begun = 14, time.Now().Add(-time.Minute)
-		if m.End(0, true); r.Class != want || r.Status != 14 {
-			t.Errorf("deadline %v: class %q, status %d; want %q", deadline, r.Class, r.Status, want)
+// Files of --proto and their imports are found in the folders of --import-path, in the working directory, and beside the files.
+func TestReadProto(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.proto":      `syntax = "proto3"; package a; import "b/b.proto"; import "c.proto"; service S { rpc M(b.X) returns (c.Y); }`,
+		"in/b/b.proto": `syntax = "proto3"; package b; message X {}`,
+		"c.proto":      `syntax = "proto3"; package c; message Y {}`,
+	} {
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
 		}
+	}
+	full, in := filepath.Join(dir, "a.proto"), filepath.Join(dir, "in")
+	if _, err := readProto([]string{full}, nil); err == nil || !strings.Contains(err.Error(), "open b/b.proto: file does not exist; takt looks for files in the folders of --import-path") {
+		t.Error(err)
+	}
+	if _, err := readProto([]string{full}, []string{in}); err != nil {
+		t.Error(err)
+	}
+	t.Chdir(dir)
+	if _, err := readProto([]string{"a.proto"}, []string{"in"}); err != nil {
+		t.Error(err)
 	}
 }
