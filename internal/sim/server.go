@@ -39,6 +39,7 @@ type request struct {
 	answered time.Duration // when the last byte of its answer reached the client; -1: never
 	status   int
 	fault    string // kind of the injected fault; "": none
+	holds    bool   // its stream occupies its worker
 
 	// Of users:
 	round uint64
@@ -280,14 +281,20 @@ func (v *server) serve(r *request) {
 		}
 	}
 	w.at(done, func() {
-		v.answer(r)
-		v.busy--
-		if len(v.waiting) > 0 {
-			next := v.waiting[0]
-			v.waiting = v.waiting[1:]
-			v.serve(next)
+		if v.answer(r); !r.holds {
+			v.free()
 		}
 	})
+}
+
+// free lets the worker that has finished serve the next request.
+func (v *server) free() {
+	v.busy--
+	if len(v.waiting) > 0 {
+		next := v.waiting[0]
+		v.waiting = v.waiting[1:]
+		v.serve(next)
+	}
 }
 
 // answer sends the answer of r, or injects a fault instead.

@@ -169,6 +169,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 		f.send(f.event([]byte(r.speech.role()), false), false, func() {})
 	}
 	i := 0
+	r.holds = true // a worker until the end of the stream
 	part := func() {
 		i++
 		at, last := i, i == n && w.rng.IntN(2) == 0 // some servers end with the last part, and some later
@@ -187,6 +188,9 @@ func (v *server) stream(r *request, c *conn, f framing) {
 	}
 	var next func()
 	next = func() {
+		if over := f.gone() || i >= n || i == hang || i == reset || i == cut; over {
+			defer v.free()
+		}
 		switch {
 		case f.gone() || i > n || i == hang:
 			return
