@@ -25,7 +25,7 @@ func (h Hosts) Names() (list []string) {
 	return list
 }
 
-// Add names the server of a whole URL; "" is none. base and alias are as in locate.
+// Add names the server of a whole URL; "" is none. base and alias are as in Locate.
 func (h *Hosts) Add(base *url.URL, alias, whole string) error {
 	if whole == "" {
 		return nil
