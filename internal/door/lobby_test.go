@@ -113,7 +113,7 @@ func TestServeHTTP(t *testing.T) {
 	ctx := t.Context()
 	go func() {
 		defer close(done)
-		_ = ServeHTTP(ctx, h, NewCrowd(l, 8), 0) // "context canceled"
+		_ = ServeHTTP(ctx, h, Limited(l, 8), 0) // "context canceled"
 	}()
 	t.Cleanup(func() { <-done })
 	open := func(request string) net.Conn {

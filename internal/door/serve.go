@@ -19,7 +19,7 @@ func VisitorOf(r *http.Request) *Visitor {
 	return v
 }
 
-// ServeHTTP serves a crowd, with TLS above it or not, until the context ends, and returns its cause. Open
+// ServeHTTP serves a listener of Limited, with TLS above it or not, until the context ends, and returns its cause. Open
 // answers get the time patience then. The handler gets every request: net/http would answer OPTIONS *
 // before it.
 func ServeHTTP(ctx context.Context, h *http.Server, l net.Listener, patience time.Duration) error {

@@ -123,7 +123,7 @@ func (b *blocking) takeFirst() (first link) {
 type link struct {
 	net  net.Conn
 	addr string    // of net, as addresses has it
-	seal *sock.TLS // TLS, which the handshake has left to the bytes that net carries; nil: none
+	tls  *sock.TLS // TLS, which the handshake has left to the bytes that net carries; nil: none
 }
 
 // conn is one connection and its codec. It allocates only when it dials.
@@ -135,7 +135,7 @@ type conn struct {
 	codec  takt.Codec // nil: there is a mux
 	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
-	seal   *sock.TLS  // TLS over net; nil: none
+	tls    *sock.TLS  // TLS over net; nil: none
 	raw    []byte     // bytes of net before TLS opens them; nil: no operation is under way, as for in
 	addr   string     // of net; "": not connected
 	on     string     // address of the operation under way
@@ -190,7 +190,7 @@ func (c *conn) borrow() {
 	if c.in == nil {
 		c.in = c.all.buffer()
 	}
-	if c.seal != nil && c.raw == nil {
+	if c.tls != nil && c.raw == nil {
 		c.raw = c.all.buffer()
 	}
 }
@@ -316,7 +316,7 @@ func (c *conn) look() ([]byte, error) {
 	if c.mux != nil {
 		return nil, c.drain()
 	}
-	if c.seal == nil {
+	if c.tls == nil {
 		return c.looker.look()
 	}
 	for in, eof := 0, false; ; {
@@ -344,7 +344,7 @@ func (c *conn) attach(l link) {
 	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.seal, c.addr, c.used = c.all.stamped(l.net), l.seal, l.addr, now
+	c.net, c.tls, c.addr, c.used = c.all.stamped(l.net), l.tls, l.addr, now
 	c.borrow()
 	c.looker.attach(l.net)
 	c.path, _ = l.net.(syscall.Conn)
@@ -361,8 +361,8 @@ func (c *conn) attach(l link) {
 
 func (c *conn) drop() {
 	c.mu.Lock()
-	l, path := link{net: c.net, seal: c.seal}, c.path
-	c.net, c.seal, c.addr = nil, nil, ""
+	l, path := link{net: c.net, tls: c.tls}, c.path
+	c.net, c.tls, c.addr = nil, nil, ""
 	c.mu.Unlock()
 	if l.net != nil { // without the lock: a farewell may have to wait
 		c.observed.resent.closes(path)
@@ -376,9 +376,9 @@ const farewellMost = time.Second
 
 // close says over TLS that nothing follows, unless a part of a request is still to be sent.
 func (l link) close(w World) {
-	if l.seal != nil && len(l.seal.Out()) == 0 && l.seal.Close() == nil &&
+	if l.tls != nil && len(l.tls.Out()) == 0 && l.tls.Close() == nil &&
 		l.net.SetWriteDeadline(w.Now().Add(farewellMost)) == nil {
-		_, _ = l.net.Write(l.seal.Out()) // the connection is closed next
+		_, _ = l.net.Write(l.tls.Out()) // the connection is closed next
 	}
 	_ = l.net.Close() // why it closes is reported elsewhere
 }
@@ -424,7 +424,7 @@ func (c *conn) noteClient(start time.Time, r *takt.Result) {
 // write sends the request. Over TLS its bytes count without what TLS adds.
 func (c *conn) write(request []byte, r *takt.Result) (err error) {
 	defer c.count(r)
-	if c.seal == nil {
+	if c.tls == nil {
 		n, err := c.net.Write(request)
 		r.BytesSent += int64(n)
 		return err
@@ -432,7 +432,7 @@ func (c *conn) write(request []byte, r *takt.Result) (err error) {
 	for len(request) > 0 && err == nil {
 		part := request[:min(len(request), sealAtOnce)]
 		request = request[len(part):]
-		if err = c.seal.Seal(part); err == nil {
+		if err = c.tls.Seal(part); err == nil {
 			err = c.flush()
 			r.BytesSent += int64(len(part))
 		}
@@ -442,8 +442,8 @@ func (c *conn) write(request []byte, r *takt.Result) (err error) {
 
 // flush writes what TLS has for the socket.
 func (c *conn) flush() error {
-	n, err := c.net.Write(c.seal.Out())
-	c.seal.Sent(n)
+	n, err := c.net.Write(c.tls.Out())
+	c.tls.Sent(n)
 	return err
 }
 
@@ -501,14 +501,14 @@ func (c *conn) read() (int, error) {
 	if c.hi-c.lo >= maxBuffer {
 		return 0, errTooLarge
 	}
-	if c.hi == len(c.in) || c.seal != nil && c.lo > 0 {
+	if c.hi == len(c.in) || c.tls != nil && c.lo > 0 {
 		if c.lo == 0 {
 			c.in = append(c.in, make([]byte, len(c.in))...)
 		}
 		c.hi = copy(c.in, c.in[c.lo:c.hi])
 		c.lo = 0
 	}
-	if c.seal == nil {
+	if c.tls == nil {
 		n, err := c.net.Read(c.in[c.hi:])
 		c.more = n == len(c.in)-c.hi
 		c.hi += n
@@ -528,8 +528,8 @@ func (c *conn) read() (int, error) {
 // open decrypts all of in and adds it to dst, which may become another one; end as ending has it. So what
 // came behind an answer is known before the next request.
 func (c *conn) open(dst, in []byte, eof bool) (plain []byte, end error) {
-	plain, err := c.seal.Open(dst, in, eof)
-	if len(c.seal.Out()) > 0 { // such as the answer to a new key
+	plain, err := c.tls.Open(dst, in, eof)
+	if len(c.tls.Out()) > 0 { // such as the answer to a new key
 		_ = c.flush() // the next write or read shows the failure
 	}
 	return plain, ending(err)
@@ -600,7 +600,7 @@ func (t *Turns) make(ctx context.Context, w World, l *takt.Loop, r *takt.Result)
 	defer cancel()
 	made.net, err = connect(ctx, w, l, t, r)
 	if err == nil && l.TLS != nil {
-		made.seal, err = handshake(ctx, w, t, l, r)
+		made.tls, err = handshake(ctx, w, t, l, r)
 	}
 	return made, err
 }

@@ -125,11 +125,11 @@ func (c *conn) sendFrames() error {
 
 // send writes some of the bytes, over TLS at most sealAtOnce.
 func (c *conn) send(b []byte) (int, error) {
-	if c.seal == nil {
+	if c.tls == nil {
 		return c.net.Write(b)
 	}
 	b = b[:min(len(b), sealAtOnce)]
-	if err := c.seal.Seal(b); err != nil {
+	if err := c.tls.Seal(b); err != nil {
 		return 0, err
 	}
 	return len(b), c.flush()
@@ -180,10 +180,10 @@ func (c *conn) farewell(l link) {
 	}
 	c.mux.Close()
 	out := c.mux.Out()
-	if l.seal == nil {
+	if l.tls == nil {
 		_, _ = l.net.Write(out) // the connection is closed next
-	} else if l.seal.Seal(out) == nil {
-		n, _ := l.net.Write(l.seal.Out())
-		l.seal.Sent(n)
+	} else if l.tls.Seal(out) == nil {
+		n, _ := l.net.Write(l.tls.Out())
+		l.tls.Sent(n)
 	}
 }

@@ -30,7 +30,7 @@ type lconn struct {
 	unread   []byte        // received bytes that are not parsed
 	unsent   []byte        // rest of the request, for which the socket had no room
 	waits    bool          // for room in the socket
-	seal     *sock.TLS     // nil: plain TCP
+	tls      *sock.TLS     // nil: plain TCP
 	attempt  uint32        // number of the connection over TLS that is being made
 	turns    *Turns        // of that one
 	deaf     bool          // the other side takes no bytes any more
@@ -175,7 +175,7 @@ func (l *loop) begun(c *lconn) {
 
 // peek looks for bytes that no request asked for, as Peek of sock.System does.
 func (l *loop) peek(c *lconn) (in []byte, errno syscall.Errno, err error) {
-	if c.seal != nil {
+	if c.tls != nil {
 		return l.peekSecured(c)
 	}
 	n, errno := l.sys.Peek(c.fd, l.in)
@@ -296,19 +296,19 @@ func (l *loop) unwritable(c *lconn, errno syscall.Errno) {
 
 // pending is what the socket should take next. Over TLS the request is encrypted in parts.
 func (c *lconn) pending() ([]byte, error) {
-	if c.seal == nil {
+	if c.tls == nil {
 		return c.next(), nil
 	}
-	if len(c.seal.Out()) == 0 {
+	if len(c.tls.Out()) == 0 {
 		if part := c.next(); len(part) > 0 {
 			part = part[:min(len(part), sealAtOnce)]
 			c.passed(len(part)) // as with workers: without what TLS adds
-			if err := c.seal.Seal(part); err != nil {
+			if err := c.tls.Seal(part); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return c.seal.Out(), nil
+	return c.tls.Out(), nil
 }
 
 // next is what is to be sent next, before TLS.
@@ -321,8 +321,8 @@ func (c *lconn) next() []byte {
 
 // took says that the socket took n bytes of pending.
 func (c *lconn) took(n int) {
-	if c.seal != nil {
-		c.seal.Sent(n)
+	if c.tls != nil {
+		c.tls.Sent(n)
 		return
 	}
 	c.passed(n)
@@ -352,7 +352,7 @@ func (l *loop) receive(c *lconn) bool {
 	if n == 0 {
 		end = io.EOF
 	}
-	if c.seal != nil {
+	if c.tls != nil {
 		if in, end = l.open(c, in, n == 0); len(in) == 0 && end == nil {
 			return true // no whole record, or one of TLS's own
 		}
@@ -497,5 +497,5 @@ func (l *loop) drop(c *lconn) {
 		c.waits = false
 		l.partial--
 	}
-	c.unread, c.unsent, c.seal, c.dialling, c.deaf, c.more = nil, nil, nil, false, false, false
+	c.unread, c.unsent, c.tls, c.dialling, c.deaf, c.more = nil, nil, nil, false, false, false
 }

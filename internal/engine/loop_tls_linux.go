@@ -14,12 +14,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// secured is a connection that was made beside the loops; without seal it is plain. A loop cannot
+// secured is a connection that was made beside the loops; without tls it is plain. A loop cannot
 // wait in a handshake, and crypto/tls cannot pause in one, so goroutines beside the loops connect,
 // and hand over what is ready.
 type secured struct {
 	fd   int
-	seal *sock.TLS
+	tls  *sock.TLS
 	addr netip.AddrPort
 	took takt.Result // its phases
 	err  error
@@ -62,7 +62,7 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop, turns *Turns) *secured
 	s := &secured{fd: -1}
 	defer func() { s.wait = turns.GivenUp() }()
 	made, err := turns.make(ctx, m.world, l, &s.took)
-	if s.seal, s.err = made.seal, err; err == nil {
+	if s.tls, s.err = made.tls, err; err == nil {
 		s.addr, s.fd, s.err = m.world.Release(made.net)
 	}
 	return s
@@ -125,7 +125,7 @@ func (l *loop) takeSecured() {
 // farewell tells the target that nothing follows, as HTTP/2 and TLS want it, if the socket has
 // room.
 func (l *loop) farewell(c *lconn) {
-	if c.waits || c.dialling || c.mux == nil && c.seal == nil {
+	if c.waits || c.dialling || c.mux == nil && c.tls == nil {
 		return
 	}
 	if c.mux != nil {
@@ -137,8 +137,8 @@ func (l *loop) farewell(c *lconn) {
 			c.took(len(out))
 		}
 	}
-	if c.seal != nil && c.seal.Close() == nil {
-		_, _ = l.sys.Send(c.fd, c.seal.Out()) // the socket is closed next
+	if c.tls != nil && c.tls.Close() == nil {
+		_, _ = l.sys.Send(c.fd, c.tls.Out()) // the socket is closed next
 	}
 }
 
@@ -166,7 +166,7 @@ func (m *loops) takeFirst() *secured {
 // attach makes s, which may be plain, the connection of c.
 func (l *loop) attach(c *lconn, s *secured) {
 	l.watch()
-	c.fd, c.seal, c.addr = s.fd, s.seal, s.addr
+	c.fd, c.tls, c.addr = s.fd, s.tls, s.addr
 	if l.stamps {
 		l.stamps = l.sys.Stamp(c.fd) == nil
 	}
@@ -176,10 +176,10 @@ func (l *loop) attach(c *lconn, s *secured) {
 
 // open decrypts bytes that came for c; end as ending has it.
 func (l *loop) open(c *lconn, in []byte, eof bool) (plain []byte, end error) {
-	l.plain, end = c.seal.Open(l.plain[:0], in, eof)
-	if out := c.seal.Out(); len(out) > 0 && !c.waits {
+	l.plain, end = c.tls.Open(l.plain[:0], in, eof)
+	if out := c.tls.Out(); len(out) > 0 && !c.waits {
 		if n, errno := l.sys.Send(c.fd, out); errno == 0 { // such as the answer to a new key
-			c.seal.Sent(n)
+			c.tls.Sent(n)
 		} // else the next request sends it, or the next read shows the failure
 	}
 	return l.plain, ending(end)

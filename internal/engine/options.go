@@ -20,8 +20,8 @@ import (
 // Options say when operations are due and what bounds a run. Every load command
 // has them.
 type Options struct {
-	Rate        Rate          // "500/s", "100/s..2k/s" or "max"; "": closed loop
-	Stages      Stages        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
+	Rate        Rate   // "500/s", "100/s..2k/s" or "max"; "": closed loop
+	Stages      Stages // "30s@100/s,1m@100/s..2k/s"; instead of Rate
 	Arrivals    Arrivals
 	Seed        uint64        // of everything random
 	Duration    time.Duration // of the measured window; 0: not bounded

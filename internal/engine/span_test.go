@@ -19,8 +19,12 @@ func TestSpan(t *testing.T) {
 		{"a warm-up", func(o *Options) { o.Rate, o.Duration, o.Warmup = PerSecond(100), 10*time.Second, time.Second }, 11 * time.Second, true},
 		{"a number", func(o *Options) { o.Rate, o.Requests, o.Warmup = PerSecond(100), 500, time.Second }, 6 * time.Second, true},
 		{"a ramp", func(o *Options) { o.Rate, o.Duration = MustRate("10/s..100/s"), 10*time.Second }, 10 * time.Second, true},
-		{"random arrivals", func(o *Options) { o.Rate, o.Duration, o.Arrivals = PerSecond(100), 10*time.Second, MustArrivals(poisson) }, 10 * time.Second, true},
-		{"bursts", func(o *Options) { o.Rate, o.Duration, o.Arrivals = PerSecond(100), 10*time.Second, MustArrivals("gamma:0.5") }, 10 * time.Second, true},
+		{"random arrivals", func(o *Options) {
+			o.Rate, o.Duration, o.Arrivals = PerSecond(100), 10*time.Second, MustArrivals(poisson)
+		}, 10 * time.Second, true},
+		{"bursts", func(o *Options) {
+			o.Rate, o.Duration, o.Arrivals = PerSecond(100), 10*time.Second, MustArrivals("gamma:0.5")
+		}, 10 * time.Second, true},
 		{"without an end", func(o *Options) { o.Rate = PerSecond(100) }, -1, false},
 		{"a closed loop", func(o *Options) { o.Requests = 100 }, -1, false},
 		{"a closed loop with an end", func(o *Options) { o.Duration = 10 * time.Second }, 10 * time.Second, false},

@@ -63,7 +63,7 @@ func TestAPIHalfBody(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		over := make(chan struct{})
-		go func() { defer close(over); _ = newAPI(s).run(ctx, door.NewCrowd(l, maxAPIConns)) }() // "context canceled"
+		go func() { defer close(over); _ = newAPI(s).run(ctx, door.Limited(l, maxAPIConns)) }() // "context canceled"
 		for first, want := range map[string]string{
 			"POST /nope HTTP/1.1\r\nHost: 127.0.0.1": "404", "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1": "405", "POST /v1/lines HTTP/1.1\r\nHost: evil.example": "421",
 			"POST /v1/lines HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example": "403", "OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1": "404", "POST /v1/lines HTTP/1.1\r\nHost: 127.0.0.1": "408",

@@ -134,7 +134,7 @@ func (s *Server) listen() error {
 		s.listeners = append(s.listeners, l)
 	}
 	if s.options.HTTP != "" {
-		l, err := s.listenTCP(s.options.HTTP, "--http", func(l net.Listener) net.Listener { return door.NewCrowd(l, maxAPIConns) })
+		l, err := s.listenTCP(s.options.HTTP, "--http", func(l net.Listener) net.Listener { return door.Limited(l, maxAPIConns) })
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type h2side struct {
 	streams map[uint32]*stream
 	open    []*stream       // those that are not over, by id
 	may     *allowed.Client // what the client may send
-	newest  tuning          // the settings that were sent last
+	newest  settings        // the settings that were sent last
 	last    int64           // of the last GOAWAY; -1: none was sent
 	leaving bool            // the connection ends with its last stream
 	mute    bool            // nothing is sent any more
@@ -38,8 +38,8 @@ type h2side struct {
 	pings   int             // without an answer
 }
 
-// tuning is the settings of a connection that matter to the oracle.
-type tuning struct {
+// settings is the settings of a connection that matter to the oracle.
+type settings struct {
 	streams int
 	window  int64
 	table   uint32
@@ -73,7 +73,7 @@ const (
 func newH2(v *server, s *session) *h2side {
 	return &h2side{
 		v: v, w: v.w, s: s, c: s.c, dec: hpack.NewDecoder(4096, 1<<20), enc: hpack.NewEncoder(),
-		streams: map[uint32]*stream{}, may: allowed.New(h2AtFirst), newest: tuning{h2AtFirst, allowed.FirstWindow, allowed.FirstTable}, last: -1,
+		streams: map[uint32]*stream{}, may: allowed.New(h2AtFirst), newest: settings{h2AtFirst, allowed.FirstWindow, allowed.FirstTable}, last: -1,
 	}
 }
 
@@ -258,8 +258,8 @@ func (h *h2side) began(st *stream) {
 	h.disturb()
 	switch {
 	case st.ignored:
-	case w.chance("refused stream", sc.Declines):
-		h.decline(st)
+	case w.chance("refused stream", sc.RefusedStreams):
+		h.refuseStream(st)
 	case h.ends:
 		h.complete(st)
 	default:

@@ -27,11 +27,11 @@ func (h *h2side) hello() {
 	if h.w.sc.Window > 0 {
 		first.window = int64(h.w.sc.Window)
 	}
-	h.tune(first)
+	h.sendSettings(first)
 }
 
-// tune sends settings.
-func (h *h2side) tune(t tuning) {
+// sendSettings sends settings.
+func (h *h2side) sendSettings(t settings) {
 	if h.s.over || h.s.gone || h.mute || h.late {
 		return
 	}
@@ -52,20 +52,20 @@ func (h *h2side) tune(t tuning) {
 	})
 }
 
-// retune changes the settings, for a while so that the client may open no stream.
-func (h *h2side) retune() {
+// changeSettings changes the settings, for a while so that the client may open no stream.
+func (h *h2side) changeSettings() {
 	w, t := h.w, h.newest
 	t.window = int64(w.rng.IntN(70_000))
 	t.table = uint32(w.rng.IntN(2) * w.rng.IntN(5000))
 	if t.streams = w.rng.IntN(12); w.rng.IntN(4) == 0 {
 		t.streams = h2Unlimited
 	}
-	h.tune(t)
+	h.sendSettings(t)
 	if t.streams == 0 {
 		w.at(w.now+time.Duration(w.rng.Int64N(int64(5*time.Millisecond))), func() {
 			t := h.newest
 			t.streams = max(t.streams, 1+w.rng.IntN(99))
-			h.tune(t)
+			h.sendSettings(t)
 		})
 	}
 }
@@ -73,18 +73,18 @@ func (h *h2side) retune() {
 // disturb injects what may happen on a connection at any time.
 func (h *h2side) disturb() {
 	w, sc := h.w, h.w.sc
-	if w.chance("new settings", sc.Retunes) {
-		h.retune()
+	if w.chance("new settings", sc.NewSettings) {
+		h.changeSettings()
 	}
 	if w.chance("frames of no use", sc.Noise) {
 		h.noise()
 	}
 	switch {
 	case h.last >= 0:
-	case w.chance("GOAWAY", sc.Leaves):
-		h.leave()
-	case w.chance("early GOAWAY", sc.Deserts):
-		h.desert()
+	case w.chance("GOAWAY", sc.GoAways):
+		h.goAwayInOrder()
+	case w.chance("early GOAWAY", sc.EarlyGoAways):
+		h.goAwayEarly()
 	}
 }
 
@@ -107,15 +107,15 @@ func (h *h2side) noise() {
 	h.put(list[i], nil, nil)
 }
 
-// decline gives st back without having begun it.
-func (h *h2side) decline(st *stream) {
+// refuseStream gives st back without having begun it.
+func (h *h2side) refuseStream(st *stream) {
 	st.ignored = true
-	h.put(frame(h2Reset, 0, st.id, number(7)), func() { st.r.arrived-- }, func(time.Duration) { st.r.declined++; st.r.given++ })
+	h.put(frame(h2Reset, 0, st.id, number(7)), func() { st.r.arrived-- }, func(time.Duration) { st.r.streamRefused++; st.r.given++ })
 	h.close(st)
 }
 
-// leave closes the connection as servers should: what has come is answered.
-func (h *h2side) leave() {
+// goAwayInOrder closes the connection as servers should: what has come is answered.
+func (h *h2side) goAwayInOrder() {
 	if h.w.rng.IntN(2) == 0 { // first a warning
 		h.goAway(h2Unlimited)
 		h.w.at(h.w.now+time.Duration(h.w.rng.Int64N(int64(2*time.Millisecond))), func() {
@@ -135,8 +135,8 @@ func (h *h2side) finish() {
 	}
 }
 
-// desert gives back some streams that have come, and answers the others or not.
-func (h *h2side) desert() {
+// goAwayEarly gives back some streams that have come, and answers the others or not.
+func (h *h2side) goAwayEarly() {
 	w := h.w
 	last := uint32(0)
 	if n := w.rng.IntN(len(h.open) + 1); n > 0 {

@@ -124,10 +124,10 @@ func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ 
 		q := m.tags[e.Tag]
 		q.backs++
 		q.back, q.gotBack = true, m.w.cur.at
-		if q.declined == 0 && (m.c == nil || m.c.away < 0) {
+		if q.streamRefused == 0 && (m.c == nil || m.c.away < 0) {
 			m.w.report.fault("repeat", "operation %d is to begin again, but the target has not given it back", q.seq)
 		}
-		q.declined = max(0, q.declined-1)
+		q.streamRefused = max(0, q.streamRefused-1)
 	}
 	if m.open == 0 {
 		m.emptied = m.w.cur.at
@@ -333,7 +333,7 @@ func (k *checker) stuck(r *takt.Sample, q *request) {
 func (k *checker) failedUser(w *world, r *takt.Sample, q *request) bool {
 	switch {
 	case r.Class == engine.ClassTimeout:
-		return (q == nil || q.c == nil) && k.sc.Retunes > 0 && r.Done-r.Sent >= k.sc.Timeout // the target allowed no request
+		return (q == nil || q.c == nil) && k.sc.NewSettings > 0 && r.Done-r.Sent >= k.sc.Timeout // the target allowed no request
 	case q != nil && (q.given > againMost || q.given > 0 && k.dialFailed(w, r)):
 		return true
 	}

@@ -87,17 +87,17 @@ type Scenario struct {
 	SpeaksFirst float64 // unasked bytes on a new connection
 
 	// The target over HTTP/2.
-	Allows       int     // requests that it allows at once on a connection, at first; 0: any number
-	Window       int     // bytes of a request's body that it allows at first; 0: 65535
-	Declines     float64 // REFUSED_STREAM
-	StreamResets float64 // RST_STREAM before an answer or within it
-	Malformed    float64 // an answer that breaks a rule
-	Leaves       float64 // GOAWAY; what came before it is answered
-	Deserts      float64 // GOAWAY that gives back requests, and may leave others without an answer
-	Retunes      float64 // new SETTINGS
-	Noise        float64 // PING, and frames of no use
-	Odd          float64 // an answer in odd frames
-	Early        float64 // an answer before the request's body has come
+	Allows         int     // requests that it allows at once on a connection, at first; 0: any number
+	Window         int     // bytes of a request's body that it allows at first; 0: 65535
+	RefusedStreams float64 // REFUSED_STREAM
+	StreamResets   float64 // RST_STREAM before an answer or within it
+	Malformed      float64 // an answer that breaks a rule
+	GoAways        float64 // GOAWAY; what came before it is answered
+	EarlyGoAways   float64 // GOAWAY that gives back requests, and may leave others without an answer
+	NewSettings    float64 // new SETTINGS
+	Noise          float64 // PING, and frames of no use
+	Odd            float64 // an answer in odd frames
+	Early          float64 // an answer before the request's body has come
 
 	// The host.
 	Room       int     // bytes that a socket accepts at once
@@ -270,7 +270,7 @@ func (sc *Scenario) share(r *rand.Rand) {
 		sc.Lasts = 1 + r.IntN(1+r.IntN(200))
 	}
 	if few { // operations wait for a target that allows few, and sometimes more
-		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
+		sc.Loops, sc.Allows, sc.NewSettings = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
 	}
 }
 
@@ -353,12 +353,12 @@ func (sc *Scenario) inject(r *rand.Rand) {
 	}
 	if sc.shared() && r.IntN(2) == 0 {
 		kinds = []func(){
-			func() { sc.Declines = often },
+			func() { sc.RefusedStreams = often },
 			func() { sc.StreamResets = often },
 			func() { sc.Malformed = often },
-			func() { sc.Leaves = often },
-			func() { sc.Deserts = often },
-			func() { sc.Retunes = often },
+			func() { sc.GoAways = often },
+			func() { sc.EarlyGoAways = often },
+			func() { sc.NewSettings = often },
 			func() { sc.Noise = often },
 			func() { sc.Early = often },
 		}

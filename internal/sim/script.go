@@ -211,7 +211,7 @@ func (sc *Scenario) speakH2(r *rand.Rand) {
 	}
 	for range r.IntN(3) {
 		often := math.Exp(between(r, math.Log(0.005), math.Log(0.3)))
-		kinds := []*float64{&sc.Declines, &sc.StreamResets, &sc.Malformed, &sc.Leaves, &sc.Deserts, &sc.Retunes, &sc.Noise}
+		kinds := []*float64{&sc.RefusedStreams, &sc.StreamResets, &sc.Malformed, &sc.GoAways, &sc.EarlyGoAways, &sc.NewSettings, &sc.Noise}
 		*kinds[r.IntN(len(kinds))] = often
 	}
 }

@@ -49,16 +49,16 @@ type request struct {
 	given int // how often takt read over HTTP/2 that the target gave it back
 
 	// Over HTTP/2:
-	attempts int           // how often takt began it
-	declined int           // how often takt read that its stream was refused and did not act on that yet
-	cancels  int           // operations that takt had given up on its connection before
-	backs    int           // how often takt wanted to begin it again
-	back     bool          // it did not begin again after that
-	first    time.Duration // when takt began it first
-	gotBack  time.Duration // when that was, the last time
-	waits    []span        // in which it had been given back before
-	whole    bool          // the last attempt arrived whole
-	read     time.Duration // arrival of the last bytes that takt read together with the end of the answer
+	attempts      int           // how often takt began it
+	streamRefused int           // how often takt read that its stream was refused and did not act on that yet
+	cancels       int           // operations that takt had given up on its connection before
+	backs         int           // how often takt wanted to begin it again
+	back          bool          // it did not begin again after that
+	first         time.Duration // when takt began it first
+	gotBack       time.Duration // when that was, the last time
+	waits         []span        // in which it had been given back before
+	whole         bool          // the last attempt arrived whole
+	read          time.Duration // arrival of the last bytes that takt read together with the end of the answer
 
 	parts  []time.Duration // when the parts of its stream reached the client
 	speech *speech         // nil: its answer is not a language model's

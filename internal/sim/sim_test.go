@@ -214,7 +214,7 @@ func TestPauseEnds(t *testing.T) {
 func TestOldOperationsShareADial(t *testing.T) {
 	sc := &Scenario{Mode: modeH2TLS, Rate: 2000, Duration: time.Second, InFlight: 10_000, Room: unbounded, Loops: 1,
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 100 * time.Millisecond, Service: time.Millisecond,
-		Conns: 1, Streams: 10_000, Allows: 1, Deserts: 0.5, Retunes: 0.05, LostSYN: 0.3}
+		Conns: 1, Streams: 10_000, Allows: 1, EarlyGoAways: 0.5, NewSettings: 0.05, LostSYN: 0.3}
 	if o := run(34, sc); len(o.Faults) > 0 {
 		t.Error(o)
 	}
@@ -292,7 +292,7 @@ func TestOracleOfUsers(t *testing.T) {
 func TestUsersBeginAgain(t *testing.T) {
 	sc := &Scenario{
 		Mode: modeUsers, H2: true, Streams: 1, Rate: 500, Duration: 200 * time.Millisecond, InFlight: 100, Room: unbounded, Drain: time.Second,
-		Timeout: time.Second, ConnectTimeout: time.Second, Service: time.Millisecond, Declines: 0.2, Leaves: 0.1, Script: script{{asks: -1, list: -1}},
+		Timeout: time.Second, ConnectTimeout: time.Second, Service: time.Millisecond, RefusedStreams: 0.2, GoAways: 0.1, Script: script{{asks: -1, list: -1}},
 	}
 	if o := run(1, sc); len(o.Faults) > 0 || o.Injected["refused stream"] < 5 {
 		t.Error(o, o.Injected)

@@ -98,14 +98,14 @@ func (s *Server) listen(o Options) error {
 		if err != nil {
 			return fmt.Errorf("%w; give another --listen", err)
 		}
-		s.listener, s.address = door.NewCrowd(l, maxConns), unixPrefix+path
+		s.listener, s.address = door.Limited(l, maxConns), unixPrefix+path
 		return nil
 	}
 	l, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("%w; give another --listen, such as 127.0.0.1:0 for any free port", err)
 	}
-	s.listener, s.address = door.NewCrowd(l, maxConns), "http://"+l.Addr().String()+"/"
+	s.listener, s.address = door.Limited(l, maxConns), "http://"+l.Addr().String()+"/"
 	if o.Cert == "" {
 		return nil
 	}

@@ -29,13 +29,13 @@ func TestDistributions(t *testing.T) {
 		if r.Counts.OK != 2000 {
 			t.Fatalf("%s: counts %+v, errors %+v", client, r.Counts, r.Errors)
 		}
-		seen, keys, graves, total := map[record]int{}, map[string]int{}, 0, 0
+		seen, keys, tombstones, total := map[record]int{}, map[string]int{}, 0, 0
 		for partition, list := range read(t, c, 2000) {
 			for _, k := range list {
 				one := record{string(k.Key), len(k.Value)}
 				if k.Value == nil {
 					one.size = -1
-					graves++
+					tombstones++
 				}
 				seen[one]++
 				keys[one.key]++
@@ -48,8 +48,8 @@ func TestDistributions(t *testing.T) {
 				}
 			}
 		}
-		if graves < 150 || graves > 250 || keys["user-1"] < 3*keys["user-10"] || total < 2000*180*8/10 || total > 2000*180*12/10 {
-			t.Errorf("%s: %d tombstones, %d and %d records of two keys, %d bytes", client, graves, keys["user-1"], keys["user-10"], total)
+		if tombstones < 150 || tombstones > 250 || keys["user-1"] < 3*keys["user-10"] || total < 2000*180*8/10 || total > 2000*180*12/10 {
+			t.Errorf("%s: %d tombstones, %d and %d records of two keys, %d bytes", client, tombstones, keys["user-1"], keys["user-10"], total)
 		}
 		if r.Extra["payload_bytes"] != uint64(total) && r.Extra["payload_bytes"] != int64(total) {
 			t.Errorf("%s: %v payload bytes, %d in the topic", client, r.Extra["payload_bytes"], total)

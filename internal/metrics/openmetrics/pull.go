@@ -56,7 +56,7 @@ func openPull(e Endpoint) (metrics.Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; give another port", err)
 	}
-	p.listener = door.NewCrowd(l, maxConns)
+	p.listener = door.Limited(l, maxConns)
 	if e.Cert != "" {
 		pair, err := door.Certificate(e.Cert, e.Key)
 		if err != nil {

@@ -75,7 +75,6 @@ const (
 	AcksAll   = "all"
 )
 
-
 // inFlight is the limit of records in flight at a rate: at 100k/s that is one second of
 // records of 300 bytes.
 const inFlight = 100_000

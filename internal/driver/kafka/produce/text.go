@@ -11,16 +11,16 @@ import (
 
 // text makes the messages. It is only read, so workers share it.
 type text struct {
-	random   *payload.Random // nil: lines or fixed
-	bytes    int             // of a random message
-	equal    bool            // all messages are random and of that size
-	sizes    *payload.Sizes  // distribution of bytes; nil: all are equal
-	graves   graves          // records without a value
-	lines    *payload.Lines
-	recorded *recorded // records of a file; nil: none
-	fixed    []string
-	key      *payload.Template // nil: records have no key
-	headers  headers
+	random     *payload.Random // nil: lines or fixed
+	bytes      int             // of a random message
+	equal      bool            // all messages are random and of that size
+	sizes      *payload.Sizes  // distribution of bytes; nil: all are equal
+	tombstones tombstones      // records without a value
+	lines      *payload.Lines
+	recorded   *recorded // records of a file; nil: none
+	fixed      []string
+	key        *payload.Template // nil: records have no key
+	headers    headers
 }
 
 // size is how many bytes message seq has; kafka.Null: it is a tombstone.
@@ -32,7 +32,7 @@ func (t *text) size(seq uint64) int {
 }
 
 func (t *text) drawn(seq uint64) int {
-	if t.graves.limit > 0 && t.graves.has(seq) {
+	if t.tombstones.limit > 0 && t.tombstones.has(seq) {
 		return kafka.Null
 	}
 	return t.whole(seq)
@@ -59,7 +59,7 @@ func (t *text) whole(seq uint64) int {
 // least is the smallest size of a random message.
 func (t *text) least() int {
 	switch {
-	case t.graves.limit > 0:
+	case t.tombstones.limit > 0:
 		return 0
 	case t.sizes != nil:
 		return t.sizes.Least()
@@ -135,8 +135,8 @@ func (o *Options) readText(seed uint64) (*text, error) {
 			return nil, value.About(fmt.Errorf("bad --message-size %w", err), "message-size")
 		}
 	}
-	t.graves = newGraves(o.Tombstones, seed)
-	t.equal = t.random != nil && t.sizes == nil && t.graves.limit == 0
+	t.tombstones = newTombstones(o.Tombstones, seed)
+	t.equal = t.random != nil && t.sizes == nil && t.tombstones.limit == 0
 	env := payload.Env{Seed: seed}
 	var err error
 	if o.Key != "" {

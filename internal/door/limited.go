@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// crowd limits the connections of a listener, in all and from one address, by a lobby: a connection
+// limited limits the connections of a listener, in all and from one address, by a lobby: a connection
 // is a guest until its request has shown who sends it.
-type crowd struct {
+type limited struct {
 	net.Listener
 	lobby *Lobby
 }
 
-// NewCrowd returns the listener with at most so many connections at once, half of them from one
+// Limited returns the listener with at most so many connections at once, half of them from one
 // address. Its connections are Visitors.
-func NewCrowd(l net.Listener, most int) net.Listener {
-	return &crowd{Listener: l, lobby: &Lobby{Most: most, MostOf: most / 2}}
+func Limited(l net.Listener, most int) net.Listener {
+	return &limited{Listener: l, lobby: &Lobby{Most: most, MostOf: most / 2}}
 }
 
 // Accept implements net.Listener.
-func (l *crowd) Accept() (net.Conn, error) {
+func (l *limited) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (l *crowd) Accept() (net.Conn, error) {
 	}, nil
 }
 
-// Visitor is a connection of a crowd.
+// Visitor is a connection of such a listener.
 type Visitor struct {
 	net.Conn
 	lobby *Lobby
