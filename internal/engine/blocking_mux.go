@@ -103,6 +103,8 @@ func (c *conn) heard(start time.Time, r *takt.Result) (over, taken bool, err err
 			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
 		if e.Kind == takt.MuxEnd {
+			at, _ := c.arrived()
+			overdue(c.loop, at.Sub(start), r)
 			r.Arrived = sock.Arrived(c.net)
 			return true, true, nil
 		}

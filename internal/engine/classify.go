@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
@@ -54,6 +55,14 @@ func HandshakeFailed(err error) error { return &tlsError{err} }
 func Fail(r *takt.Result, err error, dialling bool) {
 	r.Class, r.Err = classify(err, dialling), err
 	blameHost(r)
+}
+
+// overdue gives an operation that the target reset the class of Loop.Overdue, if its time was over by then: such as gRPC's
+// deadlines, which servers know, too. took is the time since it was sent.
+func overdue(l *takt.Loop, took time.Duration, r *takt.Result) {
+	if l.Overdue != nil && r.Class == ClassReset && took >= l.Timeout {
+		Fail(r, l.Overdue, false)
+	}
 }
 
 // Classify returns the class of an error of an established connection.

@@ -293,6 +293,7 @@ func (l *loop) happened(c *lconn, e takt.MuxEvent, at time.Duration) (early bool
 	}
 	if e.Kind == takt.MuxEnd {
 		c.busy--
+		overdue(l.m.net, max(at, p.wrote)-p.sent, &p.res)
 		l.finish(p, max(at, p.wrote))
 	}
 	return early

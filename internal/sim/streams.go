@@ -62,6 +62,9 @@ func (sc *Scenario) stream(r *rand.Rand) {
 	for range r.IntN(5) {
 		kinds[r.IntN(len(kinds))]()
 	}
+	if sc.shared() && r.IntN(2) == 0 {
+		sc.calls(r)
+	}
 	if sc.Model = !sc.shared() && r.IntN(2) == 0; sc.Model && r.IntN(2) == 0 {
 		sc.Errors, sc.Unended = often, often
 	}
@@ -177,7 +180,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 				r.speech.first = w.now
 			}
 			if last {
-				r.answered = w.now
+				r.ended(w.now)
 			}
 		})
 		if last {
@@ -200,7 +203,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 			return
 		case i == n:
 			i++
-			f.send(v.tail(r, f), true, func() { r.answered = w.now })
+			f.send(v.tail(r, f), true, func() { r.ended(w.now) })
 			f.over()
 			return
 		}
@@ -219,6 +222,13 @@ func (v *server) stream(r *request, c *conn, f framing) {
 		return
 	}
 	w.at(w.now+time.Duration(w.rng.Int64N(int64(sc.Gap)+1)), next)
+}
+
+// ended notes when the end of the answer reached the client, unless the client broke it off before.
+func (r *request) ended(at time.Duration) {
+	if r.call == nil || !r.call.breaks {
+		r.answered = at
+	}
 }
 
 // part is part i of an answer, with what follows the last one.
@@ -295,7 +305,7 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 		came, since := q.parts[0]-w.origin-r.Due, r.Done-(q.parts[len(q.parts)-1]-w.origin)
 		if r.Class != "" {
 			whole = false
-			if got > 0 && gap < since-exact && !(late && k.sc.shared()) && !q.speech.failed(r) { // then one read may have what came long after the part
+			if got > 0 && gap < since-exact && !(late && k.sc.shared()) && !q.speech.failed(r) && !q.call.streamEnded(r) { // then one read may have what came long after the part
 				k.fault("parts", "operation %d broke off %v after its last part, and its longest gap is %v", r.Seq, since, gap)
 			}
 			most = max(most, r.Done-(q.parts[0]-w.origin))

@@ -34,9 +34,8 @@ type call struct {
 	fault  *fault // of the head
 	messages,
 	sent uint64
-	begun  time.Time // only with --deadline
-	counts bool      // it was not due in the warm-up
-	broken error     // why its messages could not be made
+	counts bool  // it was not due in the warm-up
+	broken error // why its messages could not be made
 }
 
 // begin prepares c for the answer to op.
@@ -151,11 +150,8 @@ func (m *muxBase) call(tag int) *call {
 
 // begin prepares the call of a tag.
 func (m *muxBase) begin(op *takt.Op, tag int, r *takt.Result) {
-	c := m.call(tag)
-	c.begin(r, op.Due >= m.run.warmup)
-	if m.maker.fault = nil; m.run.o.Deadline > 0 {
-		c.begun = time.Now()
-	}
+	m.call(tag).begin(r, op.Due >= m.run.warmup)
+	m.maker.fault = nil
 }
 
 // begun notes what was sent.
@@ -177,14 +173,11 @@ func (m *muxBase) Body(tag int, b []byte, _ bool) error { return m.calls[tag].bo
 // End implements http2.Watcher.
 func (m *muxBase) End(tag int, well bool) {
 	c := m.calls[tag]
-	switch deadline := m.run.o.Deadline; {
+	switch {
 	case well:
 		c.judge(!m.run.method.server)
 	case c.result.Class == http2.ClassProtocol:
 		c.result.Err = errProtocol
-	case c.result.Class == http2.ClassReset && deadline > 0 && time.Since(c.begun) >= deadline:
-		late := late{deadline} // grpc-go's server resets the stream then
-		c.result.Class, c.result.Err = late.Class(), late
 	}
 	if c.result.Class != "" {
 		return
