@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/grpc"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -355,21 +356,21 @@ func (c *call) streamEnded(r *takt.Sample) bool {
 
 // messages checks how many messages the report counts.
 func (k *checker) messages(w *world, rep *takt.Report) {
-	var sent, received uint64
+	var want tokens.Messages
 	for i := range k.rows {
 		if r := &k.rows[i]; r.Class == "" && w.net.srv.requests[r.Seq].call != nil {
 			c := w.net.srv.requests[r.Seq].call
-			sent, received = sent+uint64(max(1, k.sc.Sends)), received+uint64(c.messages)
+			want.Sent, want.Received = want.Sent+uint64(max(1, k.sc.Sends)), want.Received+uint64(c.messages)
 		}
 	}
-	x, has := rep.Extra[grpc.Key].(map[string]any)
+	got, has := tokens.MessagesOf(rep)
 	switch streams := k.sc.streaming() != "none"; {
 	case has != streams:
-		k.fault("messages", "the report has messages: %v", x)
-	case has && (x["messages_sent"] != sent || x["messages_received"] != received):
-		k.fault("messages", "the report has %v, want %d sent and %d received", x, sent, received)
+		k.fault("messages", "the report has messages: %v", has)
+	case has && got != want:
+		k.fault("messages", "the report has %+v, want %+v", got, want)
 	}
-	if n := rep.Counts.OK; !has && received != n {
-		k.fault("messages", "%d calls are ok, and the target sent %d messages to them", n, received)
+	if n := rep.Counts.OK; !has && want.Received != n {
+		k.fault("messages", "%d calls are ok, and the target sent %d messages to them", n, want.Received)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/driver/grpc"
 	"github.com/taktload/takt/internal/test/racetest"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -44,8 +44,8 @@ func spoken() *Scenario {
 func TestOracleOfCalls(t *testing.T) {
 	figure := func(name string) func(*checker, *takt.Report) {
 		return func(_ *checker, rep *takt.Report) {
-			x := rep.Extra[grpc.Key].(map[string]any)
-			x[name] = x[name].(uint64) + 1
+			x := rep.Extra[tokens.CallsKey].(map[string]any)
+			x[name] = x[name].(float64) + 1
 		}
 	}
 	row := func(class string, change func(r *takt.Sample)) func(*checker, *takt.Report) {
@@ -65,7 +65,7 @@ func TestOracleOfCalls(t *testing.T) {
 	}{
 		"messages sent":       {"messages", nil, figure("messages_sent")},
 		"messages received":   {"messages", nil, figure("messages_received")},
-		"no messages":         {"messages", nil, func(_ *checker, rep *takt.Report) { delete(rep.Extra, grpc.Key) }},
+		"no messages":         {"messages", nil, func(_ *checker, rep *takt.Report) { delete(rep.Extra, tokens.CallsKey) }},
 		"a good call":         {"class", nil, row("", func(r *takt.Sample) { r.Class = "not_found" })},
 		"a failed call":       {"class", func(sc *Scenario) { sc.Wrong = 0.5 }, row("no_status", func(r *takt.Sample) { r.Class = "" })},
 		"half a message":      {"class", func(sc *Scenario) { sc.Wrong = 0.8 }, row("truncated", func(r *takt.Sample) { r.Class = "no_status" })},
@@ -87,6 +87,16 @@ func TestOracleOfCalls(t *testing.T) {
 		if sc.spoil = nil; len(run(3, sc).Faults) > 0 {
 			t.Errorf("%s: without a falsification the oracle says %v", name, run(3, sc).Faults)
 		}
+	}
+}
+
+// A reset that comes after the deadline is the target's word for it, also if takt wakes too late to end the call itself.
+func TestDeadlineByReset(t *testing.T) {
+	sc := spoken()
+	silent(sc)
+	sc.LateWakes = 0.7
+	if o := run(1, sc); len(o.Faults) > 0 || o.Injected["deadline"] < 5 {
+		t.Error(o, o.Injected)
 	}
 }
 
