@@ -44,7 +44,11 @@ type Load struct {
 	Predecessor Predecessor
 	// Latencies names, after Validate, what the load may measure besides the latencies of every run; nil: not known.
 	Latencies func() []string
-	// Timed are, after Validate, further latencies, as in takt.Driver; nil: there are none.
+	// Learn is called before each run, and before its outputs are opened, whose columns are those of Timed: it asks the target
+	// for what Validate cannot know. nil: Validate knows all.
+	Learn func(ctx context.Context) error
+	// Timed are, after Validate, further latencies, as in takt.Driver, or those that there may be before Learn; nil: there are
+	// none.
 	Timed func() []takt.Timed
 	// Goal are, after Validate, the conditions of each operation, as in takt.Driver; nil: there are none.
 	Goal func() string
@@ -253,7 +257,7 @@ func Table() []Row {
   takt grpc --rate 500/s --deadline 100ms https://api.example.com/shop.Cart/Get`,
 			New: func(stdin io.Reader) Load {
 				o := grpc.New(stdin)
-				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Identify: o.Identify}
+				return Load{Options: o, Latencies: netPhases, Learn: o.Learn, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Identify: o.Identify}
 			},
 		},
 		{

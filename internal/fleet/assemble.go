@@ -187,6 +187,7 @@ func headOf(list []*peer, end time.Duration) (head live.Head) {
 	}
 	for _, p := range list {
 		head.Room += p.ready.Head.Room
+		head.Timed = p.ready.Head.Timed // that of all members
 	}
 	return head
 }

@@ -75,6 +75,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	if k.sc.Model {
 		k.speeches(w, rep)
 	}
+	if k.sc.GRPC {
+		k.messages(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)
@@ -140,6 +143,9 @@ func (k *checker) row(w *world, r *takt.Sample) {
 	}
 	if k.sc.Mode == modeAsync && r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished {
 		k.completed(w, r, q)
+		return
+	}
+	if k.sc.GRPC && k.called(w, r, q) {
 		return
 	}
 	switch r.Class {
@@ -242,7 +248,7 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
-	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes > 0 || k.stood() || k.frozeHandshake(w, r)):
+	case (q == nil || q.c == nil) && (k.sc.isLate(r) || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && (k.sc.LateWakes > 0 || k.stood() || k.frozeHandshake(w, r)):
 		// The time was over before a late thread had its connection, or could use it, or before a
 		// frozen target shook hands.
 	case k.sc.shared() && k.failedShared(w, r, q), k.sc.H2 && k.failedUser(w, r, q):
@@ -251,7 +257,7 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 		if k.dialFaults < 0 {
 			k.fault("failure", "operation %d failed (%s) without a fault: it was not sent, and no connection failed", r.Seq, r.Class)
 		}
-	case r.Class == engine.ClassTimeout:
+	case k.sc.isLate(r):
 		if k.sc.shared() {
 			k.stuck(r, q)
 		}
@@ -382,7 +388,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 			k.fault("verdict", "nothing disturbed the generator, but the run is invalid: %s", codes())
 		}
 		for _, r := range k.rows {
-			if ended := r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished; ended && r.Class != "" && r.Class != "5xx" && r.Class != "check" && r.Class != engine.ClassTimeout {
+			if ended := r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished; ended && r.Class != "" && r.Class != "5xx" && r.Class != "check" && !k.sc.isLate(&r) {
 				k.fault("failure", "nothing was injected, but operation %d failed: %s", r.Seq, r.Class)
 			}
 		}

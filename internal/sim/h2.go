@@ -49,13 +49,14 @@ type settings struct {
 type stream struct {
 	id      uint32
 	r       *request
-	body    int
-	ignored bool // the target has not taken it
-	whole   bool // the request came whole
-	served  bool // the target works on it
-	over    bool // the answer was sent, or the stream was reset
-	begun   bool // a part of the answer was sent
-	strange bool // the client may complain about the answer
+	asks    []byte // the body of the request
+	body    int    // bytes of it that came
+	ignored bool   // the target has not taken it
+	whole   bool   // the request came whole
+	served  bool   // the target works on it
+	over    bool   // the answer was sent, or the stream was reset
+	begun   bool   // a part of the answer was sent
+	strange bool   // the client may complain about the answer
 }
 
 // Types and flags of frames (RFC 9113, 6).
@@ -211,8 +212,11 @@ func (h *h2side) onBlock(flags byte) {
 	h.until = nil
 	h.must(h.may.Block(h.block))
 	seq, length, known := uint64(0), -1, false
-	target := ""
+	target, fields := "", map[string]string{}
 	err := h.dec.Decode(h.block, func(name, value []byte) {
+		if fields[string(name)] = string(value); h.w.sc.GRPC {
+			return
+		}
 		switch string(name) {
 		case ":path":
 			target = string(value)
@@ -229,11 +233,19 @@ func (h *h2side) onBlock(flags byte) {
 			known = h.v.of(seq).names(target, h.w.sc.Script)
 		}
 	}
-	if err != nil || !known || length != upload(h.w.sc, seq) {
+	if h.w.sc.GRPC {
+		h.asks(fields)
+		var e error
+		seq, e = strconv.ParseUint(fields["seq"], 10, 64)
+		known = e == nil
+	} else if length != upload(h.w.sc, seq) {
+		known = false
+	}
+	if err != nil || !known {
 		h.wrong("malformed headers of operation %d, length %d: %v", seq, length, err)
 		return
 	}
-	st.r = h.v.of(seq)
+	st.r, st.asks = h.v.of(seq), h.w.sc.bodyOf(seq)
 	h.began(st)
 }
 
@@ -251,7 +263,10 @@ func (h *h2side) began(st *stream) {
 	if r.arrived++; r.arrived > 1 {
 		w.report.fault("double send", "request %d arrived %d times", r.seq, r.arrived)
 	}
-	r.s, r.whole = h.s, false
+	r.s, r.whole, r.call, r.expired = h.s, false, nil, false
+	if sc.Deadline {
+		h.expire(st)
+	}
 	if h.resets < r.cancels {
 		h.wrong("takt gave up %d operations before operation %d, but reset only %d streams", r.cancels, r.seq, h.resets)
 	}
@@ -284,14 +299,14 @@ func (h *h2side) onData(flags byte, id uint32, b []byte) {
 		return
 	}
 	for _, x := range b {
-		if x != byte(int(st.r.seq)+st.body) {
+		if st.body >= len(st.asks) || x != st.asks[st.body] {
 			h.wrong("byte %d of the body of operation %d is %d", st.body, st.r.seq, x)
 			break
 		}
 		st.body++
 	}
 	if flags&h2EndStream != 0 {
-		if st.body != upload(h.w.sc, st.r.seq) {
+		if st.body != len(st.asks) {
 			h.wrong("the body of operation %d has %d bytes", st.r.seq, st.body)
 		}
 		if !st.whole {

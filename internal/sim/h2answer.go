@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http2/allowed"
 )
 
@@ -243,7 +244,9 @@ func (h *h2side) reply(st *stream) {
 		if !w.chance(name, p) {
 			return false
 		}
-		r.fault, st.strange = name, true
+		if r.fault, st.strange = name, true; r.call != nil {
+			r.call.other = true
+		}
 		return true
 	}
 	r.status = 200
@@ -251,7 +254,16 @@ func (h *h2side) reply(st *stream) {
 		r.status = 503
 		w.report.injected["503"]++
 	}
-	if sc.Parts > 0 && r.status == 200 {
+	if sc.GRPC && r.status == 200 {
+		h.decide(st)
+	}
+	switch {
+	case sc.Parts == 0 || r.status == 503 || r.call != nil && r.call.alone:
+	case sc.GRPC:
+		st.begun = true
+		h.v.stream(r, h.c, h.callFramed(st))
+		return
+	default:
 		st.begun = true
 		h.v.stream(r, h.c, h.framed(st))
 		return
@@ -282,6 +294,9 @@ func (h *h2side) reply(st *stream) {
 	default:
 		list := h.answer(st)
 		if fault("stream reset", sc.StreamResets) {
+			if r.call != nil && !r.call.breaks {
+				r.call = &call{class: engine.ClassReset, breaks: true}
+			}
 			n := w.rng.IntN(len(list))
 			code := []uint32{0, 1, 2, 3, 5, 8, 11, 13, 99}[w.rng.IntN(9)]
 			list = append(list[:n:n], func() []byte { return frame(h2Reset, 0, st.id, number(code)) })
@@ -335,6 +350,9 @@ func (h *h2side) write(st *stream, list []func() []byte, gap time.Duration) {
 // depend on those before.
 func (h *h2side) answer(st *stream) (list []func() []byte) {
 	w := h.w
+	if st.r.call != nil {
+		return h.called(st)
+	}
 	odd := w.chance("odd frames", w.sc.Odd)
 	sometimes := func() bool { return odd && w.rng.IntN(2) == 0 }
 	add := func(f func() []byte) { list = append(list, f) }

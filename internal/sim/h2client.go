@@ -28,11 +28,17 @@ type watchedMux struct {
 
 func (w *world) newMux(int) takt.Mux {
 	inner := http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)
+	if w.sc.Parts > 0 {
+		return w.watched(http.NewStreamMux(inner))
+	}
+	return w.watched(inner)
+}
+
+// watched is inner with notes of what it begins.
+func (w *world) watched(inner takt.Mux) takt.Mux {
 	m := &watchedMux{w: w, Mux: inner}
 	w.muxes = append(w.muxes, m)
-	if w.sc.Parts > 0 {
-		parted := http.NewStreamMux(inner)
-		m.Mux = parted
+	if parted, ok := inner.(engine.Parted); ok {
 		return partedMux{m, parted}
 	}
 	return m
@@ -231,12 +237,7 @@ func (h h2Requests) Request(q *http2.Request, op *takt.Op) {
 	if n < 0 {
 		return
 	}
-	q.MakeBody(func(dst []byte) []byte {
-		for i := range n {
-			dst = append(dst, byte(int(op.Seq)+i))
-		}
-		return dst
-	})
+	q.MakeBody(func(dst []byte) []byte { return append(dst, h.sc.bodyOf(op.Seq)...) })
 	q.Add("content-length", strconv.Itoa(n), false)
 }
 

@@ -112,6 +112,18 @@ func TestMutants(t *testing.T) {
 			"c.pending.Top().at >= op.Due {", "true {"},
 		{"a user that waits while a seat is vacated", "users/users.go",
 			"c.queue.Len() == 0 || c.closed {", "true {"},
+		{"a call without a status that is good", "driver/grpc/mux.go",
+			"case c.status.code == noCode:\n\t\treturn classNoStatus", "case false:\n\t\treturn classNoStatus"},
+		{"half a message that ends a call well", "driver/grpc/mux.go",
+			"case c.frames.inside():", "case false:"},
+		{"half a message that the next call inherits", "driver/grpc/mux.go",
+			"\tc.frames.reset()\n", ""},
+		{"a prefix of a message that is cut", "driver/grpc/frame.go",
+			"n = copy(f.head[f.have:], b)", "n = copy(f.head[:], b)"},
+		{"messages of the warm-up", "driver/grpc/mux.go",
+			"c.result.Status = 0; c.counts {", "c.result.Status = 0; true {"},
+		{"a part for each piece of a message", "driver/grpc/mux.go",
+			"return m.StreamMux.Body(tag, b, ends)", "return m.StreamMux.Body(tag, b, true)"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant(t, m.file, m.from, m.to) })
 	}

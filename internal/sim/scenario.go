@@ -60,6 +60,12 @@ type Scenario struct {
 	Errors   float64       // of a model: an error within the stream
 	Unended  float64       // of a model: a stream that ends without its last event
 
+	// Calls of takt grpc, over HTTP/2. Parts are messages of an answer, Upload is of a message, and Wrong a call that ends
+	// otherwise.
+	GRPC     bool
+	Sends    int  // messages of a call that the client streams; 0: it sends one
+	Deadline bool // Timeout is the calls' deadline
+
 	Messages int // that arrive in the receiving mode
 
 	// Users.
@@ -271,6 +277,9 @@ func (sc *Scenario) share(r *rand.Rand) {
 	}
 	if few { // operations wait for a target that allows few, and sometimes more
 		sc.Loops, sc.Allows, sc.NewSettings = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
+	}
+	if sc.Parts == 0 && r.IntN(4) == 0 {
+		sc.calls(r)
 	}
 }
 

@@ -63,6 +63,9 @@ type request struct {
 	parts  []time.Duration // when the parts of its stream reached the client
 	speech *speech         // nil: its answer is not a language model's
 
+	call    *call // nil: it is no gRPC call, or has not been answered
+	expired bool  // the target ended the call at its deadline
+
 	// Of the asynchronous mode:
 	token uint64
 	told  time.Duration // when the report of its end to the engine returned; 0: not reported; never: in the call

@@ -148,16 +148,23 @@ func (w *world) load() (*takt.Report, error) {
 		p.Driver.Timed = (&http.Options{Stream: true}).Timed()
 		p.Driver.Loop.Codec = func(int) takt.Codec { return w.streamed() }
 	}
-	if w.sc.Model {
-		if err := w.listen(&o, &p); err != nil {
-			return nil, err
-		}
+	switch {
+	case w.sc.Model:
+		err = w.listen(&o, &p)
+	case w.sc.GRPC:
+		err = w.opened(&o, &p)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if w.sc.overTLS() {
 		p.Driver.Loop.TLS = clientTLS
 	}
 	switch w.sc.Mode {
 	case modeH2, modeH2TLS:
+		if w.sc.GRPC {
+			break
+		}
 		p.Driver.Loop.Mux, p.Driver.Loop.MuxConns = w.newMux, w.sc.Conns
 	case modeAsync:
 		p.Driver = &takt.Driver{Async: w.newClient}

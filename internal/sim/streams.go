@@ -62,6 +62,9 @@ func (sc *Scenario) stream(r *rand.Rand) {
 	for range r.IntN(5) {
 		kinds[r.IntN(len(kinds))]()
 	}
+	if sc.shared() && r.IntN(2) == 0 {
+		sc.calls(r)
+	}
 	if sc.Model = !sc.shared() && r.IntN(2) == 0; sc.Model && r.IntN(2) == 0 {
 		sc.Errors, sc.Unended = often, often
 	}
@@ -178,7 +181,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 				r.speech.first = w.now
 			}
 			if last {
-				r.answered = w.now
+				r.ended(w.now)
 			}
 		})
 		if last {
@@ -204,7 +207,7 @@ func (v *server) stream(r *request, c *conn, f framing) {
 			return
 		case i == n:
 			i++
-			f.send(v.tail(r, f), true, func() { r.answered = w.now })
+			f.send(v.tail(r, f), true, func() { r.ended(w.now) })
 			f.over()
 			return
 		}
@@ -223,6 +226,13 @@ func (v *server) stream(r *request, c *conn, f framing) {
 		return
 	}
 	w.at(w.now+time.Duration(w.rng.Int64N(int64(sc.Gap)+1)), next)
+}
+
+// ended notes when the end of the answer reached the client, unless the client broke it off before.
+func (r *request) ended(at time.Duration) {
+	if r.call == nil || !r.call.breaks {
+		r.answered = at
+	}
 }
 
 // part is part i of an answer, with what follows the last one.

@@ -1,4 +1,5 @@
-// Package tokens has the tokens of a language model's answers, as reports contain them, and their merge.
+// Package tokens has what drivers count within answers, as reports contain it, and its merge: the tokens of a language model
+// and the messages of gRPC calls.
 package tokens
 
 import (

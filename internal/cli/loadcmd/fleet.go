@@ -73,6 +73,7 @@ func (l *load) remote(ctx context.Context, out core.Outputs, pump *metrics.Pump,
 		Begin: func(known live.Head, start time.Time) {
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
+			mine.Timed = slices.DeleteFunc(mine.Timed, func(name string) bool { return !slices.Contains(known.Timed, name) })
 			f.Begin(mine, start)
 		},
 		Second: f.Second,

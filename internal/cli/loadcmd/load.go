@@ -237,6 +237,11 @@ func (l *load) run(ctx context.Context, args []string) error {
 // once makes one run and its report, and returns the error for its exit code.
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
+	if l.driver.Learn != nil && l.env.Fleet == nil {
+		if err := l.driver.Learn(ctx); err != nil {
+			return l.unopened(err)
+		}
+	}
 	shown := head
 	shown.Extra = l.announced().Announce(steps.Named(l.steps()))
 	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, shown)

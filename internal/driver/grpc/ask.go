@@ -136,8 +136,13 @@ type reflection struct {
 // mostFiles is the largest number of files that a server may have.
 const mostFiles = 10_000
 
+// reflectMost is how long a server may take to describe a method.
+const reflectMost = time.Minute
+
 // reflect asks the server for the method.
 func (o *Options) reflect(ctx context.Context, a *asker) (*method, error) {
+	ctx, cancel := context.WithTimeout(ctx, reflectMost)
+	defer cancel()
 	var r *reflection
 	var err error
 	for _, service := range reflections {
@@ -236,6 +241,11 @@ func (r *reflection) ask(ctx context.Context, field protowire.Number, name strin
 	if err != nil {
 		return err
 	}
+	return r.read(answer)
+}
+
+// read takes the files of an answer.
+func (r *reflection) read(answer []byte) error {
 	for _, failure := range fieldsOf(answer, toldFailure) {
 		var text string
 		for _, t := range fieldsOf(failure, 2) {

@@ -3,11 +3,9 @@ package grpc
 import (
 	"context"
 
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// Key is the place of the driver's figures in Report.Extra.
-const Key = "grpc"
 
 // finishing is Driver.Finish: that of the connections, and the messages of good calls, if a side streams them.
 func (r *run) finishing(connections func(context.Context, *takt.Report) error) func(context.Context, *takt.Report) error {
@@ -17,11 +15,11 @@ func (r *run) finishing(connections func(context.Context, *takt.Report) error) f
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		var sent, received uint64
+		var all tokens.Messages
 		for _, c := range r.conns {
-			sent, received = sent+c.sent, received+c.received
+			all.Sent, all.Received = all.Sent+c.sent, all.Received+c.received
 		}
-		report.Extra[Key] = map[string]any{"messages_sent": sent, "messages_received": received}
+		report.Extra[tokens.CallsKey] = all.Extra()
 		return nil
 	}
 }

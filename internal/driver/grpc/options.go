@@ -48,14 +48,14 @@ type Options struct {
 	url           *url.URL
 	service, name string
 	method        *method // nil: the server has to say it
-	described     bool    // by flags
+	learned       bool    // the server was asked for the next run
 	message       *http1.Request
 	env           *payload.Env
 	texts         []text
 	sum           string // SHA-256 of the body as given, in hex; "": none is given
 	headers       []header
 	warmup        time.Duration
-	run           *run // the newest
+	alone         bool // a connection has one call at a time, of a worker
 }
 
 // New are the options with their defaults.
@@ -107,7 +107,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 // Shape fills in what the user left open, as takt http does.
 func (o *Options) Shape(e *engine.Options) {
 	o.conn.Shape(e)
-	o.warmup = e.Warmup
+	o.warmup, o.alone = e.Warmup, !e.CanLoop()
 }
 
 // StdinReaders names the flags that read standard input: before the runs, and in each.
@@ -124,6 +124,7 @@ func (o *Options) StdinReaders() (before, during []string) {
 // Validate reports every fault at once, and makes what needs no server.
 func (o *Options) Validate(args []string) []error {
 	var faults value.Faults
+	o.method = nil
 	faults.If(o.Messages < 0, "--messages is %d; give a number above 0", o.Messages)
 	faults.If(o.Deadline < 0, "--deadline is below 0; give a time above 0, or leave it out")
 	faults.If(o.MessageMax < 1 || o.MessageMax > mostLength, "--message-max must be from 1 byte to 4 GiB - 1")
@@ -134,11 +135,11 @@ func (o *Options) Validate(args []string) []error {
 	}
 	o.message = o.conn.Message("POST", o.url, o.ownHeaders(), []byte{0})
 	faults.Add(o.readHeaders())
-	why := o.conn.Lacks(false)
+	why := o.conn.Lacks(o.alone)
 	faults.If(why != "", "takt grpc has no %s; drop that", why)
-	var err error
-	o.described, err = o.describe()
-	if faults.Add(err); len(faults) == 0 && o.described {
+	faults.If(o.alone && (o.conn.HTTP2Connections > 1 || o.conn.HTTP2Streams > 0), "--h2-connections and --h2-streams spread calls over connections, but in workers (--engine worker, or not on Linux) each call has its own; drop them, -c is the number of connections")
+	known, err := o.describe()
+	if faults.Add(err); len(faults) == 0 && known {
 		_, err = o.newRun()
 		faults.Add(err)
 	}
@@ -259,9 +260,9 @@ func (o *Options) Variables() map[string]any {
 	return v
 }
 
-// Timed is driver.Load.Timed: the times of messages, if the method streams them or may do so.
+// Timed is driver.Load.Timed: the times of messages, if the method streams them, or may do so before Learn.
 func (o *Options) Timed() []takt.Timed {
-	if o.described && !o.method.server {
+	if o.method != nil && !o.method.server {
 		return nil
 	}
 	return engine.PartTimes("first_part_due", "first_part", "first_part_unknown")
@@ -285,18 +286,24 @@ type run struct {
 	conns []*muxBase
 }
 
+// each is how many messages a call has.
+func (o *Options) each() int {
+	switch {
+	case o.method == nil || !o.method.client:
+		return 1
+	case o.Messages > 0:
+		return o.Messages
+	}
+	return len(o.texts)
+}
+
 // newRun prepares what a run sends, and checks it.
 func (o *Options) newRun() (*run, error) {
 	r := &run{
 		o: o, method: o.method, warmup: o.warmup, scheme: o.url.Scheme, host: o.message.Host, header: o.headers,
-		each: 1, limit: o.env.Limit(), closes: o.message.Close || o.message.SaysClose(),
+		each: o.each(), limit: o.env.Limit(), closes: o.message.Close || o.message.SaysClose(),
 	}
-	switch {
-	case o.method.client && o.Messages > 0:
-		r.each = o.Messages
-	case o.method.client:
-		r.each = len(o.texts)
-	case o.Messages > 1:
+	if !o.method.client && o.Messages > 1 {
 		return nil, value.Faultf("--messages is %d, and a call of %s has one message; leave it out, messages come in turn", o.Messages, o.method.path())
 	}
 	if err := r.prepare(); err != nil {
@@ -315,7 +322,6 @@ func (o *Options) newRun() (*run, error) {
 			}
 		})
 	}
-	o.run = r
 	return r, nil
 }
 
@@ -325,13 +331,25 @@ func (r *run) add(m *muxBase) {
 	r.conns = append(r.conns, m)
 }
 
-// Open makes the driver. It asks the server for what the flags do not say.
-func (o *Options) Open(ctx context.Context, _ int) (*takt.Driver, error) {
+// Learn is driver.Load.Learn: it asks the server whether it is ready, and for what the flags do not say.
+func (o *Options) Learn(ctx context.Context) error {
 	if o.method == nil || o.WaitReady > 0 {
 		if err := o.ask(ctx); err != nil {
+			return err
+		}
+	}
+	o.learned = true
+	return nil
+}
+
+// Open makes the driver. Without a Learn before it, it asks the server itself.
+func (o *Options) Open(ctx context.Context, _ int) (*takt.Driver, error) {
+	if !o.learned {
+		if err := o.Learn(ctx); err != nil {
 			return nil, err
 		}
 	}
+	o.learned = false
 	r, err := o.newRun()
 	if err != nil {
 		return nil, err
@@ -385,9 +403,5 @@ func (o *Options) Source(_ context.Context, src takt.Source) (takt.Source, error
 	if limit == 0 {
 		return src, nil
 	}
-	each := 1
-	if o.run != nil {
-		each = o.run.each
-	}
-	return http.Limited(src, limit/uint64(each)), nil
+	return http.Limited(src, limit/uint64(o.each())), nil
 }

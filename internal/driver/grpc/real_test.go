@@ -18,6 +18,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -55,7 +56,6 @@ func TestMethods(t *testing.T) {
 		"proto":      func(o *Options) { o.Proto, o.ImportPath = []string{"echo.proto"}, []string{"testdata"} },
 		"protoset":   func(o *Options) { o.Protoset = set },
 		"gzip":       func(o *Options) { o.Gzip = true },
-		"worker":     func(*Options) {},
 	}
 	for _, c := range []struct {
 		name           string
@@ -72,7 +72,7 @@ func TestMethods(t *testing.T) {
 		{"Client", false, "protoset", false, false, 2, 1},
 		{"Both", true, "reflection", true, false, 2, 2},
 	} {
-		t.Run(fmt.Sprint(c.name, " by ", c.way, " tls ", c.tls), func(t *testing.T) {
+		called := func(t *testing.T, mode string) {
 			const n = 20
 			e := serveEcho(t, behaviour{v1: c.v1, v1alpha: c.v1alpha, tls: c.tls})
 			o := with(`{"name":"a","count":3,"at":"2026-11-30T00:00:00Z"} {"name":"b{{.Seq}}","count":3}`)
@@ -82,8 +82,8 @@ func TestMethods(t *testing.T) {
 			if c.tls {
 				target = "https://" + target
 			}
-			r := load(t, o, target, n)
-			if r.Counts.OK != n || r.Generator.Engine != "loop" {
+			r := drivertest.Make(t, drivertest.Plan(t, "grpc", o, func(e *engine.Options) { e.Requests, e.Rate, e.Engine = n, engine.MustRate("500/s"), mode }, target))
+			if r.Counts.OK != n || r.Generator.Engine != mode {
 				t.Fatalf("%+v, %+v, %s", r.Counts, r.Errors, r.Generator.Engine)
 			}
 			each := max(1, int(c.sent))
@@ -98,15 +98,17 @@ func TestMethods(t *testing.T) {
 			if got := e.heads[0].Get("x-tenant"); len(got) != 1 || got[0][0] != 't' {
 				t.Errorf("metadata %v", e.heads[0])
 			}
-			x, _ := r.Extra[Key].(map[string]any)
-			if c.sent == 0 && x != nil || c.sent > 0 && (x["messages_sent"] != uint64(c.sent*n) || x["messages_received"] != uint64(c.received*n)) {
+			if x, has := tokens.MessagesOf(r); has != (c.sent > 0) || has && (x.Sent != uint64(c.sent*n) || x.Received != uint64(c.received*n)) {
 				t.Errorf("figures %v", x)
 			}
 			first, gaps := r.Latency["first_part_due"].Count, r.Latency["gap"].Count+r.Latency["gap_unknown"].Count
 			if streams := c.received > 1; streams != (first == n) || streams && gaps != uint64((c.received-1)*n) {
 				t.Errorf("%d first messages, %d gaps", first, gaps)
 			}
-		})
+		}
+		for _, mode := range []string{"loop", "worker"} {
+			t.Run(fmt.Sprint(c.name, " by ", c.way, " tls ", c.tls, " ", mode), func(t *testing.T) { called(t, mode) })
+		}
 	}
 }
 
@@ -261,7 +263,8 @@ func TestRaw(t *testing.T) {
 	}
 	o = with("\x10\x04") // count: 4
 	o.Raw, o.Streams = true, "server"
-	if r := load(t, o, e.target("Server"), 3); r.Counts.OK != 3 || r.Extra[Key].(map[string]any)["messages_received"] != uint64(12) {
+	r := load(t, o, e.target("Server"), 3)
+	if m, _ := tokens.MessagesOf(r); r.Counts.OK != 3 || m.Received != 12 {
 		t.Errorf("%+v, %v", r.Errors, r.Extra)
 	}
 	o.Streams = "none"

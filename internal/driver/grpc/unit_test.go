@@ -15,9 +15,14 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http2/wire"
+	"github.com/taktload/takt/internal/test/grpctest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -85,9 +90,10 @@ func TestDetails(t *testing.T) {
 
 // Messages are the same in whatever pieces they come.
 func FuzzFrames(f *testing.F) {
-	f.Add([]byte(frame(0, 2, "ab")+frame(0, 0, "")), uint8(1), false)
-	f.Add([]byte(frame(1, uint32(len(zipped(f, "ab"))), zipped(f, "ab"))), uint8(3), true)
-	f.Add([]byte(frame(0, 1<<31, "a")), uint8(0), false)
+	zipped := grpctest.Zipped("ab")
+	f.Add([]byte(grpctest.Message(0, 2, "ab")+grpctest.Message(0, 0, "")), uint8(1), false)
+	f.Add([]byte(grpctest.Message(1, uint32(len(zipped)), zipped)), uint8(3), true)
+	f.Add([]byte(grpctest.Message(0, 1<<31, "a")), uint8(0), false)
 	f.Fuzz(func(t *testing.T, b []byte, step uint8, zip bool) {
 		read := func(step int) (says string) {
 			c := frames{most: 1000}
@@ -117,6 +123,89 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("in one piece %q, in pieces of %d %q", whole, step+1, cut)
 		}
 	})
+}
+
+// Descriptions of strangers are refused or give methods, and cost little: .proto files, descriptor sets, answers of reflection.
+func FuzzDescriptions(f *testing.F) {
+	text, err := os.ReadFile("testdata/echo.proto")
+	if err != nil {
+		f.Fatal(err)
+	}
+	all, err := readProto([]string{"testdata/echo.proto"}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	d, err := all.FindFileByPath("testdata/echo.proto")
+	if err != nil {
+		f.Fatal(err)
+	}
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(d)}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	told := protowire.AppendBytes(protowire.AppendTag(nil, toldFiles, protowire.BytesType), set) // both have the files as field 1
+	f.Add(text, uint8(0))
+	f.Add(set, uint8(1))
+	f.Add(told, uint8(2))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte, way uint8) {
+		var all *protoregistry.Files
+		var err error
+		switch way % 3 {
+		case 0:
+			name := filepath.Join(dir, fmt.Sprint(os.Getpid(), ".proto"))
+			if err := os.WriteFile(name, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			all, err = readProto([]string{name}, nil)
+		case 1:
+			all, err = parseSet("a.set", b)
+		case 2:
+			r := &reflection{set: map[string]*descriptorpb.FileDescriptorProto{}}
+			if err = r.read(b); err == nil {
+				all, err = r.files()
+			}
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\x1b") {
+			t.Errorf("%q", err)
+		}
+		if err == nil {
+			for _, name := range servicesOf(all) {
+				_, _ = resolve(all, name, "A") // does not fail
+			}
+		}
+	})
+}
+
+// What a stranger's files could cost is refused.
+func TestHostileDescriptions(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	write("a.proto", `syntax = "proto3"; import "b.proto";`)
+	write("b.proto", `syntax = "proto3"; import "a.proto";`)
+	write("deep.proto", `syntax = "proto3"; option (a) = `+strings.Repeat("{a:", 500_000)+"1"+strings.Repeat("}", 500_000)+";")
+	write("long.proto", `syntax = "proto3"; /*`+strings.Repeat("a", mostDescriptors)+"*/")
+	for name, want := range map[string]string{
+		"a.proto": "cycle", "deep.proto": "brackets are open at once", "long.proto": "longer than 16 MiB together",
+	} {
+		peak := watchMemory()
+		_, err := readProto([]string{name}, []string{dir})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if grown := peak(); grown > 128<<20 {
+			t.Errorf("%s: %d MiB", name, grown>>20)
+		}
+	}
+	if _, err := readProtoset(write("long.set", strings.Repeat("a", mostDescriptors+1))); err == nil || !strings.Contains(err.Error(), "longer than 16 MiB") {
+		t.Error(err)
+	}
 }
 
 // Nothing that a server sends as a status or details makes its text fail.
@@ -189,6 +278,18 @@ func benched(tb testing.TB, change func(o *Options)) (m takt.Mux, in []byte) {
 	return m, bytes.Clone(settings)
 }
 
+// Workers have one call at a time on each connection, so what spreads calls over connections is refused.
+func TestWorkersSpreadNothing(t *testing.T) {
+	for engineMode, refused := range map[string]bool{"worker": true, "auto": false} {
+		o, e := with(""), engine.Defaults()
+		o.Raw, o.conn.HTTP2Streams, e.Engine = true, 5, engineMode
+		o.Shape(&e)
+		if faults := fmt.Sprint(o.Validate([]string{"127.0.0.1:1/a.B/C"})); strings.Contains(faults, "in workers") != refused {
+			t.Errorf("%s: %s", engineMode, faults)
+		}
+	}
+}
+
 // A call allocates nothing, if its messages and metadata have no placeholders.
 func TestCallsAllocateNothing(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
@@ -222,15 +323,15 @@ func BenchmarkCall(b *testing.B) {
 
 // Servers that compress all answers, as grpcio can, compress those of reflection, too.
 func TestReadAnswer(t *testing.T) {
-	packed := zipped(t, "abc")
+	packed := grpctest.Zipped("abc")
 	for body, want := range map[string]string{
-		frame(0, 3, "abc"):                                 "abc",
-		frame(1, uint32(len(packed)), packed):              "abc",
-		frame(1, uint32(len(packed)), packed[:8]):          "",
-		frame(1, 3, "abc"):                                 "",
-		frame(0, 4, "abc"):                                 "",
-		frame(0, 3, "abc") + frame(0, 3, "def"):            "abc",
-		frame(1, uint32(len(packed)), packed) + "trailing": "abc",
+		grpctest.Message(0, 3, "abc"):                                 "abc",
+		grpctest.Message(1, uint32(len(packed)), packed):              "abc",
+		grpctest.Message(1, uint32(len(packed)), packed[:8]):          "",
+		grpctest.Message(1, 3, "abc"):                                 "",
+		grpctest.Message(0, 4, "abc"):                                 "",
+		grpctest.Message(0, 3, "abc") + grpctest.Message(0, 3, "def"): "abc",
+		grpctest.Message(1, uint32(len(packed)), packed) + "trailing": "abc",
 	} {
 		head := nethttp.Header{"Grpc-Encoding": {"gzip"}, "Grpc-Status": {"0"}}
 		got, err := readAnswer(&nethttp.Response{StatusCode: 200, Header: head, Body: io.NopCloser(strings.NewReader(body))})

@@ -8,6 +8,7 @@ import (
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/internal/steps"
+	figures "github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,6 +23,7 @@ func account(r *run) part.Part {
 		{Label: "operations", Says: accounting(c), In: part.Text | part.Markdown, Bare: true},
 		{Label: "users", Says: crowd(r.Report), In: part.Text | part.HTML},
 		{Label: "broker", Says: ledger(r.Ledger)},
+		{Label: "messages", Says: messages(r.Report)},
 		{Label: "bytes", Says: volumes(r.Report), In: part.Text | part.HTML},
 		{Label: "stalls", Says: outage.StallSentence(r.Report), In: part.Text | part.Markdown, Bare: true},
 		{Says: markdownSubject(r.Report), In: part.Markdown, Bare: true, Marked: true},
@@ -175,6 +177,15 @@ func sends(r *takt.Report) bool {
 	_, answered := r.Latency[takt.LatencyResponse]
 	_, oneWay := r.Latency[takt.LatencySend]
 	return answered || oneWay
+}
+
+// messages are those of gRPC calls of methods with streams.
+func messages(r *takt.Report) string {
+	m, ok := figures.MessagesOf(r)
+	if !ok {
+		return ""
+	}
+	return page.Count(m.Sent) + " sent, " + page.Count(m.Received) + " received by calls that are ok"
 }
 
 // volumes is the bytes on the wire in each direction, if there were any.

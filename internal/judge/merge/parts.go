@@ -163,7 +163,7 @@ func (all errorSums) list() []takt.ErrorClass {
 }
 
 // wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards, the
-// steps of a scenario, and tokens. Other numbers stay with their shard, under "parts", because only the driver knows
+// steps of a scenario, tokens and messages. Other numbers stay with their shard, under "parts", because only the driver knows
 // whether they are sums, means or maxima.
 func wholeExtra(list []shard) map[string]any {
 	extra := map[string]any{"shards": list[0].n}
@@ -185,6 +185,9 @@ func wholeExtra(list []shard) map[string]any {
 	}
 	if all, ok := tokens.Merge(reports); ok {
 		extra[tokens.Key] = all
+	}
+	if all, ok := tokens.MergeMessages(reports); ok {
+		extra[tokens.CallsKey] = all
 	}
 	oneHost := !slices.ContainsFunc(list, func(s shard) bool { return s.Generator.HostClass != list[0].Generator.HostClass })
 	var parts []any

@@ -54,14 +54,17 @@ func TestNoFigureIsLost(t *testing.T) {
 	zeros("report", reflect.ValueOf(whole).Elem(), func(path string) { t.Errorf("%s of the whole is 0, and its shards have 1", path) })
 }
 
-// Tokens and missed conditions are those of all shards, and what is merged is not with each shard again. A shard whose tokens
+// Tokens, messages and missed conditions are those of all shards, and what is merged is not with each shard again. A shard whose tokens
 // are not known leaves the whole without.
 func TestTokensOfShards(t *testing.T) {
 	one := func(output uint64, lasted float64) func(r *takt.Report) {
 		return func(r *takt.Report) {
 			r.DurationS = 2
 			r.Goodput = &takt.Goodput{Missed: map[string]uint64{"ttft<1s": output, "tpot<1s": 1}}
-			r.Extra = map[string]any{tokens.Key: tokens.Figures{Output: output, From: tokens.Usage, Lasted: lasted}.Extra()}
+			r.Extra = map[string]any{
+				tokens.Key:      tokens.Figures{Output: output, From: tokens.Usage, Lasted: lasted}.Extra(),
+				tokens.CallsKey: tokens.Messages{Sent: output, Received: 1}.Extra(),
+			}
 		}
 	}
 	list := shardsWith(one(30, 2), one(70, 4))
@@ -71,6 +74,9 @@ func TestTokensOfShards(t *testing.T) {
 		if want := (tokens.Figures{Output: 100, From: tokens.Usage, Lasted: 4}); !ok || f != want {
 			t.Errorf("%+v, want %+v", f, want)
 		}
+		if m, ok := tokens.MessagesOf(whole); !ok || m != (tokens.Messages{Sent: 100, Received: 2}) {
+			t.Errorf("%+v", m)
+		}
 		if part := whole.Extra["parts"].([]any)[0].(map[string]any); part["extra"] != nil {
 			t.Errorf("the first shard has %v", part["extra"])
 		}
@@ -79,7 +85,7 @@ func TestTokensOfShards(t *testing.T) {
 		}
 	}
 	list[1].Extra = nil
-	if whole := together(list); whole.Extra[tokens.Key] != nil || whole.Extra["parts"].([]any)[0].(map[string]any)["extra"] == nil {
+	if whole := together(list); whole.Extra[tokens.Key] != nil || whole.Extra[tokens.CallsKey] != nil || whole.Extra["parts"].([]any)[0].(map[string]any)["extra"] == nil {
 		t.Errorf("%v", whole.Extra)
 	}
 }

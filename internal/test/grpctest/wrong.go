@@ -101,7 +101,8 @@ func until(every time.Duration, do func(c *Conn, call uint32) bool) func(c *Conn
 	}
 }
 
-func zipped(s string) string {
+// Zipped is s compressed with gzip.
+func Zipped(s string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write([]byte(s)) // a buffer's errors
@@ -113,8 +114,8 @@ func packed(s string) string { return Message(1, uint32(len(s)), s) }
 
 // All are the wrong servers, and good ones that look wrong.
 func All() []Wrong {
-	bomb := zipped(strings.Repeat("a", 64<<20))
-	good := zipped("\x0a\x00")
+	bomb := Zipped(strings.Repeat("a", 64<<20))
+	good := Zipped("\x0a\x00")
 	coded := with("grpc-encoding", "gzip")
 	return []Wrong{
 		{Name: "good", Serve: answer(head, ok, one)},
@@ -148,6 +149,7 @@ func All() []Wrong {
 		{Name: "half a prefix", Class: Truncated, Serve: answer(head, ok, one[:3])},
 		{Name: "two messages", Class: Cardinality, Serve: answer(head, ok, one, one)},
 		{Name: "no message", Class: Cardinality, Serve: answer(head, ok)},
+		{Name: "an empty message", Serve: answer(head, ok, Message(0, 0, ""))},
 		{Name: "compressed without an encoding", Class: Malformed, Serve: answer(head, ok, packed(good))},
 		{Name: "an unknown encoding", Class: Malformed, Serve: answer(with("grpc-encoding", "snappy"), ok, packed(good))},
 		{Name: "an unknown encoding that is not used", Serve: answer(with("grpc-encoding", "snappy"), ok, one)},
@@ -194,6 +196,7 @@ func All() []Wrong {
 		{Name: "status 404 with a page", Class: "4xx", Serve: answer([]string{":status", "404", "content-type", "text/plain"}, nil, "404 page not found")},
 		{Name: "status 429 of gRPC", Class: "4xx", Serve: only(":status", "429", "content-type", "application/grpc")},
 		{Name: "a redirect", Class: "3xx", Serve: only(":status", "302", "location", "/")},
+		{Name: "status 204", Class: "2xx", Serve: only(":status", "204")},
 		{Name: "a page", Class: NotGRPC, Serve: answer([]string{":status", "200", "content-type", "text/html"}, nil, "<html>")},
 		{Name: "no content type", Class: NotGRPC, Serve: answer([]string{":status", "200"}, ok, one)},
 		{Name: "gRPC-Web", Class: NotGRPC, Serve: answer([]string{":status", "200", "content-type", "application/grpc-web+proto"}, nil, one)},
