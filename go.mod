@@ -8,6 +8,7 @@ require (
 	github.com/IBM/sarama v1.61.1
 	github.com/andybalholm/brotli v1.3.0
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/google/pprof v0.0.0-20260802141513-ef3492d7dac3
 	github.com/jcmturner/gokrb5/v8 v8.4.4
 	github.com/klauspost/compress v1.20.3
 	github.com/moby/moby/api v1.56.1

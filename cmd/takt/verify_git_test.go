@@ -478,3 +478,43 @@ func TestVerifyGitCosts(t *testing.T) {
 		}
 	}
 }
+
+// The profiles of both servers name the function that a commit makes slower, and that the commit touches it. Without a
+// profile the judgement says why.
+func TestVerifyGitProfile(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t,
+		`printf 'package main\n\nimport _ "net/http/pprof"\n\nfunc turn(n, times int) int {\n\tfor range times {\n\t\tn = n*31 + times\n\t}\n\treturn n\n}\n\nfunc quick(n int) int {\n\treturn turn(n, 200000)\n}\n\nfunc slow(n int) int {\n\tfor range 200000 {\n\t\tn = n*31 + 7\n\t}\n\treturn n\n}\n' > work.go; sed -i 's/time.Sleep(answer)/if quick(1)+slow(2) == 3 { time.Sleep(answer) }/' main.go; sed -i 's/go 1.21/go 1.22/' go.mod`,
+		"sed -i 's/for range 200000/for range 2000000/' work.go")
+	args := func(commits string) []string {
+		return []string{"--git", commits, "--build", buildServer, "--run", runServer, "--pairs", "1", "--metric", "p50", "--profile", "auto", "--profile-pairs", "8",
+			"-o", "text=-", "-o", "json=" + filepath.Join(filepath.Dir(dir), "profile.json"), "--", "http", "-c", "1", "-z", "1s", portURL}
+	}
+	_, said := verifyGit(t, dir, args("c1..c2")...)
+	var j struct {
+		Functions struct {
+			Functions []struct {
+				Name, Word string
+				Touched    bool
+				Base_us    float64
+				Head_us    float64
+			}
+		}
+	}
+	readJSON(t, filepath.Join(filepath.Dir(dir), "profile.json"), &j)
+	list := j.Functions.Functions
+	if len(list) == 0 || list[0].Name != "main.slow" || list[0].Word != "slower" || !list[0].Touched || !(list[0].Base_us > 0 && list[0].Head_us > 4*list[0].Base_us) || !strings.Contains(said, "functions: main.slow needs ") {
+		t.Errorf("%+v\n%s", list, said)
+	}
+	for _, f := range list[min(1, len(list)):] {
+		if f.Touched {
+			t.Errorf("%s is not touched", f.Name)
+		}
+	}
+	code, said := verifyGit(t, dir, args("c0..c2")...)
+	if code != 5 || !strings.Contains(said, "no functions, because a profile is missing: base c0") { // c0 answers every path with nothing
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+}

@@ -10,30 +10,33 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
-// heapPages are where servers of Go, Java and Node.js say what they allocated: expvar, Prometheus' clients, and
-// Go's pprof.
-var heapPages = []string{"/debug/vars", "/metrics", "/actuator/prometheus", "/debug/pprof/allocs?debug=1"}
+// HeapPages are where servers of Go, Java and Node.js say what they allocated: expvar, Prometheus' clients, and Go's
+// pprof.
+func HeapPages() []string {
+	return []string{"/debug/vars", "/metrics", "/actuator/prometheus", "/debug/pprof/allocs?debug=1"}
+}
 
-// mostHeap bounds a page of a server, in bytes.
-const mostHeap = 8 << 20
+// mostPage bounds a page of a server, in bytes.
+const mostPage = 32 << 20
 
 // Heap is what a server's runtime counted since its start, by the metric that comes of it: objects, bytes, garbage
 // collections, and the µs of these.
 type Heap map[string]float64
 
-// HeapPages are the pages to try at the server of a load: URLs with {{.Port}}. A load without such a URL has none.
-func HeapPages(load []string) (pages []string) {
+// Pages are URLs with {{.Port}} of these paths at the server of a load. A load without such a URL has none.
+func Pages(load []string, paths ...string) (pages []string) {
 	for _, word := range load {
 		u, err := url.Parse(withPort(word, 1))
 		if err != nil || u.Scheme != "http" || !HasPort(word) {
 			continue
 		}
 		root, _, _ := strings.Cut(strings.TrimPrefix(word, "http://"), "/")
-		for _, page := range heapPages {
+		for _, page := range paths {
 			pages = append(pages, "http://"+root+page)
 		}
 		return pages
@@ -57,6 +60,23 @@ func (s *Server) Heap(ctx context.Context, page string) (Heap, error) {
 	return h, nil
 }
 
+// Profile gets a CPU profile of so many seconds.
+func (s *Server) Profile(ctx context.Context, page string, seconds int) ([]byte, error) {
+	u, err := url.Parse(s.WithPort(page))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+profileTime)
+	defer cancel()
+	query := u.Query()
+	query.Set("seconds", strconv.Itoa(seconds))
+	u.RawQuery = query.Encode()
+	return pageOf(ctx, u.String())
+}
+
+// profileTime is how long a server may take besides the time of a profile.
+const profileTime = 30 * time.Second
+
 // pageOf gets a page as get does.
 func pageOf(ctx context.Context, page string) ([]byte, error) {
 	answer, err := ask(ctx, page)
@@ -67,7 +87,7 @@ func pageOf(ctx context.Context, page string) ([]byte, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered with status %d", page, answer.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(answer.Body, mostHeap))
+	return io.ReadAll(io.LimitReader(answer.Body, mostPage))
 }
 
 // heapFigures are the names of figures in pages: of runtime.MemStats in /debug/vars and pprof's, and of Prometheus'

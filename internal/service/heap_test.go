@@ -32,7 +32,7 @@ func TestHeapOf(t *testing.T) {
 	}
 }
 
-func TestHeapPages(t *testing.T) {
+func TestPages(t *testing.T) {
 	for _, test := range []struct {
 		load []string
 		want string // the first page; "": none
@@ -41,7 +41,7 @@ func TestHeapPages(t *testing.T) {
 		{[]string{"http", "http://127.0.0.1:8080/"}, ""},
 		{[]string{"kafka", "produce", "--brokers", "127.0.0.1:{{.Port}}"}, ""},
 	} {
-		if got := HeapPages(test.load); test.want == "" && got != nil || test.want != "" && !slices.Contains(got, test.want) {
+		if got := Pages(test.load, HeapPages()...); test.want == "" && got != nil || test.want != "" && !slices.Contains(got, test.want) {
 			t.Errorf("%v: %v, want %q", test.load, got, test.want)
 		}
 	}

@@ -175,6 +175,16 @@ func (b *block) pair(i int) (base, head stored.Run, err error) {
 	return base, head, second()
 }
 
+// both makes the runs of a pair whose figures do not count, base first if i is even.
+func (b *block) both(i int) error {
+	for _, side := range []string{sideName(i % 2), sideName(1 - i%2)} {
+		if _, err := b.run(side, side); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // side makes one run, in this process. With --git it starts the server for it.
 func (b *block) side(name, url string) (stored.Run, error) {
 	env := b.verifyCommand.env

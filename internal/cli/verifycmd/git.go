@@ -47,9 +47,9 @@ func (c *commits) pagesOf(command []string) ([]string, error) {
 	case statsOff:
 		return nil, nil
 	case "", statsAuto:
-		return service.HeapPages(command), nil
+		return service.Pages(command, service.HeapPages()...), nil
 	}
-	if !core.IsURL(strings.ReplaceAll(c.stats, service.PortMark, "1")) {
+	if !isServerURL(c.stats) {
 		return nil, value.Faultf("bad --server-stats %q; give auto, off, or a URL such as http://127.0.0.1:%s/debug/vars", value.HidePassword(c.stats), service.PortMark)
 	}
 	return []string{c.stats}, nil
@@ -143,4 +143,9 @@ func (c *commits) serverMetrics() []string {
 		return nil
 	}
 	return []string{stored.MetricMemory, stored.MetricServerCPU}
+}
+
+// isServerURL reports whether a text is a URL, perhaps with {{.Port}}.
+func isServerURL(text string) bool {
+	return core.IsURL(strings.ReplaceAll(text, service.PortMark, "1"))
 }

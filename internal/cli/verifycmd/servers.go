@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/checkout"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/process"
@@ -33,6 +34,10 @@ type commitSide struct {
 	deaf   bool            // the user knows that the server does not end by itself
 	heap   string          // page of the server with the figures of its runtime; "": none
 	asked  bool            // heap is known
+
+	profile      string         // page of CPU profiles that runs take now; "": none
+	profiles     *functions.Run // of the last run
+	profileFault error          // why that run has no profile
 }
 
 // prepare checks out and builds both commits.

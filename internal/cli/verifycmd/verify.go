@@ -35,6 +35,7 @@ type verifyCommand struct {
 	duet       duet
 	git        commits
 	answers    answered
+	profile    profiled
 	servers    *pair         // of --git, once they are built
 	chosen     string        // which way to compare takt chose, and why, for the user; "": the user chose
 	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
@@ -74,6 +75,7 @@ func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupSides, v.addSideFlags, "base", "head", "vary")
 	value.Declare(fs, value.GroupServer, v.git.addFlags, "git", "build", "run", "ready")
 	value.Declare(fs, value.GroupServer, v.git.addBisectFlags, "bisect")
+	value.Declare(fs, value.GroupServer, v.profile.addFlags, "profile")
 	value.Declare(fs, value.GroupJudgement, v.addJudgementFlags, "metric", "tolerance", "confidence")
 	value.Declare(fs, value.GroupJudgement, v.answers.addFlags, "answers")
 	value.Declare(fs, value.GroupLoad, v.addBudgetFlag, "budget")
@@ -110,6 +112,7 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	v.choose(args)
 	faults = append(faults, v.idle()...)
 	faults = append(faults, v.answers.validate(v, args)...)
+	faults = append(faults, v.profile.validate(v, args)...)
 	if v.duet.on || v.series.pairs != "" {
 		if v.duet.on {
 			faults = append(faults, v.duet.validate(v, args)...)
@@ -214,6 +217,11 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 	}
 	if v.servers.note(&j); err != nil {
 		return j, err
+	}
+	if v.profile.on() {
+		if err := v.profile.measure(ctx, v, args, &j); err != nil {
+			return j, err
+		}
 	}
 	if v.git.bisect && j.Verdict == verify.Regressed {
 		err = v.hunt(ctx, &j)

@@ -1,6 +1,7 @@
 package verifycmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type visit struct {
 	watched *process.Watched
 	seconds *timeline.Sampler // begins and ends with watched
 	out     io.Writer         // for the user
+	length  time.Duration     // of the schedule; 0: not known
+	taking  *profiling        // nil: the run takes no profile
 	heap    service.Heap      // at the beginning, with what one reading of it adds; nil: not known
 }
 
@@ -61,6 +64,10 @@ func (r *visit) leave(out io.Writer) error {
 		r.watched.Usage() // the run ended without a report
 		r.seconds.End()
 	}
+	if r.taking != nil { // as above; the context of its requests has ended
+		r.taking.finish()
+		r.profileFault = cmp.Or(r.taking.err, errors.New("the run made no report"))
+	}
 	if !r.keep {
 		r.stop(out)
 	}
@@ -72,18 +79,25 @@ func (r *visit) leave(out io.Writer) error {
 }
 
 // Source implements core.Side: the run has the whole schedule.
-func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
+func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) {
+	r.length = max(0, all.End())
+	return all, nil
+}
 
 // Join implements core.Side.
 func (r *visit) Join(*engine.Plan, core.Known) {
 	r.readHeap()
 	r.watched, r.seconds = r.server.Watch(), r.server.Sample()
+	if r.profile != "" {
+		r.taking = r.profiler(r.length)
+	}
 }
 
 // Over adds the server's figures to the report, and how it was started to the settings. The port is
 // another one in each run, and runs with different settings cannot be compared.
 func (r *visit) Over(report *takt.Report) {
 	r.figures(report)
+	r.profiledRun(report)
 	for name, v := range report.Variables {
 		if text, ok := v.(string); ok {
 			report.Variables[name] = r.server.PlaceOf(text)

@@ -47,6 +47,9 @@ func Judgement(j verify.Judgement) *part.Document {
 		one.Blocks = append(one.Blocks, runsOf(c.Base, j.Head))
 		d.Parts = append(d.Parts, one)
 	}
+	if j.Functions != nil {
+		d.Parts = append(d.Parts, profiled(j.Functions))
+	}
 	if head := j.Reports[1]; len(j.Comparisons) == 1 && len(head) > 0 {
 		d.Parts = append(d.Parts, bothSides(judged(j.Comparisons[0], j), j.Reports[0], head)...)
 		d.Parts = append(d.Parts, part.Part{ID: "load", Title: "Load", Blocks: []part.Block{{In: part.HTML, Title: "Command", Pre: part.CommandLine(head[0].Command)}}})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/answers"
+	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -60,21 +61,22 @@ const (
 
 // Judgement is what verify concludes from runs.
 type Judgement struct {
-	Verdict        Word            `json:"verdict"` // regressed, inconclusive or ok
-	Tolerance      float64         `json:"tolerance"`
-	ErrorTolerance float64         `json:"error_tolerance_points"`
-	Confidence     float64         `json:"confidence"`
-	Look           int             `json:"look,omitempty"`      // the look that judged, from 1; 0: the time was over between two looks
-	Looks          int             `json:"looks,omitempty"`     // number of looks of the plan, at which the series may end
-	Disturbed      *Disturbed      `json:"disturbed,omitempty"` // pairs that were replaced; nil: not a series of pairs
-	Duet           *DuetFacts      `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
-	Answers        *answers.Result `json:"answers,omitempty"`   // answers of both sides to the same requests; nil: not compared
-	Futile         bool            `json:"futile,omitempty"`    // ended early, because the rest of the series would most probably not conclude either
-	Head           Side            `json:"head"`
-	Comparisons    []Comparison    `json:"comparisons"`      // one, or one for each earlier revision, newest first
-	Bisect         []Culprit       `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
-	BisectEnded    BisectEnd       `json:"bisect_ended,omitempty"`
-	Advice         []string        `json:"advice"` // sentences: what was found, and what to do
+	Verdict        Word              `json:"verdict"` // regressed, inconclusive or ok
+	Tolerance      float64           `json:"tolerance"`
+	ErrorTolerance float64           `json:"error_tolerance_points"`
+	Confidence     float64           `json:"confidence"`
+	Look           int               `json:"look,omitempty"`      // the look that judged, from 1; 0: the time was over between two looks
+	Looks          int               `json:"looks,omitempty"`     // number of looks of the plan, at which the series may end
+	Disturbed      *Disturbed        `json:"disturbed,omitempty"` // pairs that were replaced; nil: not a series of pairs
+	Duet           *DuetFacts        `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
+	Answers        *answers.Result   `json:"answers,omitempty"`   // answers of both sides to the same requests; nil: not compared
+	Functions      *functions.Result `json:"functions,omitempty"` // profiles of both sides; nil: none were taken
+	Futile         bool              `json:"futile,omitempty"`    // ended early, because the rest of the series would most probably not conclude either
+	Head           Side              `json:"head"`
+	Comparisons    []Comparison      `json:"comparisons"`      // one, or one for each earlier revision, newest first
+	Bisect         []Culprit         `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
+	BisectEnded    BisectEnd         `json:"bisect_ended,omitempty"`
+	Advice         []string          `json:"advice"` // sentences: what was found, and what to do
 
 	Reports [2][]*takt.Report `json:"-"` // the reports of base and head, for the page: at least ID, Command and Latency; nil: not known
 }
