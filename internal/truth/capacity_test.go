@@ -56,7 +56,7 @@ func (q *queue) Close() error { return nil }
 func offer(t *testing.T, rate float64, seed uint64, operations float64, servers int, draw func(*rand.Rand) float64) *takt.Report {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Arrivals, o.Seed = engine.PerSecond(rate), "poisson", seed
+	o.Rate, o.Arrivals, o.Seed = engine.PerSecond(rate), engine.MustArrivals("poisson"), seed
 	o.Duration = time.Duration(operations / rate * float64(time.Second))
 	o.Warmup, o.Drain = o.Duration/10, engine.DrainOf(time.Hour)
 	source, err := o.Source()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -233,8 +234,8 @@ func (p peer) methods(t *testing.T) {
 			if r.Counts.OK != n || got != want {
 				t.Errorf("%s, gzip %v: takt %+v, %+v; the server %+v, want %+v", c.method, zip, r.Counts, r.Errors, got, want)
 			}
-			if x, _ := r.Extra[Key].(map[string]any); c.method != "Unary" && (x["messages_sent"] != uint64(want.messages) || x["messages_received"] != uint64(want.answers)) {
-				t.Errorf("%s: figures %v; the server has %+v", c.method, x, want)
+			if m, _ := tokens.MessagesOf(r); c.method != "Unary" && (m.Sent != uint64(want.messages) || m.Received != uint64(want.answers)) {
+				t.Errorf("%s: %+v; the server has %+v", c.method, m, want)
 			}
 			received[zip] = r.Bytes.Received
 		}

@@ -69,8 +69,8 @@ func TestSilenceBeforeTheEnd(t *testing.T) {
 	for way, set := range map[string]func(o *Options, e *engine.Options){
 		"loop":        func(_ *Options, e *engine.Options) { e.Engine = "loop" },
 		"worker":      func(_ *Options, e *engine.Options) { e.Engine = "worker" },
-		"loop, TLS":   func(o *Options, e *engine.Options) { e.Engine, o.conn.Insecure = "loop", true },
-		"worker, TLS": func(o *Options, e *engine.Options) { e.Engine, o.conn.Insecure = "worker", true },
+		"loop, TLS":   func(o *Options, e *engine.Options) { e.Engine, o.conn.TLS.Insecure = "loop", true },
+		"worker, TLS": func(o *Options, e *engine.Options) { e.Engine, o.conn.TLS.Insecure = "worker", true },
 		"h2":          func(o *Options, _ *engine.Options) { o.conn.HTTP2 = true },
 		"talks":       func(o *Options, _ *engine.Options) { o.Turns = "1" },
 		"talks, h2":   func(o *Options, _ *engine.Options) { o.Turns, o.conn.HTTP2 = "1", true },
@@ -84,7 +84,7 @@ func TestSilenceBeforeTheEnd(t *testing.T) {
 				if ending == "timeout" {
 					o.conn.Timeout = 2 * silence
 				}
-				r := load(t, o, stalling(t, ending, o.conn.Insecure)+"/v1/chat/completions", func(e *engine.Options) {
+				r := load(t, o, stalling(t, ending, o.conn.TLS.Insecure)+"/v1/chat/completions", func(e *engine.Options) {
 					e.Requests, e.Connections, e.Engine, e.Drain = 1, 1, shape.Engine, engine.DrainOf(drivertest.Longest)
 				})
 				class := classes[0]
