@@ -2,10 +2,12 @@ package functions
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -48,6 +50,15 @@ func TestAdd(t *testing.T) {
 			t.Fatal(err)
 		}
 		return b.Bytes()
+	}
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 65 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	if err := NewRun().Add(bomb.Bytes()); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("%d bytes that become 65 MiB: %v", bomb.Len(), err)
 	}
 	r := NewRun()
 	for range 2 {

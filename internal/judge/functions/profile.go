@@ -3,7 +3,10 @@ package functions
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -24,9 +27,16 @@ var errNoCPU = errors.New("the profile has no CPU time; give the URL of a CPU pr
 
 // Add adds the samples of a profile in pprof's format.
 func (r *Run) Add(text []byte) error {
-	p, err := profile.Parse(bytes.NewReader(text))
+	text, err := unzipped(text)
 	if err != nil {
 		return err
+	}
+	p, err := profile.ParseUncompressed(text)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		return fmt.Errorf("this is no profile in pprof's format: %w", err)
 	}
 	cpu := -1
 	for i, t := range p.SampleType {
@@ -41,6 +51,25 @@ func (r *Run) Add(text []byte) error {
 		r.Nanos[Own(stackOf(s))] += s.Value[cpu]
 	}
 	return nil
+}
+
+// mostProfile bounds a profile after decompression, in bytes: one of a large server has a few MiB.
+const mostProfile = 64 << 20
+
+// unzipped is a profile without gzip.
+func unzipped(text []byte) ([]byte, error) {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	text, err = io.ReadAll(io.LimitReader(z, mostProfile+1))
+	if err == nil && len(text) > mostProfile {
+		err = fmt.Errorf("the profile has more than %d MiB after decompression; take a shorter one (-z)", mostProfile>>20)
+	}
+	return text, err
 }
 
 // stackOf are the functions of a sample, the innermost first.
