@@ -42,7 +42,7 @@ type call struct {
 
 // calls makes a run of takt grpc.
 func (sc *Scenario) calls(r *rand.Rand) {
-	sc.GRPC, sc.Lasts, sc.Deadline = true, 0, r.IntN(3) == 0
+	sc.GRPC, sc.Lasts, sc.Deadline = true, 0, r.IntN(3) > 0
 	if r.IntN(2) == 0 {
 		sc.Sends = 1 + r.IntN(6)
 	}

@@ -152,8 +152,11 @@ func (h *h2side) goAwayEarly() {
 	h.goAway(last)
 	for _, st := range append([]*stream(nil), h.open...) {
 		if st.id > last {
-			if st.begun {
+			switch {
+			case st.begun:
 				st.r.fault, st.strange = "early GOAWAY", true
+			case st.r.fault == "silence":
+				st.r.fault = "" // the client may ask again
 			}
 			st.ignored = true
 			h.close(st)

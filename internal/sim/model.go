@@ -171,6 +171,12 @@ func (s *speech) figures() tokens.Figures {
 	return f
 }
 
+// failed reports whether an operation failed by its fault, although HTTP ended its answer as it should: then one read may
+// have its last part and its end.
+func (s *speech) failed(r *takt.Sample) bool {
+	return s != nil && s.fault != "" && r.Class == failures[s.fault]
+}
+
 // speech checks an operation.
 func (k *checker) speech(r *takt.Sample, q *request, origin time.Duration, inTime bool) {
 	const rowTPOT, rowTTFO = engine.RowOwn, engine.RowOwn + 1

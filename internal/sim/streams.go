@@ -309,7 +309,11 @@ func (k *checker) streams(w *world, rep *takt.Report) {
 		came, since := q.parts[0]-w.origin-r.Due, r.Done-(q.parts[len(q.parts)-1]-w.origin)
 		if r.Class != "" {
 			whole = false
-			if got > 0 && gap < since-exact && !(late && k.sc.shared()) { // then one read may have what came long after the part
+			enough := since - exact
+			if q.speech.failed(r) && !k.sc.shared() {
+				enough -= together
+			}
+			if one := k.sc.shared() || q.speech.failed(r); got > 0 && gap < enough && !(late && one) { // one read may have what came long after the part
 				k.fault("parts", "operation %d broke off %v after its last part, and its longest gap is %v", r.Seq, since, gap)
 			}
 			most = max(most, r.Done-(q.parts[0]-w.origin))
