@@ -35,7 +35,10 @@ type commits struct {
 	pages []string // of stats, to try
 }
 
-// Words of --server-stats besides a URL.
+// startsNone is why a session has none of these flags.
+const startsNone = "a session starts no programs on the server"
+
+// Words of --server-stats and --profile besides a URL.
 const (
 	statsAuto = "auto"
 	statsOff  = "off"
@@ -62,17 +65,16 @@ const (
 )
 
 func (c *commits) addFlags(fs *pflag.FlagSet) {
-	const advice = "a session starts no programs on the server"
-	fs.Var(value.Starting(value.Owned(&c.commits, advice)), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
-	fs.Var(value.Starting(value.Owned(&c.build, advice)), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
+	fs.Var(value.Starting(value.Owned(&c.commits, startsNone)), "git", "compare the servers of two commits of the repository here, `BASE..HEAD`; BASE...HEAD compares from where HEAD left BASE; BASE alone compares with the working tree")
+	fs.Var(value.Starting(value.Owned(&c.build, startsNone)), "build", "build a commit with `COMMAND` of the shell, once, in a checkout of takt's")
 	fs.Var(value.Duration(&c.slow), "build-timeout", "end a build that has not ended after `TIME` (default 30m)")
-	fs.Var(value.Starting(value.Owned(&c.run, advice)), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
-	fs.Var(value.Offering(value.Owned(&c.ready, advice), "tcp", "log:", "http://127.0.0.1:{{.Port}}/"), "ready", "a server is ready when `URL|tcp|tcp:HOST:PORT|log:REGEXP` answers, accepts connections, or is in its output (default tcp: the port accepts connections)")
+	fs.Var(value.Starting(value.Owned(&c.run, startsNone)), "run", "start a server with `COMMAND` of the shell, such as './server -port {{.Port}}'; also in the variable PORT")
+	fs.Var(value.Offering(value.Owned(&c.ready, startsNone), "tcp", "log:", "http://127.0.0.1:{{.Port}}/"), "ready", "a server is ready when `URL|tcp|tcp:HOST:PORT|log:REGEXP` answers, accepts connections, or is in its output (default tcp: the port accepts connections)")
 	fs.IntVar(&c.status, "ready-status", 0, "`STATUS` that the URL of --ready must answer with (default: 200 to 399)")
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")
 	fs.Var(value.Duration(&c.grace), "stop-timeout", "kill a server that has not ended `TIME` after SIGTERM (default 10s)")
 	fs.BoolVar(&c.keep, "keep-running", false, "start each server once; without it each run, and each round of a duet, has a freshly started server, since two starts of one program differ")
-	fs.Var(value.Offering(value.Owned(&c.stats, advice), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}/debug/vars"), "server-stats", "read allocations and garbage collections before and after each run at `auto|off|URL` of the server: expvar, Prometheus, or pprof's allocs?debug=1 (default auto: /debug/vars, /metrics and others, of a load over http://)")
+	fs.Var(value.Offering(value.Owned(&c.stats, startsNone), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}/debug/vars"), "server-stats", "read allocations and garbage collections before and after each run at `auto|off|URL` of the server: expvar, Prometheus, or pprof's allocs?debug=1 (default auto: /debug/vars, /metrics and others, of a load over http://)")
 	fs.Var(value.Offering(value.Text(&c.cores.text), "auto"), "server-cpus", "let the servers use only these CPUs, `LIST|auto`, such as 2-3, and takt the others; auto: the later half of the cores, on a host with 4 CPUs or more (Linux)")
 }
 

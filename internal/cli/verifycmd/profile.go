@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,8 +35,7 @@ type profiled struct {
 }
 
 func (p *profiled) addFlags(fs *pflag.FlagSet) {
-	const advice = "a session starts no programs on the server"
-	fs.Var(value.Offering(value.Owned(&p.where, advice), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}"+profilePage), "profile", "after the judgement, take CPU profiles of both servers at `auto|off|URL` in further pairs of runs, and name the functions that became slower; auto: "+profilePage+" of Go (default off)")
+	fs.Var(value.Offering(value.Owned(&p.where, startsNone), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}"+profilePage), "profile", "after the judgement, take CPU profiles of both servers at `auto|off|URL` in further pairs of runs, and name the functions that became slower; auto: "+profilePage+" of Go (default off)")
 	fs.IntVar(&p.count, "profile-pairs", profilePairs, "make `N` pairs of runs for --profile")
 }
 
@@ -55,10 +55,7 @@ func (p *profiled) validate(v *verifyCommand, command []string) (faults value.Fa
 	if p.page = p.where; p.where == statsAuto {
 		pages := service.Pages(command, profilePage)
 		faults.If(pages == nil, "--profile auto needs a load with a URL http://…%s…; give --profile the URL of the profile", service.PortMark)
-		p.page = ""
-		if pages != nil {
-			p.page = pages[0]
-		}
+		p.page = strings.Join(pages, "") // one, or none
 	}
 	faults.If(p.page != "" && !isServerURL(p.page), "bad --profile %q; give auto, off, or a URL such as http://127.0.0.1:%s%s", value.HidePassword(p.page), service.PortMark, profilePage)
 	return faults
@@ -161,8 +158,7 @@ func (r *visit) profiledRun(report *takt.Report) {
 		return
 	}
 	r.taking.finish()
-	c, w := report.Counts, report.WarmupCounts
-	r.taking.run.Requests = float64(c.OK + c.Failed + w.OK + w.Failed)
+	r.taking.run.Requests = endedOf(report)
 	r.profiles, r.profileFault = r.taking.run, r.taking.err
 	if r.profileFault == nil && r.taking.run.Requests == 0 {
 		r.profileFault = errors.New("not one operation ended")

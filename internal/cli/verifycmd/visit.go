@@ -139,8 +139,7 @@ func (r *visit) figures(report *takt.Report) {
 	report.Extra[stored.MetricMemory] = float64(used.MaxRSS)
 	counted[stored.MetricServerCPU] = used.CPU.Seconds() * 1e6
 	counted[stored.MetricSwitches] = float64(used.Switches)
-	c, w := report.Counts, report.WarmupCounts
-	n := float64(c.OK + c.Failed + w.OK + w.Failed)
+	n := endedOf(report)
 	for metric, v := range counted {
 		if metric == stored.MetricCollections {
 			v *= 1000
@@ -201,4 +200,10 @@ func (r *visit) counted() service.Heap {
 		counted[metric] = v - r.heap[metric]
 	}
 	return counted
+}
+
+// endedOf is how many operations of a run ended, those of its warm-up included: as many cost the server something.
+func endedOf(report *takt.Report) float64 {
+	c, w := report.Counts, report.WarmupCounts
+	return float64(c.OK + c.Failed + w.OK + w.Failed)
 }
