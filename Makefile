@@ -10,7 +10,7 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X
 IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: cross release-check help build demo test test-real test-wide docker bench judge soak check check-format fmt
+.PHONY: image oci cross release-check help build demo test test-real test-wide docker bench judge soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,11 +30,17 @@ test-real: ## takt against the clock, and one suite for each protocol, store, cl
 test-wide: ## further versions of servers, other brokers, Docker, Kubernetes, runners of CI systems, and example drivers, by hand (about 15 minutes; the first time 7 more)
 	@scripts/test-real --wide
 
-docker: ## build the image takt: FROM scratch, the static binary, run as a user without rights
+# What the last stage of the Dockerfile copies.
+image:
 	rm -rf bin/image && mkdir -p bin/image/out/data bin/image/etc/ssl/certs
 	GOOS=linux $(BUILD) -o bin/image/out/takt ./cmd/takt
 	cp /etc/ssl/certs/ca-certificates.crt bin/image/etc/ssl/certs/
+
+docker: image ## build the image takt: FROM scratch, the static binary, run as a user without rights
 	sed -n -e '/^FROM scratch/,$$s/--from=build //' -e '/^FROM scratch/,$$p' docker/Dockerfile | docker build -q -t takt $(IMAGE_ARGS) -f - bin/image
+
+oci: image ## build the same image without Docker, as bin/takt-image.tar
+	GOARCH=$$($(GO) env GOHOSTARCH) $(GO) run ./scripts/oci $(subst --build-arg,-arg,$(IMAGE_ARGS)) -arch $$($(GO) env GOARCH) bin/image bin/takt-image.tar
 
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
