@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/test/pages"
 )
 
-// TestComingFrom compares docs/coming-from.md with the lists of facts in testdata/coming-from, one
-// for each predecessor, which has one section. It also compares the page with takt: the right
+// TestComingFrom compares docs/coming-from.md and its pages with the lists of facts in testdata/coming-from, one
+// for each predecessor, which has one page. It also compares the page with takt: the right
 // column of a table must name only what exists.
 //
 // A list has the commands, flags, inputs, outputs and names (api) of a predecessor, one per line.
@@ -17,14 +19,11 @@ import (
 // left column is one of these kinds. The left columns have every fact in backticks, and nothing
 // else in backticks.
 func TestComingFrom(t *testing.T) {
-	page, err := os.ReadFile("../../docs/coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := pages.ComingFrom(t, "../..")
 	c := comparison{lists: readFacts(t), faces: faces(t), bench: exported(t, "../../pkg/bench")}
 	t.Chdir(t.TempDir())
 	writeFeeders(t)
-	for _, fault := range c.check(string(page)) {
+	for _, fault := range c.check(page) {
 		t.Error(fault)
 	}
 	c.lists = map[string]facts{"x": {"takt http", map[string]bool{"flag -a": true, "output A:": true}}}

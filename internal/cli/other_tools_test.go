@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/test/pages"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -89,12 +89,9 @@ func TestFirstMistakes(t *testing.T) {
 
 // docs/coming-from.md has a row for each file of another tool.
 func TestOtherToolsFilesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := pages.ComingFrom(t, "../..")
 	for _, f := range driver.OtherToolsFiles() {
-		if !strings.Contains(string(page), "`"+f.Ends+"`") {
+		if !strings.Contains(page, "`"+f.Ends+"`") {
 			t.Errorf("docs/coming-from.md does not name %s, %s", f.Ends, f.Is)
 		}
 	}
@@ -102,10 +99,7 @@ func TestOtherToolsFilesAreDocumented(t *testing.T) {
 
 // docs/coming-from.md says of each flag of a predecessor that means one of takt's which one that is.
 func TestFormerFlagsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := pages.ComingFrom(t, "../..")
 	found := map[string]bool{}
 	for _, row := range driver.Table() {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -116,7 +110,7 @@ func TestFormerFlagsAreDocumented(t *testing.T) {
 				return
 			}
 			found[r.Name] = true
-			_, section, _ := strings.Cut(string(page), "\n## "+r.Of+"\n")
+			_, section, _ := strings.Cut(page, "\n## "+r.Of+"\n")
 			section, _, _ = strings.Cut(section, "\n## ")
 			line := regexp.MustCompile("(?m)^\\|[^|]*`-{1,2}" + r.Name + "`[^|]*\\|[^|]*`--" + r.Flag + "\\b")
 			if !line.MatchString(section) {

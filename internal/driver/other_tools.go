@@ -81,9 +81,9 @@ type OtherToolsFile struct {
 func OtherToolsFiles() []OtherToolsFile {
 	const scripts = "takt runs no scripts: write the requests into a file for --targets, or the steps of a user into one for --scenario"
 	return []OtherToolsFile{
-		{".js", "a k6 script", "takt runs no scripts: takt scenario from FILE makes steps for --scenario of its requests; see docs/coming-from.md, k6"},
-		{".ts", "a k6 script", scripts + "; see docs/coming-from.md, k6"},
-		{".lua", "a script of wrk", scripts + "; see docs/coming-from.md, wrk"},
+		{".js", "a k6 script", "takt runs no scripts: takt scenario from FILE makes steps for --scenario of its requests; see docs/coming-from/k6.md"},
+		{".ts", "a k6 script", scripts + "; see docs/coming-from/k6.md"},
+		{".lua", "a script of wrk", scripts + "; see docs/coming-from/wrk.md"},
 		{".jmx", "a JMeter test plan", "takt reads no test plans for a run: takt scenario from FILE makes steps for --scenario of it, or send the requests of JMeter's results again: takt replay results.jtl URL"},
 		{".py", "a Python script, such as Locust's", scripts},
 		{".scala", "a Gatling simulation", scripts},
