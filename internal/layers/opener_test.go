@@ -75,6 +75,7 @@ var openers = map[string]string{
 	// For tests only.
 	"internal/test/clocktest":   "tests",
 	"internal/test/metricstest": "tests",
+	"internal/test/pages":       "tests",
 }
 
 // byAddress are functions that connect to a machine. Package reach has those that an address of a target may
