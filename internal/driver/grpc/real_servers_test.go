@@ -170,9 +170,8 @@ func TestRealGRPCTLS(t *testing.T) {
 	for _, mode := range []string{"loop", "worker"} {
 		t.Run(mode, func(t *testing.T) {
 			p := peer{scheme: "https://", mode: mode, addr: e.addr, large: "resource_exhausted", tally: e.counts}
-			p.methods(t)
-			p.deadline(t)
-			p.sizes(t)
+			t.Run("methods", p.methods)
+			t.Run("sizes", p.sizes)
 		})
 	}
 }
