@@ -181,6 +181,27 @@ func TestShardReadsItsFolder(t *testing.T) {
 	}
 }
 
+// Only the shards ask the target which kind of method it has: columns of the gatherer are those of what it told them.
+func TestFleetLearns(t *testing.T) {
+	for method, streams := range map[string]bool{"Unary": false, "ServerStream": true} {
+		dir, address, server := t.TempDir(), freeAddress(t), targettest.Serve(t, target.Options{GRPC: true})
+		url := strings.TrimPrefix(server.URL(), "http://") + "/takt.Target/" + method
+		gatherer := start(t, dir, "fleet", "--shards", "2", "--listen", address, "--", "grpc", "--rate", "100/s", "-z", "1s", "--no-store", "-o", "csv=seconds", "-o", "hlog=times", url)
+		for range 2 {
+			start(t, dir, "shard", "--fleet", address)
+		}
+		if code := gatherer.code(); code != core.ExitOK {
+			t.Fatalf("exit code %d: %s", code, gatherer.said)
+		}
+		for name, column := range map[string]string{"seconds": "first_part_due_p99_us", "times": "Tag=first_part_due"} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || len(text) == 0 || strings.Contains(string(text), column) != streams {
+				t.Errorf("%s: %v, %s:\n%.500s", method, err, name, text)
+			}
+		}
+	}
+}
+
 // The runs of --repeat belong together, as they do without a fleet.
 func TestFleetRepeats(t *testing.T) {
 	racetest.Skip(t, "the processes are not built with the race detector")

@@ -62,6 +62,12 @@ means of percentiles.`},
 		says: `One stream in 20 stood still for half a second. The gaps of all streams together
 hide that up to p99; "maxgap", the longest gap of each answer, does not, and these
 answers are missing in the goodput.`},
+	{name: "grpc", short: "gRPC calls with a deadline, while their server freezes",
+		targets: []string{"--grpc --service 2ms --freeze 500ms/4s"},
+		run:     []string{"grpc", "--rate", "200/s", "-z", "8s", "--deadline", "200ms", "-d", `{"body":"aGVsbG8="}`, "-o", "html={page}", "{1}/takt.Target/Unary"},
+		says: `The target stood still for half a second in every 4. Calls that began early in a
+freeze ended at their deadline of 200 ms, and count as deadline_exceeded; those of
+its last 200 ms were only slow. takt asked the server's reflection for the method.`},
 	{name: "judge", short: "does a load generator tell the truth? takt's own is judged here",
 		run: []string{"judge", "--connections", "50", "-o", "html={page}", "--", "{takt}", "http", "--rate", "{{.Rate}}/s", "-z", "{{.Seconds}}s", "--connections", "{{.Connections}}", "-o", "json", "{{.URL}}"},
 		says: `The target keeps a record of each request, so takt knows what users felt, and what

@@ -12,9 +12,25 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/test/targettest"
 	"github.com/taktload/takt/internal/tokens"
 	"github.com/taktload/takt/pkg/takt"
 )
+
+// Assertions on a latency that a method does not have are refused before the run, when the target has described the method.
+func TestAssertionsOnMethods(t *testing.T) {
+	s := targettest.Serve(t, target.Options{GRPC: true})
+	url := strings.TrimPrefix(s.URL(), "http://") + "/takt.Target/"
+	for method, want := range map[string]int{"Unary": core.ExitUsage, "ServerStream": core.ExitOK} {
+		code, _, errs := call(t.Context(), "grpc", "-n", "5", "-c", "1", "--no-store", "--assert", "first_part_due.p99<1h", url+method)
+		if code != want || want == core.ExitUsage && !strings.Contains(errs, "this load has no first_part_due time") {
+			t.Errorf("%s: exit code %d: %s", method, code, errs)
+		}
+	}
+	if n := s.Truth().Counts.Requests; n != 5 {
+		t.Errorf("the target got %d calls; want 5", n)
+	}
+}
 
 // The figures of streams and goodput are in all outputs of a run, add up over shards, and decide in assert and compare.
 func TestFiguresOfStreams(t *testing.T) {

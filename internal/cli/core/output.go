@@ -80,6 +80,8 @@ type Outputs []*output
 
 type output struct {
 	name   string // the path, or "standard output"
+	format format.Format
+	w      io.Writer // below buffer
 	writer format.Writer
 	rows   format.RowWriter // writer, if it accepts rows; then only the run's goroutine for rows uses it
 	buffer *bufio.Writer
@@ -103,28 +105,39 @@ func OpenOutputs(env Env, list []Destination, number, of int, head takt.Report) 
 }
 
 func open(env Env, d Destination, number, of int, head takt.Report) (*output, error) {
-	o := &output{name: "standard output"}
-	var w io.Writer = env.Stdout
+	o := &output{name: "standard output", format: d.Format, w: env.Stdout}
 	switch d.Path {
 	case format.Stdout:
 	case stderrPath:
-		o.name, w = "standard error", env.Stderr
+		o.name, o.w = "standard error", env.Stderr
 	default:
 		o.name = numbered(d.Path, number, of)
 		f, err := outfile.Open(o.name)
 		if err != nil {
 			return nil, err
 		}
-		o.file, w = f, f
+		o.file, o.w = f, f
 		if o.kept = func() { env.Promises.Kept(o.name) }; o.name != d.Path {
 			env.Promises.Kept(d.Path) // none of the runs writes it
 			env.Promises.Add(d.Format.Name, o.name)
 		}
 	}
-	o.buffer = bufio.NewWriter(w)
-	o.writer, o.err = d.Format.Open(o.buffer, head)
-	o.rows, _ = o.writer.(format.RowWriter)
+	o.begin(head)
 	return o, nil
+}
+
+// begin begins the output with what is known of the report. Nothing of it is written yet.
+func (o *output) begin(head takt.Report) {
+	o.buffer = bufio.NewWriter(o.w)
+	o.writer, o.err = o.format.Open(o.buffer, head)
+	o.rows, _ = o.writer.(format.RowWriter)
+}
+
+// Begin begins all outputs again with what only became known after they were opened. It is called before the first interval.
+func (all Outputs) Begin(head takt.Report) {
+	for _, o := range all {
+		o.begin(head)
+	}
 }
 
 // numbered is the path for one of several runs: report.json becomes report.2.json.

@@ -71,9 +71,12 @@ func (l *load) remote(ctx context.Context, out core.Outputs, pump *metrics.Pump,
 		Asked: l.asked(head), End: l.end(), Most: l.most(),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head, start time.Time) {
+			unknown := func(name string) bool { return !slices.Contains(known.Timed, name) }
 			mine := l.liveHead(head.ID, known.End, &takt.Driver{OneWay: known.OneWay})
-			mine.Receives, mine.Room = known.Receives, known.Room
-			mine.Timed = slices.DeleteFunc(mine.Timed, func(name string) bool { return !slices.Contains(known.Timed, name) })
+			mine.Receives, mine.Room, mine.Timed = known.Receives, known.Room, slices.DeleteFunc(mine.Timed, unknown)
+			if l.driver.Learn != nil {
+				out.Begin(l.shown(head, unknown))
+			}
 			f.Begin(mine, start)
 		},
 		Second: f.Second,

@@ -234,17 +234,38 @@ func (l *load) run(ctx context.Context, args []string) error {
 	return worst
 }
 
+// learn asks the target before a run, and checks again what the flags ask of its answers.
+func (l *load) learn(ctx context.Context) error {
+	if l.driver.Learn == nil || l.env.Fleet != nil {
+		return nil
+	}
+	if err := l.driver.Learn(ctx); err != nil {
+		return l.unopened(err)
+	}
+	_, _, faults := parseConditions(l.aborts, l.engine.Closed(), l.timed())
+	if faults = append(faults, l.checkLatencies()...); len(faults) > 0 {
+		return core.ExitWith(core.ExitUsage, errors.Join(faults...))
+	}
+	return nil
+}
+
+// shown is head with what outputs show besides that of all runs, without the latencies that but allows to leave out.
+func (l *load) shown(head takt.Report, but func(name string) bool) takt.Report {
+	a := l.announced()
+	if but != nil {
+		a.Timed = slices.DeleteFunc(slices.Clone(a.Timed), func(t takt.Timed) bool { return but(t.Name) })
+	}
+	head.Extra = a.Announce(steps.Named(l.steps()))
+	return head
+}
+
 // once makes one run and its report, and returns the error for its exit code.
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
-	if l.driver.Learn != nil && l.env.Fleet == nil {
-		if err := l.driver.Learn(ctx); err != nil {
-			return l.unopened(err)
-		}
+	if err := l.learn(ctx); err != nil {
+		return err
 	}
-	shown := head
-	shown.Extra = l.announced().Announce(steps.Named(l.steps()))
-	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, shown)
+	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, l.shown(head, nil))
 	if err != nil {
 		return err
 	}

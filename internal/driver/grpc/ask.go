@@ -169,7 +169,7 @@ func (o *Options) reflect(ctx context.Context, a *asker) (*method, error) {
 	}
 	all, err := r.files()
 	if err != nil {
-		return nil, fmt.Errorf("the server's reflection is not complete: %s; give --proto or --protoset", clean(err))
+		return nil, fmt.Errorf("the descriptions of the server's reflection cannot be used: %s; give --proto or --protoset", clean(err))
 	}
 	return resolve(all, o.service, o.name)
 }
@@ -302,7 +302,7 @@ func (r *reflection) files() (*protoregistry.Files, error) {
 	for _, name := range r.order {
 		set.File = append(set.File, r.set[name])
 	}
-	return protodesc.NewFiles(set)
+	return link(set)
 }
 
 // healthPath is the method by which servers say whether they are ready.

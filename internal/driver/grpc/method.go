@@ -14,8 +14,9 @@ import (
 	"sync"
 
 	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/parser"
+	"github.com/bufbuild/protocompile/reporter"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -125,7 +126,7 @@ func readProto(names, paths []string) (*protoregistry.Files, error) {
 		folders = append(folders, filepath.Dir(name))
 	}
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: (&protoReader{folders: folders, left: mostDescriptors}).open}),
+		Resolver:       protocompile.WithStandardImports(&protoReader{folders: folders, left: mostDescriptors}),
 		MaxParallelism: 1,
 	}
 	compiled, err := compiler.Compile(context.Background(), names...)
@@ -159,16 +160,36 @@ func openProto(folders []string, path string) (f io.ReadCloser, err error) {
 type protoReader struct {
 	folders []string // where they are looked for, in this order
 
-	mu   sync.Mutex
-	left int // bytes of further files
+	mu    sync.Mutex
+	left  int // bytes of further files
+	costs costs
 }
 
-// mostDepth is how deep brackets of a .proto file may stand within others, also in comments.
-const mostDepth = 10_000
+const (
+	mostDepth = 10_000   // how deep brackets of a .proto file may stand within others, also in comments
+	mostLine  = 64 << 10 // bytes of a line: the parser counts to each place in its line, so 2 MiB on one took 200 s
+)
 
-func (p *protoReader) open(path string) (io.ReadCloser, error) {
+// FindFileByPath implements protocompile.Resolver.
+func (p *protoReader) FindFileByPath(path string) (found protocompile.SearchResult, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	b, err := p.read(path)
+	if err != nil {
+		return found, err
+	}
+	found.Source = bytes.NewReader(b) // of a file with a fault, which the compiler finds again
+	h := reporter.NewHandler(nil)
+	if tree, err := parser.Parse(path, bytes.NewReader(b), h); err == nil {
+		if r, err := parser.ResultFromAST(tree, true, h); err == nil {
+			return protocompile.SearchResult{ParseResult: r}, p.costs.add(r.FileDescriptorProto())
+		}
+	}
+	return found, nil
+}
+
+// read is the text of a file.
+func (p *protoReader) read(path string) ([]byte, error) {
 	f, err := openProto(p.folders, path)
 	if err != nil {
 		return nil, err
@@ -182,8 +203,19 @@ func (p *protoReader) open(path string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s: the files are longer than %d MiB together", path, mostDescriptors>>20)
 	case isDeep(b):
 		return nil, fmt.Errorf("%s: more than %d brackets are open at once", path, mostDepth)
+	case hasLong(b):
+		return nil, fmt.Errorf("%s: a line is longer than %d KiB", path, mostLine>>10)
 	}
-	return io.NopCloser(bytes.NewReader(b)), nil
+	return b, nil
+}
+
+func hasLong(b []byte) bool {
+	for line := range bytes.Lines(b) {
+		if len(line) > mostLine {
+			return true
+		}
+	}
+	return false
 }
 
 func isDeep(b []byte) bool {
@@ -240,9 +272,9 @@ func parseSet(name string, b []byte) (*protoregistry.Files, error) {
 	if err := proto.Unmarshal(b, set); err != nil {
 		return nil, value.Faultf("%s is no descriptor set; make one with protoc --include_imports --descriptor_set_out=%s", name, name)
 	}
-	all, err := protodesc.NewFiles(set)
+	all, err := link(set)
 	if err != nil {
-		return nil, value.Faultf("the descriptor set %s is not complete: %s; make it with protoc --include_imports", name, clean(err))
+		return nil, value.Faultf("the descriptor set %s cannot be used: %s; make it with protoc --include_imports", name, clean(err))
 	}
 	return all, nil
 }
@@ -285,11 +317,14 @@ func (o *Options) describe() (known bool, err error) {
 // quoted is a text of others for an error.
 func quoted(s string) string { return fmt.Sprintf("%q", foreign.Cut(foreign.Line(s), 80)) }
 
+// mostFault is how much is shown of an error of protobuf, which may have names of any length.
+const mostFault = 500
+
 // clean is an error of protobuf without its no-break spaces, and on one line.
 func clean(err error) string {
 	var many interface{ Unwrap() []error }
 	if errors.As(err, &many) && len(many.Unwrap()) > 0 {
 		err = many.Unwrap()[0]
 	}
-	return foreign.Line(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " "))
+	return foreign.Cut(foreign.Line(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " ")), mostFault)
 }

@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ func (a tally) minus(b tally) tally {
 
 // peer is a server under test.
 type peer struct {
+	scheme      string // "": no TLS
+	mode        string // of the engine; "": the loop
 	addr, aging string // aging: connections end there after a while; "": as at addr
 	tally       func(t *testing.T) tally
 	large       string // class of a message that is too long for the server
@@ -136,11 +139,7 @@ func TestRealProxies(t *testing.T) {
 		t.Run("grpc-go "+name, func(t *testing.T) {
 			e := serveEcho(t, behaviour{v1: true, health: true, age: 300 * time.Millisecond})
 			e.health.SetServingStatus("test.v1.Echo", healthpb.HealthCheckResponse_SERVING)
-			p := peer{addr: e.addr, large: large, tally: func(*testing.T) tally {
-				e.mu.Lock()
-				defer e.mu.Unlock()
-				return e.tally
-			}}
+			p := peer{addr: e.addr, large: large, tally: e.counts}
 			switch name {
 			case "nginx":
 				p.addr = proxy(t, e.addr, "grpc-nginx.conf", "nginx", "-e", "error.log", "-p", "DIR", "-c", "FILE")
@@ -162,6 +161,26 @@ func TestRealProxies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TLS, in both engines.
+func TestRealGRPCTLS(t *testing.T) {
+	e := serveEcho(t, behaviour{v1: true, health: true, tls: true})
+	e.health.SetServingStatus("test.v1.Echo", healthpb.HealthCheckResponse_SERVING)
+	for _, mode := range []string{"loop", "worker"} {
+		t.Run(mode, func(t *testing.T) {
+			p := peer{scheme: "https://", mode: mode, addr: e.addr, large: "resource_exhausted", tally: e.counts}
+			t.Run("methods", p.methods)
+			t.Run("sizes", p.sizes)
+		})
+	}
+}
+
+// counts is peer.tally.
+func (e *echo) counts(*testing.T) tally {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tally
 }
 
 // proxy starts a proxy before a server, with a file of scripts/servers.d, and returns its address.
@@ -205,7 +224,20 @@ func proxy(t *testing.T, server, settings string, command ...string) string {
 	return ""
 }
 
-func (p peer) target(method string) string { return p.addr + "/test.v1.Echo/" + method }
+func (p peer) target(method string) string { return p.scheme + p.addr + "/test.v1.Echo/" + method }
+
+// load makes a run of n calls.
+func (p peer) load(t *testing.T, o *Options, method string, n uint64) *takt.Report {
+	t.Helper()
+	want := cmp.Or(p.mode, "loop")
+	r := drivertest.Make(t, drivertest.Plan(t, "grpc", o, func(e *engine.Options) {
+		e.Requests, e.Rate, e.Engine = n, engine.MustRate("500/s"), want
+	}, p.target(method)))
+	if r.Generator.Engine != want {
+		t.Errorf("the engine is %s; want %s", r.Generator.Engine, want)
+	}
+	return r
+}
 
 // suite is what each peer should pass.
 func (p peer) suite(t *testing.T) {
@@ -214,6 +246,8 @@ func (p peer) suite(t *testing.T) {
 	t.Run("deadline", p.deadline)
 	t.Run("sizes", p.sizes)
 	t.Run("aging", p.ages)
+	p.mode = "worker"
+	t.Run("workers", func(t *testing.T) { p.methods(t); p.deadline(t) })
 }
 
 // Each kind of method, by reflection, when the health service says SERVING. takt's counts are the server's.
@@ -229,7 +263,7 @@ func (p peer) methods(t *testing.T) {
 			o.conn.Header.Set("X-Tenant: t{{.Seq}}")
 			o.Gzip, o.WaitReady = zip, time.Minute
 			before := p.tally(t)
-			r := load(t, o, p.target(c.method), n)
+			r := p.load(t, o, c.method, n)
 			got, want := p.tally(t).minus(before), tally{n, n * c.sent, n * c.got, 0, n}
 			if r.Counts.OK != n || got != want {
 				t.Errorf("%s, gzip %v: takt %+v, %+v; the server %+v, want %+v", c.method, zip, r.Counts, r.Errors, got, want)
@@ -254,7 +288,7 @@ func (p peer) statuses(t *testing.T) {
 		for _, method := range []string{"Unary", "Both"} {
 			o := with(fmt.Sprintf(`{"code":%d}`, code))
 			o.Proto = []string{"testdata/echo.proto"}
-			r := load(t, o, p.target(method), 2)
+			r := p.load(t, o, method, 2)
 			if len(r.Errors) != 1 || r.Errors[0].Class != class || r.Errors[0].Count != 2 || r.Status[fmt.Sprint(code)] != 2 ||
 				!strings.HasPrefix(r.Errors[0].Sample, class+": höher: 100 % next") {
 				t.Errorf("%s, code %d: %+v, status %v", method, code, r.Errors, r.Status)
@@ -268,7 +302,7 @@ func (p peer) deadline(t *testing.T) {
 	for _, method := range []string{"Unary", "Server"} {
 		o, before := with(`{"wait_ms":20000,"count":1}`), p.tally(t)
 		o.Deadline = 200 * time.Millisecond
-		r := load(t, o, p.target(method), 10)
+		r := p.load(t, o, method, 10)
 		got := p.tally(t).minus(before)
 		if len(r.Errors) != 1 || r.Errors[0].Class != "deadline_exceeded" || r.Errors[0].Count != 10 || got.deadlines != 10 || r.Latency[takt.LatencyService].Min < 200e3 {
 			t.Errorf("%s: %+v, service %+v; the server has %+v", method, r.Errors, r.Latency[takt.LatencyService], got)
@@ -278,12 +312,12 @@ func (p peer) deadline(t *testing.T) {
 
 // Messages that are too long for one side.
 func (p peer) sizes(t *testing.T) {
-	r := load(t, with(fmt.Sprintf(`{"name":%q}`, strings.Repeat("a", 5<<20))), p.target("Unary"), 3)
+	r := p.load(t, with(fmt.Sprintf(`{"name":%q}`, strings.Repeat("a", 5<<20))), "Unary", 3)
 	if len(r.Errors) != 1 || r.Errors[0].Class != p.large || r.Errors[0].Count != 3 {
 		t.Errorf("5 MiB to the server: %+v, %+v; want class %s", r.Counts, r.Errors, p.large)
 	}
 	for size, class := range map[int]string{4<<20 - 100: "", 5 << 20: "too_large"} {
-		r := load(t, with(fmt.Sprintf(`{"size":%d}`, size)), p.target("Unary"), 3)
+		r := p.load(t, with(fmt.Sprintf(`{"size":%d}`, size)), "Unary", 3)
 		if class == "" && r.Counts.OK != 3 || class != "" && (len(r.Errors) != 1 || r.Errors[0].Class != class || r.Errors[0].Count != 3) {
 			t.Errorf("%d bytes from the server: %+v, %+v", size, r.Counts, r.Errors)
 		}
@@ -298,7 +332,7 @@ func (p peer) ages(t *testing.T) {
 	for _, method := range []string{"Unary", "Both"} {
 		const n = 400
 		before := p.tally(t)
-		r := load(t, with(`{"name":"a","wait_ms":5}`), p.target(method), n)
+		r := p.load(t, with(`{"name":"a","wait_ms":5}`), method, n)
 		if got := p.tally(t).minus(before); r.Counts.OK != n || got.calls != n || got.answers != n {
 			t.Errorf("%s: takt %+v, %+v; the server has %+v", method, r.Counts, r.Errors, got)
 		}

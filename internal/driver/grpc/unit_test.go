@@ -177,6 +177,23 @@ func FuzzDescriptions(f *testing.F) {
 	})
 }
 
+// diamonds are files on n levels, two on each, which import both of the level below publicly.
+func diamonds(n int) (list []*descriptorpb.FileDescriptorProto) {
+	var below []string
+	for i := range n {
+		both := []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}
+		for _, name := range both {
+			f := &descriptorpb.FileDescriptorProto{Name: proto.String(name), Syntax: proto.String("proto3"), Dependency: below}
+			if i > 0 {
+				f.PublicDependency = []int32{0, 1}
+			}
+			list = append(list, f)
+		}
+		below = both
+	}
+	return list
+}
+
 // What a stranger's files could cost is refused.
 func TestHostileDescriptions(t *testing.T) {
 	dir := t.TempDir()
@@ -191,17 +208,60 @@ func TestHostileDescriptions(t *testing.T) {
 	write("b.proto", `syntax = "proto3"; import "a.proto";`)
 	write("deep.proto", `syntax = "proto3"; option (a) = `+strings.Repeat("{a:", 500_000)+"1"+strings.Repeat("}", 500_000)+";")
 	write("long.proto", `syntax = "proto3"; /*`+strings.Repeat("a", mostDescriptors)+"*/")
-	for name, want := range map[string]string{
-		"a.proto": "cycle", "deep.proto": "brackets are open at once", "long.proto": "longer than 16 MiB together",
-	} {
+	write("line.proto", `syntax = "proto3"; message A { reserved "`+strings.Repeat("a", mostLine)+`";}`)
+	names := `syntax = "proto3"; message ` + strings.Repeat("A", 60_000) + "{\n"
+	for i := range 5000 {
+		names += fmt.Sprintf("int32 a%d = %d;\n", i, i+1)
+	}
+	write("names.proto", names+"}")
+	write("fault.proto", `syntax = "proto3"; message `+strings.Repeat("A", 60_000)+"{ B b = 1; }")
+	for _, f := range diamonds(50) {
+		text := `syntax = "proto3";`
+		for _, name := range f.Dependency {
+			text += fmt.Sprintf("import public %q;", name)
+		}
+		write(f.GetName(), text)
+	}
+	cheap := func(name, want string, read func() (*protoregistry.Files, error)) {
 		peak := watchMemory()
-		_, err := readProto([]string{name}, []string{dir})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
+		if _, err := read(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %.500v", name, err)
+		} else if len(err.Error()) > 1000 {
+			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
 		}
 		if grown := peak(); grown > 128<<20 {
 			t.Errorf("%s: %d MiB", name, grown>>20)
 		}
+	}
+	for name, want := range map[string]string{
+		"a.proto": "cycle", "deep.proto": "brackets are open at once", "long.proto": "longer than 16 MiB together", "a49": "public imports",
+		"line.proto": "a line is longer than 64 KiB", "names.proto": "full names are too long",
+		"fault.proto": "cannot compile",
+	} {
+		cheap(name, want, func() (*protoregistry.Files, error) { return readProto([]string{name}, []string{dir}) })
+	}
+	one := func(f *descriptorpb.FileDescriptorProto) []*descriptorpb.FileDescriptorProto {
+		f.Name = proto.String("a.proto")
+		return []*descriptorpb.FileDescriptorProto{f}
+	}
+	deep := &descriptorpb.DescriptorProto{}
+	for range 1000 {
+		deep = &descriptorpb.DescriptorProto{Name: proto.String(strings.Repeat("a", 1000)), NestedType: []*descriptorpb.DescriptorProto{deep}}
+	}
+	wide := &descriptorpb.DescriptorProto{Name: proto.String(strings.Repeat("a", 100_000))}
+	for range 10_000 {
+		wide.Field = append(wide.Field, &descriptorpb.FieldDescriptorProto{Name: proto.String("a")})
+	}
+	for name, c := range map[string]struct {
+		files []*descriptorpb.FileDescriptorProto
+		want  string
+	}{
+		"messages within messages": {one(&descriptorpb.FileDescriptorProto{MessageType: []*descriptorpb.DescriptorProto{deep}}), "packages and messages"},
+		"parts of a package":       {one(&descriptorpb.FileDescriptorProto{Package: proto.String(strings.Repeat("a.", 4<<20) + "a")}), "packages and messages"},
+		"fields of a long name":    {one(&descriptorpb.FileDescriptorProto{MessageType: []*descriptorpb.DescriptorProto{wide}}), "full names are too long"},
+		"public imports":           {diamonds(50), "public imports"},
+	} {
+		cheap(name, c.want, func() (*protoregistry.Files, error) { return link(&descriptorpb.FileDescriptorSet{File: c.files}) })
 	}
 	if _, err := readProtoset(write("long.set", strings.Repeat("a", mostDescriptors+1))); err == nil || !strings.Contains(err.Error(), "longer than 16 MiB") {
 		t.Error(err)
