@@ -40,7 +40,7 @@ type Cluster struct {
 
 // API is the client of a cluster. It is not a method, and no field has its type. Otherwise a
 // Cluster in an interface would link all 300 methods of the client into the binary, 2 MiB,
-// because text/template, which hey uses, may call methods by name.
+// because text/template, which hey and html/template use, may call methods by name.
 func API(c *Cluster) *client.Client { return (*client.Client)(c.client) }
 
 // Close closes the connections.

@@ -25,7 +25,7 @@ func (s *narrow) Watch(_ int, _ int32, write bool) error {
 // A request that waits for room is counted until it is sent or its connection is closed.
 func TestPartialRequests(t *testing.T) {
 	sys := &narrow{room: 2}
-	l := &loop{m: &loops{flow: new(flow)}, sys: sys, partial: 2}
+	l := &loop{m: &loops{flow: new(flow)}, sys: sys, links: links{partial: 2}}
 	sent, dropped := &lconn{fd: 3, waits: true, unsent: []byte("abc")}, &lconn{fd: 4, waits: true, unsent: []byte("abc")}
 	if l.sendRest(sent); l.partial != 2 || string(sent.unsent) != "c" || len(sys.watched) != 0 {
 		t.Errorf("%d requests wait, %q is left, watched %v", l.partial, sent.unsent, sys.watched)

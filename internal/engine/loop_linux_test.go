@@ -30,7 +30,7 @@ func TestManyConnections(t *testing.T) {
 		{takt.Invalid, 1000, blindMost + 1, false},
 		{takt.Valid, 0, blindMost + 1, false},
 	} {
-		m := &loops{opt: Options{Connections: c.asked}, all: []*loop{{conns: make([]*lconn, 1)}, {conns: make([]*lconn, c.made-1)}}}
+		m := &loops{opt: Options{Connections: c.asked}, all: []*loop{{links: links{conns: make([]*lconn, 1)}}, {links: links{conns: make([]*lconn, c.made-1)}}}}
 		rep := takt.Report{Verdict: c.verdict}
 		m.advise(&rep)
 		told := slices.ContainsFunc(rep.Warnings, func(w takt.Warning) bool { return w.Code == "many_connections" })

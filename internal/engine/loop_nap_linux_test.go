@@ -28,7 +28,7 @@ func TestNap(t *testing.T) {
 		"the window has ended":  {func(l *loop) { l.answers.at, l.answers.n = 0, 25 }, 80 * us},
 		"nothing in the window": {func(l *loop) { l.answers.at = 0 }, 56 * us},
 	} {
-		l := &loop{closed: true, stamps: true, max: 50, flight: flight{n: 50}}
+		l := &loop{closed: true, max: 50, reads: reads{stamps: true}, links: links{flight: flight{n: 50}}}
 		l.answers = answerPace{at: time.Millisecond, apart: 8 * us}
 		c.change(l)
 		if got := l.nap(time.Millisecond); got != c.want {

@@ -372,10 +372,10 @@ func TestRoomSince(t *testing.T) {
 		l    *loop
 		want time.Duration
 	}{
-		"none":                {&loop{max: 2, places: []*place{early, late}}, forever},
-		"another can be made": {&loop{max: 3, places: []*place{early, late}}, 0},
-		"one idle":            {&loop{max: 2, places: []*place{early, late}, idle: places{list: []*place{early}}}, 10 * ms},
-		"one to dial, too":    {&loop{max: 2, places: []*place{early, late}, idle: places{list: []*place{early}}, spare: places{list: []*place{late}}}, 5 * ms},
+		"none":                {&loop{max: 2, links: links{places: []*place{early, late}}}, forever},
+		"another can be made": {&loop{max: 3, links: links{places: []*place{early, late}}}, 0},
+		"one idle":            {&loop{max: 2, links: links{places: []*place{early, late}, idle: places{list: []*place{early}}}}, 10 * ms},
+		"one to dial, too":    {&loop{max: 2, links: links{places: []*place{early, late}, idle: places{list: []*place{early}}, spare: places{list: []*place{late}}}}, 5 * ms},
 	} {
 		if got := c.l.roomSince(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

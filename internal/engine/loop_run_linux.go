@@ -49,6 +49,22 @@ type loop struct {
 	pace   pacing
 	closed bool
 
+	upcoming
+	links
+	muxes
+	reads
+	backlog record.Backlog
+	caution caution
+	answers answerPace
+	waited  time.Duration // last instant of a wait in the poller
+	rested  time.Duration // total time slept or spun
+
+	readied chan struct{} // closed when the loop is ready to begin
+	ended   chan struct{} // closed after the cut
+}
+
+// upcoming is the next operation of a loop, and what it waits for.
+type upcoming struct {
 	claim    takt.Op // next operation of this loop, valid if claimed
 	claimed  bool
 	passed   bool          // the next operation was left to other loops
@@ -62,24 +78,26 @@ type loop struct {
 	looked   bool          // no answer was found since the turn began or the pool grew
 	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
 	unmade   record.Slot   // at the cut: attempts to make a connection, together
+}
 
-	conns   []*lconn // by token
-	places  []*place
-	idle    places   // last in, first out: a warm connection is a fast one; with a mux in turn
-	pausing []*place // of a closed loop, after failures
-	spare   places   // places whose connection has no socket; none with a mux
-	hosts   []*host  // addresses of the target, with the idle places of each; empty: there is one address, or a mux
-	flight  flight
-	dialing flight
-	backlog record.Backlog
-	dials   dialTime
-	paths   int // number of connections with a measured round trip
-	partial int // number of connections that wait for room in the socket
-	muxes
+// links are the connections of a loop.
+type links struct {
+	conns     []*lconn // by token
+	places    []*place
+	idle      places   // last in, first out: a warm connection is a fast one; with a mux in turn
+	pausing   []*place // of a closed loop, after failures
+	spare     places   // places whose connection has no socket; none with a mux
+	hosts     []*host  // addresses of the target, with the idle places of each; empty: there is one address, or a mux
+	flight    flight
+	dialing   flight
+	dials     dialTime
+	paths     int  // number of connections with a measured round trip
+	partial   int  // number of connections that wait for room in the socket
+	unwatched bool // all sockets are removed from the poller
+}
 
-	unwatched bool          // all sockets are removed from the poller
-	waited    time.Duration // last instant of a wait in the poller
-
+// reads is what a loop reads, and when it came.
+type reads struct {
 	in, out []byte
 	plain   []byte   // decrypted bytes
 	made    handover // connections over TLS
@@ -94,17 +112,11 @@ type loop struct {
 	fresh   bool                                  // with parts: the loop has just served all that came in a short wait
 	empty   time.Duration                         // instant at which no socket had bytes but those that were read since
 	record  func(phase int, due, d time.Duration) // of parts
-	caution caution
-	answers answerPace
-	rested  time.Duration // total time slept or spun
-
-	readied chan struct{} // closed when the loop is ready to begin
-	ended   chan struct{} // closed after the cut
 }
 
 func newLoop(m *loops, index, limit int, sys sock.System) *loop {
 	l := &loop{
-		m: m, index: index, max: limit, sys: sys, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed(),
+		m: m, index: index, max: limit, sys: sys, reads: reads{in: make([]byte, 64<<10)}, pace: m.opt.pacing(), closed: m.opt.Closed(),
 		backlog: record.Backlog{Size: limit},
 		readied: make(chan struct{}), ended: make(chan struct{}),
 	}

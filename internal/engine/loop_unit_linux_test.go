@@ -223,7 +223,7 @@ func TestLoopFreeSince(t *testing.T) {
 		"a closed one, free after the blocking": {at(-1, 200), nil, nil, 1, 100, 200},
 		"another closed one":                    {at(-1, 200), nil, []*place{other}, 1, 100, 100},
 	} {
-		l := &loop{max: c.max, idle: places{list: c.idle}, spare: places{list: c.spare}, blocked: 100}
+		l := &loop{max: c.max, links: links{idle: places{list: c.idle}, spare: places{list: c.spare}}, upcoming: upcoming{blocked: 100}}
 		if got := l.freeSince(c.p, c.due); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -235,7 +235,7 @@ func TestLoopsCut(t *testing.T) {
 	for from, free := range map[time.Duration]time.Duration{0: 0, 490 * ms: 490 * ms, forever: 500 * ms} {
 		sys := &quiet{}
 		m := newLoops(flowOf(t, tenths(), 0), &still{}, &takt.Loop{}, Options{})
-		m.all = []*loop{{sys: sys, freeFrom: forever}, {sys: sys, freeFrom: from}}
+		m.all = []*loop{{sys: sys, upcoming: upcoming{freeFrom: forever}}, {sys: sys, upcoming: upcoming{freeFrom: from}}}
 		m.cut(500 * ms)
 		if want := (record.Event{Free: free, Done: 500 * ms, Outcome: record.UnfinishedQueued}); m.rest != want || m.cutAt.Load() != int64(500*ms) || sys.woken != 2 {
 			t.Errorf("free from %v: %+v, want %+v; %d loops woken", from, m.rest, want, sys.woken)

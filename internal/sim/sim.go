@@ -145,7 +145,7 @@ func (w *world) load() (*takt.Report, error) {
 		}},
 	}
 	if w.sc.Parts > 0 {
-		p.Driver.Timed = (&http.Options{Stream: true}).Timed()
+		p.Driver.Timed = (&http.Answers{Stream: true}).Timed()
 		p.Driver.Loop.Codec = func(int) takt.Codec { return w.streamed() }
 	}
 	switch {

@@ -102,19 +102,6 @@ func judgedBy(t *testing.T, how string, only ...string) (generators.Generator, e
 	return Judge(t.Context(), o, "small", c)
 }
 
-func cellOf(t *testing.T, g generators.Generator, pathology, figure string) generators.Cell {
-	t.Helper()
-	for i := range g.Trials {
-		if g.Trials[i].Pathology == pathology {
-			if c := g.Trials[i].Cell(figure); c != nil {
-				return *c
-			}
-		}
-	}
-	t.Fatalf("there is no cell %s of %s", figure, pathology)
-	return generators.Cell{}
-}
-
 // A generator runs as a process against real targets, and its counts are compared with their records.
 func TestJudge(t *testing.T) {
 	for _, how := range []string{"stdout", "stderr", "file", "hides"} {

@@ -1,12 +1,15 @@
 package core
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
+	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/files"
 )
 
 // Meant adds the command that the command line leaves out: version, server, or http for a URL.
@@ -57,4 +60,27 @@ func asServer(args []string) []string {
 		return append([]string{ServerCommand}, args[1:]...)
 	}
 	return args
+}
+
+// OtherToolsFile is the fault of the first word that is a file of another load generator; nil: there is
+// none.
+func OtherToolsFile(words []string) error {
+	for _, word := range words {
+		for _, f := range driver.OtherToolsFiles() {
+			if strings.HasSuffix(word, f.Ends) && isFile(word) {
+				return fmt.Errorf("%s is %s; %s", word, f.Is, f.Advice)
+			}
+		}
+	}
+	return nil
+}
+
+// isFile reports whether a word is rather the name of a file than a host without a scheme: example.com/a.js
+// is a host with a path.
+func isFile(word string) bool {
+	if _, err := files.Stat(word); err == nil {
+		return true
+	}
+	folder, name := filepath.Split(word)
+	return strings.Count(name, ".") == 1 && !strings.Contains(strings.TrimLeft(folder, "./"), ".") && !strings.Contains(word, "://")
 }

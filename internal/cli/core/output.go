@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
-
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
@@ -245,4 +245,29 @@ func WriteReport(env Env, opened []Destination, r *takt.Report) error {
 		out.Interval(iv, nil)
 	}
 	return out.Close(r)
+}
+
+// Serial is e with streams for several goroutines of a run: each write is atomic. Stdout and
+// Stderr share a lock only if they are the same stream.
+func (e Env) Serial() Env {
+	one := e.Stdout == e.Stderr
+	e.Stdout = &serialWriter{w: e.Stdout}
+	if one {
+		e.Stderr = e.Stdout
+	} else {
+		e.Stderr = &serialWriter{w: e.Stderr}
+	}
+	return e
+}
+
+type serialWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (s *serialWriter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(b)
 }

@@ -35,16 +35,16 @@ func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.Targets), "targets", "requests from `FILE` in turn, - for stdin; vegeta's http and json formats; the URL is for targets without one")
 }
 
-func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
-	fs.VarP(&o.Header, "header", "H", "`NAME: VALUE` of a header; repeatable; placeholders as in the body")
-	fs.VarP(value.Naming(value.Text(&o.Accept), payload.Names), "accept", "A", "Accept `HEADER`")
-	fs.VarP(value.Naming(value.Text(&o.UserAgent), payload.Names), "user-agent", "U", "User-Agent `HEADER`")
-	fs.VarP(value.Naming(value.Text(&o.ContentType), payload.Names), "content-type", "T", "Content-Type `HEADER` of a request with a body")
-	fs.VarP(value.Secret(&o.Credentials.Basic), "auth", "a", "basic authentication, `USER:PASSWORD`; better from TAKT_AUTH or --auth-file")
-	fs.Var(value.InFile(&o.Credentials.BasicFile), "auth-file", "basic authentication, USER:PASSWORD in `FILE`")
-	fs.Var(value.Secret(&o.Credentials.Bearer), "bearer", "bearer authentication with `TOKEN`; better from TAKT_BEARER or --bearer-file")
-	fs.Var(value.InFile(&o.Credentials.BearerFile), "bearer-file", "bearer authentication with the token in `FILE`")
-	fs.Var(value.Text(&o.Host), "host", "Host `HEADER` instead of the URL's")
+func (r *Request) addHeaderFlags(fs *pflag.FlagSet) {
+	fs.VarP(&r.Header, "header", "H", "`NAME: VALUE` of a header; repeatable; placeholders as in the body")
+	fs.VarP(value.Naming(value.Text(&r.Accept), payload.Names), "accept", "A", "Accept `HEADER`")
+	fs.VarP(value.Naming(value.Text(&r.UserAgent), payload.Names), "user-agent", "U", "User-Agent `HEADER`")
+	fs.VarP(value.Naming(value.Text(&r.ContentType), payload.Names), "content-type", "T", "Content-Type `HEADER` of a request with a body")
+	fs.VarP(value.Secret(&r.Credentials.Basic), "auth", "a", "basic authentication, `USER:PASSWORD`; better from TAKT_AUTH or --auth-file")
+	fs.Var(value.InFile(&r.Credentials.BasicFile), "auth-file", "basic authentication, USER:PASSWORD in `FILE`")
+	fs.Var(value.Secret(&r.Credentials.Bearer), "bearer", "bearer authentication with `TOKEN`; better from TAKT_BEARER or --bearer-file")
+	fs.Var(value.InFile(&r.Credentials.BearerFile), "bearer-file", "bearer authentication with the token in `FILE`")
+	fs.Var(value.Text(&r.Host), "host", "Host `HEADER` instead of the URL's")
 }
 
 func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
@@ -53,43 +53,43 @@ func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DisableRedirects, "disable-redirects", false, "has no effect: takt follows redirects only with --redirects; a flag of hey")
 }
 
-func (o *Options) addWayFlags(fs *pflag.FlagSet) {
-	o.AddWayFlags(fs)
-	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
-	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
+func (w *Way) addWayFlags(fs *pflag.FlagSet) {
+	w.AddWayFlags(fs)
+	fs.BoolVar(&w.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
+	fs.Var(value.Choice(&w.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }
 
 // AddWayFlags declares the flags of connections that each protocol on top of HTTP has.
-func (o *Options) AddWayFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
-	o.AddWayFlagsH2(fs)
+func (w *Way) AddWayFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&w.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
+	w.AddWayFlagsH2(fs)
 }
 
 // AddWayFlagsH2 declares those of a protocol that is always over HTTP/2.
-func (o *Options) AddWayFlagsH2(fs *pflag.FlagSet) {
-	fs.VarP(value.Duration(&o.Timeout), "timeout", "t", "time limit for a request, `TIME`; a bare number means seconds")
-	fs.Var(value.Duration(&o.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
-	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
-	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
-	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
-	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
-	fs.Var(value.OwnedPath(&o.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
-	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
-	o.TLS.AddFlags(fs)
+func (w *Way) AddWayFlagsH2(fs *pflag.FlagSet) {
+	fs.VarP(value.Duration(&w.Timeout), "timeout", "t", "time limit for a request, `TIME`; a bare number means seconds")
+	fs.Var(value.Duration(&w.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
+	fs.BoolVar(&w.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
+	fs.IntVar(&w.HTTP2Connections, "h2-connections", w.HTTP2Connections, "spread HTTP/2 over `N` connections")
+	fs.IntVar(&w.HTTP2Streams, "h2-streams", w.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
+	fs.VarP(&w.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
+	fs.Var(value.OwnedPath(&w.UnixSocket, "sockets are the server's; give a URL"), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
+	fs.Var(&w.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
+	w.TLS.AddFlags(fs)
 }
 
-func (o *Options) addFailFlag(fs *pflag.FlagSet) {
-	fs.Var(value.Plain(&o.FailOn), "fail-on", "`STATUS` codes and classes that count as failed, such as 404,5xx; none for no status")
+func (a *Answers) addFailFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Plain(&a.FailOn), "fail-on", "`STATUS` codes and classes that count as failed, such as 404,5xx; none for no status")
 }
 
-func (o *Options) addAnswerFlags(fs *pflag.FlagSet) {
-	o.addFailFlag(fs)
-	fs.Var(value.Plain(&o.ExpectBody), "expect-body", "answers whose body does not match the regular `EXPRESSION` count as failed")
+func (a *Answers) addAnswerFlags(fs *pflag.FlagSet) {
+	a.addFailFlag(fs)
+	fs.Var(value.Plain(&a.ExpectBody), "expect-body", "answers whose body does not match the regular `EXPRESSION` count as failed")
 }
 
-func (o *Options) addStreamFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.Stream, "stream", false, "measure the parts of answers that stream: server-sent events, lines of NDJSON, or else chunks; the report has the first part and the gaps")
-	fs.Var(value.Size(&o.StreamMost), "stream-max", "largest `SIZE` of a streamed answer")
+func (a *Answers) addStreamFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&a.Stream, "stream", false, "measure the parts of answers that stream: server-sent events, lines of NDJSON, or else chunks; the report has the first part and the gaps")
+	fs.Var(value.Size(&a.StreamMost), "stream-max", "largest `SIZE` of a streamed answer")
 }
 
 func (o *Options) addContrastFlag(fs *pflag.FlagSet) {

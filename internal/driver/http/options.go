@@ -38,7 +38,38 @@ const stdin = "-"
 
 // Options are the flags of takt http beyond those of every load command.
 type Options struct {
-	// What is sent.
+	Request
+	Way
+	Answers
+
+	Targets      string      // a file of requests instead of one
+	Scenario     string      // a file of steps that each user performs in order
+	Rounds       engine.Rate // of the scenario, instead of a rate
+	ScenarioFile io.Reader   // content of the file Scenario; nil: takt opens it
+	Stdin        io.Reader   // of -D - and --targets -; nil: empty
+
+	Sessions  Sessions  // of the users of a Recording
+	Recording Recording // makes the requests instead of the flags; nil: they do
+
+	ContrastFor time.Duration // of the closed loop after the run; 0: none
+	World       engine.World  // of users; nil: this machine
+
+	shape
+	shared
+
+	url      *url.URL // of the argument; nil: the targets say where
+	target   string   // of a request to url: path and query, with placeholders
+	body     []byte   // of all requests that bring none of their own
+	requests requests
+	odd      int         // lines of a file that are in the URL and look as if they were not meant so
+	oddIn    string      // that file
+	attended attended    // whoever waits for Validate
+	keep     int         // bytes of targets that are kept in memory
+	list     *targetList // nil: one request, no list
+}
+
+// Request is what is sent.
+type Request struct {
 	Method       string
 	Header       httpreq.Header
 	Accept       string
@@ -49,11 +80,10 @@ type Options struct {
 	ContentType  string
 	Credentials  httpreq.Credentials
 	Host         string
-	Targets      string      // a file of requests instead of one
-	Scenario     string      // a file of steps that each user performs in order
-	Rounds       engine.Rate // of the scenario, instead of a rate
+}
 
-	// How it gets there.
+// Way is how requests get to the server.
+type Way struct {
 	Timeout            time.Duration // of a request, from sent to done
 	ConnectTimeout     time.Duration
 	DisableCompression bool
@@ -68,58 +98,50 @@ type Options struct {
 	ConnectTo          ConnectTo
 	TLS                tlsflags.Flags
 	Client             string
+}
 
-	// What counts as failed.
+// Answers is which answers count as failed, and what is measured within them.
+type Answers struct {
 	FailOn     httpreq.FailOn
 	ExpectBody httpreq.Pattern
-
 	Stream     bool  // answers come in parts, which are measured
 	StreamMost int64 // bytes of such an answer
+}
 
-	Sessions  Sessions  // of the users of a Recording
-	Recording Recording // makes the requests instead of the flags; nil: they do
-
-	ContrastFor  time.Duration // of the closed loop after the run; 0: none
-	Stdin        io.Reader     // of -D - and --targets -; nil: empty
-	ScenarioFile io.Reader     // content of the file Scenario; nil: takt opens it
-	World        engine.World  // of users; nil: this machine
-
-	url        *url.URL       // of the argument; nil: the targets say where
-	target     string         // of a request to url: path and query, with placeholders
-	seed       uint64         // of placeholders with random values
-	traces     payload.Traces // of the run
-	run        payload.Run    // its id
-	conns      int            // of the contrast
-	inFlight   int            // most operations in flight
+// shape is what the options of the load say, set by Shape.
+type shape struct {
+	load       *engine.Options // that Shape got last
+	seed       uint64          // of placeholders with random values
+	conns      int             // of the contrast
+	inFlight   int             // most operations in flight
 	warmup     time.Duration
 	part       uint64 // of the schedule, from 0, that the run sends
 	parts      uint64
-	load       *engine.Options // that Shape got last
-	givenUsers int             // -c, with a scenario
-	users      int             // of a scenario without a rate; 0: there is a rate
-	closed     bool            // the run has no schedule
-	fixedPool  bool            // the user says how many connections there are
-	loops      bool            // the engine may use its loop
-	streams    int             // most on a connection
-	muxes      *muxes          // of the run under way; nil: no HTTP/2 in the loop
-	room       http1.Room      // of the bodies that are read
-	stale      atomic.Uint64   // operations that met the end of a kept connection
-	dialled    atomic.Uint64   // connections of net/http
-	body       []byte          // of all requests that bring none of their own
-	requests   requests
-	odd        int         // lines of a file that are in the URL and look as if they were not meant so
-	oddIn      string      // that file
-	attended   attended    // whoever waits for Validate
-	keep       int         // bytes of targets that are kept in memory
-	list       *targetList // nil: one request, no list
+	givenUsers int  // -c, with a scenario
+	users      int  // of a scenario without a rate; 0: there is a rate
+	closed     bool // the run has no schedule
+	fixedPool  bool // the user says how many connections there are
+	loops      bool // the engine may use its loop
+	streams    int  // most on a connection
+}
+
+// shared is what the connections of a run share.
+type shared struct {
+	traces  payload.Traces // of the run
+	run     payload.Run    // its id
+	muxes   *muxes         // nil: no HTTP/2 in the loop
+	room    http1.Room     // of the bodies that are read
+	stale   atomic.Uint64  // operations that met the end of a kept connection
+	dialled atomic.Uint64  // connections of net/http
 }
 
 // New are the options with their defaults.
 func New() *Options {
 	return &Options{
-		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: httpreq.DefaultFailOn(), Client: clientAuto, TLS: tlsflags.New(), StreamMost: defaultStreamMost,
-		keep: keepTargets,
+		Request: Request{Method: "GET", UserAgent: "takt", ContentType: "text/html"},
+		Way:     Way{Timeout: 20 * time.Second, ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, Client: clientAuto, TLS: tlsflags.New()},
+		Answers: Answers{FailOn: httpreq.DefaultFailOn(), StreamMost: defaultStreamMost},
+		keep:    keepTargets,
 	}
 }
 
@@ -136,16 +158,16 @@ func (o *Options) Validate(args []string) []error {
 	return faults
 }
 
-func (o *Options) checkBounds() error {
+func (w *Way) checkBounds() error {
 	switch {
-	case o.Timeout <= 0 || o.ConnectTimeout <= 0:
+	case w.Timeout <= 0 || w.ConnectTimeout <= 0:
 		return value.Faultf("--timeout and --connect-timeout must be above 0; a request without a bound can hang for ever")
-	case o.Redirects < 0:
-		return value.Faultf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
-	case o.HTTP2Connections < 1:
-		return value.Faultf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
-	case o.HTTP2Streams < 0:
-		return value.Faultf("--h2-streams is %d; give a number above 0, or leave it out", o.HTTP2Streams)
+	case w.Redirects < 0:
+		return value.Faultf("--redirects is %d; give how many may be followed, 0 for none", w.Redirects)
+	case w.HTTP2Connections < 1:
+		return value.Faultf("--h2-connections is %d; give a number above 0", w.HTTP2Connections)
+	case w.HTTP2Streams < 0:
+		return value.Faultf("--h2-streams is %d; give a number above 0, or leave it out", w.HTTP2Streams)
 	}
 	return nil
 }

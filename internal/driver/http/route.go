@@ -142,9 +142,9 @@ func (c ConnectTo) detours(addr string) (list []string) {
 }
 
 // checkRoute holds the ways to the target against each other.
-func (o *Options) checkRoute() error {
+func (w *Way) checkRoute() error {
 	var given []string
-	for name, is := range map[string]bool{"--proxy": o.Proxy.url != nil, "--unix-socket": o.UnixSocket != "", "--connect-to": len(o.ConnectTo) > 0} {
+	for name, is := range map[string]bool{"--proxy": w.Proxy.url != nil, "--unix-socket": w.UnixSocket != "", "--connect-to": len(w.ConnectTo) > 0} {
 		if is {
 			given = append(given, name)
 		}
@@ -156,11 +156,11 @@ func (o *Options) checkRoute() error {
 }
 
 // route is the network and the addresses to connect to for addr, a host:port.
-func (o *Options) route(addr string) (network string, addresses []string) {
-	if o.UnixSocket != "" {
-		return "unix", []string{o.UnixSocket}
+func (w *Way) route(addr string) (network string, addresses []string) {
+	if w.UnixSocket != "" {
+		return "unix", []string{w.UnixSocket}
 	}
-	return "tcp", o.ConnectTo.detours(addr)
+	return "tcp", w.ConnectTo.detours(addr)
 }
 
 // dial connects to where route says.

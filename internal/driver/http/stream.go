@@ -388,8 +388,8 @@ func (s *StreamMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ [
 }
 
 // Timed is driver.Load.Timed.
-func (o *Options) Timed() []takt.Timed {
-	if !o.Stream {
+func (a *Answers) Timed() []takt.Timed {
+	if !a.Stream {
 		return nil
 	}
 	return engine.PartTimes("first_part_due", "first_part", "first_part_unknown")

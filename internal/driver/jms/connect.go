@@ -192,15 +192,9 @@ const closeTime = 5 * time.Second
 // disconnect ends the links, removes durable subscriptions unless they are to be kept, and
 // returns the failures.
 func (r *run) disconnect(ctx context.Context) (faults []error) {
-	r.mu.Lock()
-	before := r.closed
-	r.closed = true
-	r.mu.Unlock()
-	if before {
+	if !r.shut() {
 		return nil
 	}
-	r.cancel()
-	r.tending.Wait()
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	for _, c := range r.consumers {

@@ -232,7 +232,7 @@ func TestLedgerAfterRestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			r := &run{o: NewProducer(), before: &manage.Reading{At: now, Uptime: time.Hour, Queues: map[string]manage.Queue{d.name: c.was}}}
+			r := &run{o: NewProducer(), counters: counters{before: &manage.Reading{At: now, Uptime: time.Hour, Queues: map[string]manage.Queue{d.name: c.was}}}}
 			b := books{acked: 100, uncertain: 10}
 			if r.o.receives = c.receives; c.receives {
 				b.consumers = 1
@@ -262,7 +262,7 @@ func TestLedgerOfTwo(t *testing.T) {
 		return &manage.Reading{At: now, Node: node, Uptime: time.Hour, Queues: map[string]manage.Queue{d.name: {ID: id, Added: added}}}
 	}
 	for _, after := range []*manage.Reading{read("other", "1", 120), read("node", "2", 120), read("node", "", 0), read("node", "1", 5)} {
-		r := &run{o: NewProducer(), before: read("node", "1", 20)}
+		r := &run{o: NewProducer(), counters: counters{before: read("node", "1", 20)}}
 		if l, err := r.compare(after, map[destination]books{d: {acked: 100}}, 0); err == nil {
 			t.Errorf("%+v: %+v", after, l)
 		}

@@ -78,6 +78,13 @@ func (r *run) read(ctx context.Context) (*manage.Reading, error) {
 	return r.producers[0].line.read(ctx, queues)
 }
 
+// counters are the broker's counters before the run.
+type counters struct {
+	before *manage.Reading // nil: unknown
+	unread error           // why before is nil; nil: a consumer
+	slow   bool            // the broker has counters, and did not answer in time
+}
+
 // readBefore reads the counters before the run. A broker that does not answer is none of the
 // run's business, unless the user asked for its counters.
 func (r *run) readBefore(ctx context.Context) error {

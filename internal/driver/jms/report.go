@@ -77,8 +77,7 @@ func (r *run) rest(rep *takt.Report) {
 
 // describeOutages reports the times without a broker. Afterwards no message is sent again.
 func (r *run) describeOutages(rep *takt.Report) {
-	r.cancel()
-	r.tending.Wait()
+	r.halt()
 	r.outages.Describe(rep, r.o.sends && r.o.receives && r.attributeLost())
 }
 

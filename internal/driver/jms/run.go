@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
-	"github.com/taktload/takt/internal/driver/jms/manage"
 	"github.com/taktload/takt/internal/outage"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -22,7 +21,6 @@ type run struct {
 	o         *Options
 	id        runID
 	body      []byte
-	meter     *meter
 	started   time.Time
 	epoch     time.Duration // started as time since 1970
 	lines     []*line
@@ -31,11 +29,9 @@ type run struct {
 	next      int // index of the next producer; only for the pacer
 	credit    starvation
 	outages   *outage.Log
-	before    *manage.Reading // the broker's counters before the run; nil: unknown
-	unread    error           // why before is nil; nil: a consumer
-	slow      bool            // the broker has counters, and did not answer in time
+	meter     *meter
+	counters
 
-	sink     takt.Sink
 	tally    tally
 	open     atomic.Int64  // number of operations in flight
 	expected atomic.Uint64 // number of messages that should arrive
@@ -43,19 +39,16 @@ type run struct {
 	// Bytes on consumers' connections, in addition to operations of this process.
 	wireSent, wireReceived atomic.Int64
 
+	phase
+	ending
+}
+
+// phase is how far a run is. Each starts as false and becomes true once.
+type phase struct {
 	released atomic.Bool   // consumers have credit
 	flushing atomic.Bool   // no further message comes: open transactions are committed
 	over     atomic.Bool   // no message is counted or accepted any more
 	moved    chan struct{} // signals progress to drain
-
-	mu     sync.Mutex
-	broken error         // reason why the run cannot go on
-	broke  chan struct{} // closed when broken is set
-	closed bool
-
-	tending sync.WaitGroup     // of the lines
-	ctx     context.Context    // ends with the run, for tending
-	cancel  context.CancelFunc // ends ctx
 }
 
 // starvation is how long the broker granted no credit. Only the pacer uses it.
@@ -103,13 +96,13 @@ func (c *conn) add(k *consumer) {
 func (o *Options) newRun() *run {
 	r := &run{
 		o: o, id: newRunID(), body: bytes.Repeat([]byte{1}, o.MessageSize), started: time.Now(),
-		meter: newMeter(o.window.warmup, o.follower != nil),
-		moved: make(chan struct{}, 1), broke: make(chan struct{}),
+		meter:  newMeter(o.window.warmup, o.follower != nil),
+		phase:  phase{moved: make(chan struct{}, 1)},
+		ending: newEnding(o.sends),
 		credit: starvation{since: -1},
 	}
 	r.tally = newTally(o.sends)
 	r.outages = &outage.Log{Arrivals: r.arrivals(), Unordered: o.overtakes()}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.epoch = time.Duration(r.started.UnixNano())
 	return r
 }
@@ -158,14 +151,6 @@ func (r *run) begun(at time.Time) {
 	r.release()
 }
 
-// give sets the sink for completions. It returns the error if the run is already over.
-func (r *run) give(sink takt.Sink) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sink = sink
-	return r.broken
-}
-
 // release grants credit to all consumers. From now on lost connections are made again.
 func (r *run) release() {
 	r.released.Store(true)
@@ -175,38 +160,6 @@ func (r *run) release() {
 	for _, c := range r.consumers {
 		c.release()
 	}
-}
-
-// wake tells the engine that a producer has room again.
-func (r *run) wake() {
-	r.mu.Lock()
-	sink := r.sink
-	r.mu.Unlock()
-	if sink != nil {
-		sink.Wake()
-	}
-}
-
-// fail notes that the run cannot go on, and ends it.
-func (r *run) fail(err error) {
-	r.mu.Lock()
-	first := r.broken == nil && !r.closed
-	if first {
-		r.broken = err
-		close(r.broke)
-	}
-	sink := r.sink
-	r.mu.Unlock()
-	r.cancel()
-	if sink != nil && first && r.o.sends { // Receive returns the error itself
-		sink.End()
-	}
-}
-
-func (r *run) why() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.broken
 }
 
 // burst is the callback at the end of a burst.

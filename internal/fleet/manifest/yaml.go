@@ -9,7 +9,7 @@ import (
 )
 
 // object is a mapping of YAML, in the order in which it is written. A library of YAML would need
-// structs, or write a mapping in the order of its keys; text/template costs 1 MB of binary.
+// structs, or write a mapping in the order of its keys; a template does not quote words of users.
 type object []field
 
 // field is a key with its value: a string, int, bool, object or list. A nil value, an empty object

@@ -30,12 +30,3 @@ func Escape(s string) string {
 		"|", `\|`, "~", `\~`, "&", `\&`, "@", "@\u200b", "#", "#\u200b",
 	).Replace(s)
 }
-
-// MarkdownRow is a row of a table.
-func MarkdownRow(cells []string) string {
-	var b strings.Builder
-	for _, c := range cells {
-		b.WriteString("| " + Escape(Clean(c)) + " ")
-	}
-	return b.String() + "|\n"
-}

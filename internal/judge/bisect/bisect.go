@@ -154,9 +154,6 @@ func density(x float64) float64 { return -(freedom + 1) / 2.0 * math.Log1p(x*x/f
 // Skip marks a commit that cannot be built or run.
 func (s *Search) Skip(commit int) { s.broken[commit] = true }
 
-// Skipped reports whether the commit was skipped.
-func (s *Search) Skipped(commit int) bool { return s.broken[commit] }
-
 // Pairs is the number of pairs of the commit.
 func (s *Search) Pairs(commit int) int { return s.pairs[commit] }
 

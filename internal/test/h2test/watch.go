@@ -126,13 +126,6 @@ func (w *watch) Theirs(id http2.SettingID) uint32 {
 	return w.theirs[id]
 }
 
-// Unused is what is left of the client's window for a stream, and for the connection.
-func (w *watch) Unused(id uint32) (stream, conn int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.streams[id].credit, w.credit
-}
-
 func (w *watch) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

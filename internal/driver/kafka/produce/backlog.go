@@ -1,10 +1,20 @@
 package produce
 
 import (
+	"sync/atomic"
+	"time"
+
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
+
+// backlog is how many records waited for a writer when the schedule ended.
+type backlog struct {
+	until   time.Duration // end of the schedule; 0: unknown, or a closed loop
+	atEnd   *time.Timer   // notes the records at the end of the schedule; nil: unknown end
+	records atomic.Int64  // -1: unknown yet
+}
 
 // waiting is the number of records that wait for a writer.
 func (p *Run) waiting() (n int) {
@@ -25,7 +35,7 @@ func (r *Runs) writers() (n int) {
 }
 
 // noteBacklog notes the waiting records at the end of the schedule.
-func (p *Run) noteBacklog() { p.backlog.CompareAndSwap(-1, int64(p.waiting())) }
+func (p *Run) noteBacklog() { p.backlog.records.CompareAndSwap(-1, int64(p.waiting())) }
 
 // mostWaiting is the largest acceptable part of records that wait for a writer at the end of
 // the schedule.
@@ -37,7 +47,7 @@ func (r *Runs) describeBacklog(rep *takt.Report) {
 	p := r.list[0] // the settings are those of all topics
 	waited := 0.0
 	for _, one := range r.list {
-		waited += float64(max(0, one.backlog.Load()))
+		waited += float64(max(0, one.backlog.records.Load()))
 	}
 	due, writers, records := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), r.writers(), p.batchSize
 	if p.filling && p.text.recorded == nil { // the limit is bytes

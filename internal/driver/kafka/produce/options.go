@@ -382,24 +382,36 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) newRun(sink takt.Sink, received bool, log *outage.Log) *Run {
 	now := time.Now()
 	p := &Run{
-		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, firstStream: o.firstStream, text: o.text, library: !o.Noop && o.Client != cluster.ClientTakt, once: o.Idempotence || o.Transaction > 0, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
-		unordered: o.unordered(), apart: o.text.isKeyed() && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
-		writers: o.writersOf(o.Partitions), batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling,
-		transaction: o.Transaction, timeout: o.Timeout,
+		manner: o.manner(received), stamps: o.stamps(), text: o.text, sink: sink, start: now, epoch: now.UnixNano(), traffic: o.Traffic,
+		meter: newMeter(o.Partitions), byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 	}
 	p.partitions.Store(o.Partitions)
-	p.backlog.Store(-1)
-	p.uniform = !received && !p.library && !p.apart && o.Transaction == 0
-	if p.tail, p.stampAt = o.tail(); p.stampAt > 0 {
-		p.stampHeader = kafka.AppendHeader(nil, cluster.StampHeader, make([]byte, cluster.StampBytes))
-	}
-	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
-		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
-	}
-	p.meter = newMeter(o.Partitions)
+	p.backlog.until = o.until
+	p.backlog.records.Store(-1)
 	p.outages.log = log
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
+}
+
+func (o *Options) manner(received bool) manner {
+	m := manner{
+		once: o.Idempotence || o.Transaction > 0, library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), received: received,
+		apart: o.text.isKeyed() && o.Transaction == 0, unordered: o.unordered(), writers: o.writersOf(o.Partitions), inline: inlineRecords,
+		batchSize: o.BatchSize, batchBytes: o.BatchBytes, linger: o.Linger, filling: o.filling, transaction: o.Transaction, timeout: o.Timeout,
+	}
+	m.uniform = !received && !m.library && !m.apart && o.Transaction == 0
+	if o.Noop && o.BatchSize > 1 {
+		m.inline = 0 // noop answers at once, so only a separate goroutine collects batches
+	}
+	return m
+}
+
+func (o *Options) stamps() stamps {
+	s := stamps{run: o.RunID, firstStream: o.firstStream, plain: o.Plain, inValue: o.inValue()}
+	if s.tail, s.stampAt = o.tail(); s.stampAt > 0 {
+		s.stampHeader = kafka.AppendHeader(nil, cluster.StampHeader, make([]byte, cluster.StampBytes))
+	}
+	return s
 }
 
 // connect connects the workers of one topic.

@@ -63,9 +63,6 @@ func (p *Run) outcomes(b *batch) {
 	}
 }
 
-// forever is an instant at which each acknowledged record should have arrived.
-const forever = 1 << 62
-
 // describeOutages adds the outages to the report.
 func (r *Runs) describeOutages(rep *takt.Report) {
 	receives := false
@@ -74,7 +71,7 @@ func (r *Runs) describeOutages(rep *takt.Report) {
 			continue
 		}
 		receives = true
-		for _, a := range p.overdue(forever) {
+		for _, a := range p.receipts.overdue(forever) {
 			p.missing(a)
 		}
 	}

@@ -2,11 +2,22 @@ package produce
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
+
+// receipts are the results of records in a run whose operations end with a receipt.
+type receipts struct {
+	mu      sync.Mutex
+	awaited ring.Queue[awaited]
+	closing bool   // later acknowledged records need not be received
+	acked   uint64 // number of records acknowledged before closing; set then
+	failed  []failedRecord
+}
 
 // awaited is an acknowledged record, which may have been received.
 type awaited struct {
@@ -16,6 +27,9 @@ type awaited struct {
 	partition int32
 	number    uint64
 }
+
+// forever is an instant before which each record is acknowledged.
+const forever = 1 << 62
 
 // giveUp fails operations whose record does not arrive, until the producer is closed. Without
 // giveUp a closed loop would wait for them for ever.
@@ -28,21 +42,24 @@ func (p *Run) giveUp() {
 		case <-p.ctx.Done():
 			return
 		}
-		for _, a := range p.overdue(time.Since(p.start)) {
+		upTo := time.Since(p.start) - p.timeout
+		if p.gone.Load() != nil {
+			upTo = forever // no record arrives any more
+		}
+		for _, a := range p.receipts.overdue(upTo) {
 			p.missing(a)
 			p.sink.Done(a.token, &takt.Result{Class: cluster.ClassLost, Err: p.errLost()})
 		}
 	}
 }
 
-// overdue are the records that should have arrived, or will not arrive any more. They may include
-// records that did arrive: an operation ends only once.
-func (p *Run) overdue(now time.Duration) (list []awaited) {
-	p.fateMu.Lock()
-	defer p.fateMu.Unlock()
-	gone := p.gone.Load() != nil
-	for p.awaited.Len() > 0 && (gone || now-p.awaited.Head().acked >= p.timeout) {
-		list = append(list, p.awaited.Pop())
+// overdue are the records that were acknowledged up to an instant since the run's start. They may
+// include records that did arrive: an operation ends only once.
+func (r *receipts) overdue(upTo time.Duration) (list []awaited) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.awaited.Len() > 0 && r.awaited.Head().acked <= upTo {
+		list = append(list, r.awaited.Pop())
 	}
 	return list
 }
@@ -65,30 +82,38 @@ type failedRecord struct {
 // arrive nevertheless.
 const maxFailed = 1 << 16
 
-// tally counts and keeps records acknowledged now, and keeps failed ones.
-func (p *Run) tally(records []record, now time.Duration) {
-	p.fateMu.Lock()
-	defer p.fateMu.Unlock()
-	p.meter.answered(records)
+// add counts records answered now, and keeps those that should arrive, and failed ones.
+func (r *receipts) add(m *meter, records []record, now time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.answered(records)
 	for i := range records {
-		r := &records[i]
-		if r.err == nil && !p.closing {
-			p.awaited.Push(awaited{r.token, now, r.stream, r.partition, r.number})
-		} else if len(p.failed) < maxFailed {
-			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
+		one := &records[i]
+		if one.err == nil && !r.closing {
+			r.awaited.Push(awaited{one.token, now, one.stream, one.partition, one.number})
+		} else if len(r.failed) < maxFailed {
+			r.failed = append(r.failed, failedRecord{one.stream, one.partition, one.number})
 		}
 	}
+}
+
+// close fixes the number of acknowledged records, all of which should arrive.
+func (r *receipts) close(m *meter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closing, r.acked = true, total(m.written())
 }
 
 // fates are the number of acknowledged records, and of records that were received although they were
 // not acknowledged.
 func (p *Run) fates(has func(cluster.StreamKey, uint64) bool) (acked, unasked uint64) {
-	p.fateMu.Lock()
-	defer p.fateMu.Unlock()
-	for _, f := range p.failed {
+	r := &p.receipts
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.failed {
 		if has(cluster.StreamKey{Run: p.run, Stream: f.stream, Partition: f.partition}, f.number) {
 			unasked++
 		}
 	}
-	return p.acked, unasked
+	return r.acked, unasked
 }

@@ -2,7 +2,6 @@ package produce
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,12 +9,15 @@ import (
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/taktload/takt/internal/pause"
-	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Run is the load of one run on one topic, on all workers.
 type Run struct {
+	manner
+	stamps
+	text *text
+
 	sink    takt.Sink
 	ctx     context.Context // ends with close
 	cancel  context.CancelFunc
@@ -26,57 +28,53 @@ type Run struct {
 	traffic *cluster.Traffic
 	meter   *meter
 
-	run         cluster.RunID
-	firstStream int // number of the first stream of the topic
-	text        *text
-	tail        []byte // bytes after the value of every record: its headers, or the longest of them
-	stampAt     int    // offset of the stamp in tail; 0: no stamp there
-	stampHeader []byte // header of the stamp; nil: none
-	once        bool   // brokers drop the copies that retries write
-	library     bool   // the client is a library, which encodes batches itself
-	oneWay      bool   // no acknowledgements: records end when they are written
-	plain       bool   // no stamps
-	inValue     bool   // the stamp is in the value
-	received    bool   // an operation ends with its receipt, not its acknowledgement
-	uniform     bool   // the records of a batch have one partition and one result
-	apart       bool   // a batch has several partitions, so each record has its own answer
-	unordered   bool   // writers do not wait for each other, so each has its own numbers
-	partitions  atomic.Int32
-	byKey       kgo.TopicPartitioner
-	writers     int // largest number of batches in flight per worker
-	inline      int // largest batch, in records, that the caller writes itself
-	batchSize   int // records in a batch
+	partitions atomic.Int32
+	byKey      kgo.TopicPartitioner
+	unwatch    func()                // ends the watch of the topic
+	gone       atomic.Pointer[error] // error if the topic is gone, otherwise nil
+
+	backlog  backlog
+	receipts receipts // empty unless an operation ends with its receipt
+	outages  outages
+	await    func(ctx context.Context, written []uint64) stored // waits for the records to be stored; nil: nobody stores them
+	stored   stored
+}
+
+// manner is how records are written, as the flags say.
+type manner struct {
+	once        bool // brokers drop the copies that retries write
+	library     bool // the client is a library, which encodes batches itself
+	oneWay      bool // no acknowledgements: records end when they are written
+	received    bool // an operation ends with its receipt, not its acknowledgement
+	uniform     bool // the records of a batch have one partition and one result
+	apart       bool // a batch has several partitions, so each record has its own answer
+	unordered   bool // writers do not wait for each other, so each has its own numbers
+	writers     int  // largest number of batches in flight per worker
+	inline      int  // largest batch, in records, that the caller writes itself
+	batchSize   int  // records in a batch
 	batchBytes  int
 	linger      time.Duration
 	filling     bool // a batch is limited by its bytes, for each partition, and stays on a partition until it is full
 	transaction int  // records in a transaction; 0: no transactions
 	timeout     time.Duration
+}
 
-	until   time.Duration         // end of the schedule; 0: unknown, or a closed loop
-	atEnd   *time.Timer           // notes the backlog at the end of the schedule; nil: unknown end
-	backlog atomic.Int64          // records that waited for a writer when the schedule ended; -1: unknown yet
-	unwatch func()                // ends the watch of the topic
-	gone    atomic.Pointer[error] // error if the topic is gone, otherwise nil
-
-	await  func(ctx context.Context, written []uint64) stored // waits for the records to be stored; nil: nobody stores them
-	stored stored
-	copies copies // of a sum only
-
-	outages outages
-
-	// Results of records if an operation ends with its receipt.
-	fateMu  sync.Mutex
-	awaited ring.Queue[awaited]
-	closing bool   // later acknowledged records need not be received
-	acked   uint64 // number of records acknowledged before closing; set then
-	failed  []failedRecord
+// stamps are what tells the records of a run from those of others, and from each other.
+type stamps struct {
+	run         cluster.RunID
+	firstStream int    // number of the first stream of the topic
+	plain       bool   // no stamps
+	inValue     bool   // the stamp is in the value
+	tail        []byte // bytes after the value of every record: its headers, or the longest of them
+	stampAt     int    // offset of the stamp in tail; 0: no stamp there
+	stampHeader []byte // header of the stamp; nil: none
 }
 
 // started is called when the run starts.
 func (p *Run) started(at time.Time) {
 	p.start, p.epoch = at, at.UnixNano()
-	if p.until > 0 {
-		p.atEnd = time.AfterFunc(p.until-time.Since(at), p.noteBacklog)
+	if b := &p.backlog; b.until > 0 {
+		b.atEnd = time.AfterFunc(b.until-time.Since(at), p.noteBacklog)
 	}
 	if p.received {
 		go p.giveUp()
@@ -124,12 +122,10 @@ func (p *Run) close() error {
 	if p.unwatch != nil {
 		p.unwatch()
 	}
-	if p.atEnd != nil {
-		p.atEnd.Stop()
+	if p.backlog.atEnd != nil {
+		p.backlog.atEnd.Stop()
 	}
-	p.fateMu.Lock()
-	p.closing, p.acked = true, total(p.meter.written())
-	p.fateMu.Unlock()
+	p.receipts.close(p.meter)
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, cluster.CloseTime)
 		_ = p.flushed(ctx) // records that are not acknowledged by then never are
@@ -156,7 +152,7 @@ func (p *Run) finishAll(records []record, arrived time.Time) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
 	if p.received {
-		p.tally(records, now)
+		p.receipts.add(p.meter, records, now)
 	} else {
 		p.meter.answered(records)
 	}

@@ -53,7 +53,7 @@ type stored struct {
 // sent so far, and those without acknowledgement that are not in the topic count as ok. Who reads
 // what was written knows better than the ends of the partitions.
 func (p *Run) Settle() (s takt.Settlement) {
-	s.Unwritten = uint64(max(0, p.backlog.Load()))
+	s.Unwritten = uint64(max(0, p.backlog.records.Load()))
 	if n := p.stored.missing; n > 0 && p.oneWay && !p.received {
 		s.Failed = takt.ErrorClass{
 			Class: cluster.ClassNotStored, Count: n,
@@ -65,49 +65,57 @@ func (p *Run) Settle() (s takt.Settlement) {
 
 // describeStored compares the records with the growth of the topics.
 func (r *Runs) describeStored(rep *takt.Report) {
-	p := summed(r.list)
-	if p.await == nil {
+	if r.list[0].await == nil {
 		return
 	}
-	l := p.ledger(rep)
+	a := r.account()
+	l := a.ledger(rep)
 	rep.Ledger = l
 	switch {
-	case p.oneWay:
-		p.describeOneWay(rep, l)
-	case p.stored.err != nil:
-		rep.Warn(warn.LedgerUnknown, "how many of the %d acknowledged records are in the topic is not known: the ends of its partitions cannot be found: %v", takt.Number("acknowledged", l.Acknowledged), p.stored.err)
+	case a.oneWay:
+		a.describeOneWay(rep, l)
+	case a.stored.err != nil:
+		rep.Warn(warn.LedgerUnknown, "how many of the %d acknowledged records are in the topic is not known: the ends of its partitions cannot be found: %v", takt.Number("acknowledged", l.Acknowledged), a.stored.err)
 	case l.Missing > 0:
-		rep.Warn(warn.LedgerMissing, "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", takt.Number("acknowledged", l.Acknowledged), takt.Number("gained", p.stored.gained), takt.Number("missing", l.Missing))
+		rep.Warn(warn.LedgerMissing, "the brokers acknowledged %d records, and the topic gained %d: at least %d acknowledged records are lost", takt.Number("acknowledged", l.Acknowledged), takt.Number("gained", a.stored.gained), takt.Number("missing", l.Missing))
 	case l.Surplus > 0:
 		rep.Warn(warn.LedgerSurplus, "the topic gained %d records, and %d were acknowledged here%s: %s",
-			takt.Number("gained", p.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus).As(p.origin(l)))
+			takt.Number("gained", a.stored.gained), takt.Number("acknowledged", l.Acknowledged), unsure(l.Uncertain), takt.Number("surplus", l.Surplus).As(a.origin(l)))
 	}
 }
 
-// summed is a Run with what the topics have of the records of all; the rest is that of the first.
-func summed(list []*Run) *Run {
-	p := &Run{oneWay: list[0].oneWay, transaction: list[0].transaction, library: list[0].library, once: list[0].once, traffic: list[0].traffic, await: list[0].await}
-	for _, one := range list {
-		s := &p.stored
-		s.written, s.gained, s.missing = s.written+one.stored.written, s.gained+one.stored.gained, s.missing+one.stored.missing
-		s.err = cmp.Or(s.err, one.stored.err)
-		p.copies = p.copies.plus(one.meter.copies())
+// account is what is known of the records of all topics besides their answers.
+type account struct {
+	manner
+	stored  stored
+	copies  copies
+	traffic *cluster.Traffic
+}
+
+func (r *Runs) account() account {
+	a := account{manner: r.list[0].manner, traffic: r.traffic}
+	for _, one := range r.list {
+		a.stored.written += one.stored.written
+		a.stored.gained += one.stored.gained
+		a.stored.missing += one.stored.missing
+		a.stored.err = cmp.Or(a.stored.err, one.stored.err)
+		a.copies = a.copies.plus(one.meter.copies())
 	}
-	return p
+	return a
 }
 
 // ledger is what the brokers say of the records.
-func (p *Run) ledger(rep *takt.Report) takt.Ledger {
-	s, written := p.stored, p.stored.written // later acknowledgements may come from later records
+func (a *account) ledger(rep *takt.Report) takt.Ledger {
+	s, written := a.stored, a.stored.written // later acknowledgements may come from later records
 	l := takt.Ledger{Source: "ends of the partitions", Acknowledged: written, Missing: s.missing}
-	if p.oneWay {
+	if a.oneWay {
 		l.Acknowledged, l.Missing, l.Uncertain = 0, 0, written // missing ones have failed
 	} else {
-		l.Uncertain = p.copies.begun - min(p.copies.begun, written+p.copies.absent)
+		l.Uncertain = a.copies.begun - min(a.copies.begun, written+a.copies.absent)
 	}
 	switch {
 	case s.err != nil, takt.IsShard(rep.Schedule.Shard): // other shards write to the topic, too
-	case p.transaction > 0: // each transaction also writes its marker
+	case a.transaction > 0: // each transaction also writes its marker
 		l.Source, l.Stored = l.Source+", with the markers of transactions", &s.gained
 	default:
 		l.Stored, l.Surplus = &s.gained, s.gained-min(s.gained, l.Acknowledged+l.Uncertain)
@@ -117,13 +125,13 @@ func (p *Run) ledger(rep *takt.Report) takt.Ledger {
 
 // origin says where the surplus of l is from. A library that fails a record begins again under another
 // identity, so brokers may take what it sends again for new.
-func (p *Run) origin(l takt.Ledger) string {
+func (a *account) origin(l takt.Ledger) string {
 	n := l.Surplus
 	doubles := n
-	if p.once && (!p.library || l.Uncertain == 0) {
+	if a.once && (!a.library || l.Uncertain == 0) {
 		doubles = 0
-	} else if !p.library {
-		doubles = min(p.copies.doubles, n)
+	} else if !a.library {
+		doubles = min(a.copies.doubles, n)
 	}
 	switch doubles {
 	case 0:
@@ -142,21 +150,21 @@ func unsure(n uint64) string {
 }
 
 // describeOneWay describes records without acknowledgement.
-func (p *Run) describeOneWay(rep *takt.Report, l takt.Ledger) {
-	if p.stored.err != nil {
-		rep.Warn(warn.Stored, "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", takt.Number("written", l.Uncertain), p.stored.err)
+func (a *account) describeOneWay(rep *takt.Report, l takt.Ledger) {
+	if a.stored.err != nil {
+		rep.Warn(warn.Stored, "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", takt.Number("written", l.Uncertain), a.stored.err)
 	} else {
-		rep.Extra["stored"] = p.stored.gained
+		rep.Extra["stored"] = a.stored.gained
 	}
-	switch closed := p.traffic.Closed.Load(); {
+	switch closed := a.traffic.Closed.Load(); {
 	case closed == 0:
-	case p.stored.err == nil && p.stored.gained == l.Uncertain:
+	case a.stored.err == nil && a.stored.gained == l.Uncertain:
 		rep.Warn(warn.ConnectionsClosed, "the brokers closed %s and stored all records, so they refused none: connections without traffic reach connections.max.idle.ms, or a broker restarted", takt.Number("connections", closed).As(connections(closed)))
 	default:
 		rep.Warn(warn.ConnectionsClosed, "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; %s", takt.Number("connections", closed).As(connections(closed)), takt.Advice("use --required-acks local to see why"))
 	}
 	if l.Surplus > 0 {
-		rep.Warn(warn.Stored, "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", takt.Number("gained", p.stored.gained), takt.Number("written", l.Uncertain))
+		rep.Warn(warn.Stored, "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", takt.Number("gained", a.stored.gained), takt.Number("written", l.Uncertain))
 	}
 }
 

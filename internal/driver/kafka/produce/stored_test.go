@@ -31,10 +31,10 @@ func TestGained(t *testing.T) {
 // Brokers also close connections without traffic: if they stored all records, they refused none.
 func TestClosedConnectionsWithoutRefusal(t *testing.T) {
 	for gained, want := range map[uint64]string{2: "stored all records", 1: "refuse records without acknowledgement"} {
-		p := &Run{oneWay: true, traffic: &cluster.Traffic{}, stored: stored{written: 2, gained: gained}}
-		p.traffic.Closed.Add(1)
+		a := account{manner: manner{oneWay: true}, traffic: &cluster.Traffic{}, stored: stored{written: 2, gained: gained}}
+		a.traffic.Closed.Add(1)
 		rep := &takt.Report{Extra: map[string]any{}}
-		p.describeOneWay(rep, p.ledger(rep))
+		a.describeOneWay(rep, a.ledger(rep))
 		if len(rep.Warnings) != 1 || !strings.Contains(rep.Warnings[0].Message, want) {
 			t.Errorf("%d gained: %+v", gained, rep.Warnings)
 		}
@@ -43,7 +43,7 @@ func TestClosedConnectionsWithoutRefusal(t *testing.T) {
 
 // A topic with more partitions may have more writers.
 func TestWritersOfTopics(t *testing.T) {
-	r := &Runs{list: []*Run{{workers: make([]*worker, 2), writers: 15}, {workers: make([]*worker, 2), writers: 5}}}
+	r := &Runs{list: []*Run{{workers: make([]*worker, 2), manner: manner{writers: 15}}, {workers: make([]*worker, 2), manner: manner{writers: 5}}}}
 	if n := r.writers(); n != 40 {
 		t.Errorf("%d writers, want 40", n)
 	}
