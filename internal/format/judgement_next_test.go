@@ -19,10 +19,12 @@ func TestNext(t *testing.T) {
 		change    func(j *verify.Judgement)
 		next, not string
 	}{
-		"URLs":           {func(*verify.Judgement) {}, "look at what changed between 02fe43b0d3a5 and c961d664fbe5", "--bisect"},
-		"commits":        {func(j *verify.Judgement) { j.Head.Commit = commit }, "or repeat with --bisect, which finds the commit, and --profile auto", ""},
-		"commit":         {func(j *verify.Judgement) { j.Head.Commit, j.Bisect = commit, found }, "look at commit c961d664fb (cart: `read` prices)", "what changed"},
-		"function":       {func(j *verify.Judgement) { j.Head.Commit, j.Bisect, j.Functions = commit, append(found, found...), slow }, "prices), and at function main.slow, which needs 31µs more of a request", "what changed"},
+		"URLs":    {func(*verify.Judgement) {}, "look at what changed between 02fe43b0d3a5 and c961d664fbe5", "--bisect"},
+		"commits": {func(j *verify.Judgement) { j.Head.Commit = commit }, "or repeat with --bisect, which finds the commit, and --profile auto", ""},
+		"commit":  {func(j *verify.Judgement) { j.Head.Commit, j.Bisect = commit, found }, "look at commit c961d664fb (cart: `read` prices)", "what changed"},
+		"function": {func(j *verify.Judgement) {
+			j.Head.Commit, j.Bisect, j.Functions = commit, append(found, found...), slow
+		}, "prices), and at function main.slow, which needs 31µs more of a request", "what changed"},
 		"no function":    {func(j *verify.Judgement) { j.Head.Commit, j.Functions = commit, &functions.Result{} }, "look at what changed between", "--profile"},
 		"only functions": {func(j *verify.Judgement) { j.Head.Commit, j.Bisect = commit, []verify.Culprit{} }, "or repeat with --profile auto", "--bisect"},
 		"answers": {func(j *verify.Judgement) {
