@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,7 +164,9 @@ func (k *capacityCommand) report(answer capacity.Answer, runs []*takt.Report, id
 	if err != nil {
 		return nil, err
 	}
-	r.ID, r.Command, r.Schedule.RunGroup = id, k.command(runs[0]), id
+	r.ID, r.Schedule.RunGroup = id, id
+	load := len(k.env.Args) - slices.Index(k.env.Args, "--") // the step's report has words that takt added
+	r.Command = k.env.CommandLine(runs[0].Command[:min(len(runs[0].Command), load)])
 	r.Tool = runs[0].Tool
 	r.StartedAt = time.Now().UTC() // after every step, so that @-1 names the answer
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
@@ -189,20 +192,6 @@ func (k *capacityCommand) settings() map[string]any {
 		s["max_per_s"] = k.search.Max
 	}
 	return s
-}
-
-// command is the command line. The words after -- come from a step's report, where secrets are
-// hidden.
-func (k *capacityCommand) command(step *takt.Report) []string {
-	words := []string{"takt"}
-	for i, word := range k.env.Args {
-		if word == "--" {
-			n := min(len(step.Command), len(k.env.Args)-i)
-			return append(append(words, "--"), step.Command[1:n]...)
-		}
-		words = append(words, value.HidePassword(word))
-	}
-	return words
 }
 
 // outcome maps the answer to the exit code. failed is the error that ended the search early.

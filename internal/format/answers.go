@@ -20,7 +20,7 @@ import (
 // Contrast has the same without junit.
 func Collations() []string { return []string{"table", "csv", "json", "markdown", "html"} }
 func Histories() []string  { return []string{"text", "json", "markdown", "html"} }
-func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html"} }
+func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html", Folded} }
 
 // Honesties are the formats of Honesty.
 func Honesties() []string { return []string{"text", "json", "markdown", "html", "svg"} }
@@ -79,13 +79,15 @@ func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 }
 
 // Judgement writes the result of verify: as text for people, in colours if color, as JSON,
-// JUnit XML, GitHub's Markdown or an HTML page.
+// JUnit XML, GitHub's Markdown, an HTML page, or the stacks of both sides.
 func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	switch name {
 	case "junit":
 		return judgementJUnit(w, j)
 	case "html":
 		return html.Judgement(w, j)
+	case Folded:
+		return writeFolded(w, j)
 	}
 	return written(w, answer.Judgement(j), j, name, color, Judgements())
 }

@@ -43,3 +43,30 @@ func TestJudgementOfFunctions(t *testing.T) {
 		}
 	}
 }
+
+// The stacks of both sides are lines that tools for flame graphs read, whatever the names are, and a hostile profile fills
+// no disk.
+func TestFolded(t *testing.T) {
+	j := judged(t, 8, nil)
+	if s := judgementAs(t, j, format.Folded, false); s != "" {
+		t.Errorf("without profiles: %q", s)
+	}
+	stacks := functions.Stacks{Frames: []functions.Frame{
+		{Name: "main.main", Caller: -1}, {Name: "a;b\n\x1b[31m c", Caller: 0, Own: [2]float64{1.5, 0}}, {Name: "d", Caller: 1, Own: [2]float64{0.0004, 2}}, {Name: "e", Caller: 0, Own: [2]float64{0, 0.0001}},
+	}}
+	j.Functions = &functions.Result{Stacks: stacks}
+	if s, want := judgementAs(t, j, format.Folded, false), "main.main;a,b ·[31m c 1500 0\nmain.main;a,b ·[31m c;d 0 2000\n"; s != want {
+		t.Errorf("%q, want %q", s, want)
+	}
+	j.Functions.Stacks = functions.Stacks{}
+	for i := range 400 { // a tower with many leaves
+		j.Functions.Stacks.Frames = append(j.Functions.Stacks.Frames, functions.Frame{Name: strings.Repeat("x", 1000), Caller: i - 1})
+	}
+	for range 400 {
+		j.Functions.Stacks.Frames = append(j.Functions.Stacks.Frames, functions.Frame{Name: "leaf", Caller: 399, Own: [2]float64{1, 1}})
+	}
+	s := judgementAs(t, j, format.Folded, false)
+	if lines := strings.Count(s, "\n"); len(s) > 64<<20+100 || !strings.HasSuffix(s, fmt.Sprintf("\n[more stacks] %[1]d %[1]d\n", 1000*(400-lines+1))) {
+		t.Errorf("%d lines, %d bytes: %q", lines, len(s), s[max(0, len(s)-100):])
+	}
+}

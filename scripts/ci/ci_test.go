@@ -51,7 +51,7 @@ func fake() int {
 		return cancelled(path)
 	}
 	code, _ := strconv.Atoi(os.Getenv("FAKE_CODE"))
-	golden := map[int]string{0: "ok", 4: "regressed", 5: "inconclusive"}[code]
+	golden := cmp.Or(os.Getenv("FAKE_JUDGED"), map[int]string{0: "ok", 4: "regressed", 5: "inconclusive"}[code])
 	for i, word := range os.Args {
 		if kind, path, _ := strings.Cut(word, "="); os.Args[max(0, i-1)] == "-o" && path != "" && golden != "" {
 			text := []byte(kind)
@@ -443,6 +443,20 @@ func TestHostileOutput(t *testing.T) {
 	}
 }
 
+// The summary has each table under its heading, and wrong answers before all metrics.
+func TestSummaryOfAnswers(t *testing.T) {
+	o := newJob(t).github().set("FAKE_CODE", "4", "FAKE_JUDGED", "answered").script()
+	lines := strings.Split(o.summary, "\n")
+	if !strings.HasPrefix(lines[2], "**regressed**: head answers 100 of 100 requests differently (100 %, interval 96.4 to 100 %); p99 4.01ms") || strings.Contains(lines[2], "max") || !strings.HasPrefix(lines[4], "Next: look at $.total in the answer to GET ") {
+		t.Errorf("%q", lines[:5])
+	}
+	for _, text := range []string{"\n\n| place |", "8 pairs: regressed**\n\n| metric |", "**costs, which do not decide; their words have a confidence of 95 % together**\n\n| metric |", "takt-results/verify.html` has every pair"} {
+		if !strings.Contains(o.summary, text) {
+			t.Errorf("no %q in\n%s", text, o.summary)
+		}
+	}
+}
+
 // The text of action.yml: the shell of its step, with the inputs in the variables that it names.
 func TestAction(t *testing.T) {
 	b, err := os.ReadFile("action/action.yml")
@@ -451,7 +465,7 @@ func TestAction(t *testing.T) {
 	}
 	_, step, ok := strings.Cut(string(b), "    - id: verify\n")
 	env, shell, ok2 := strings.Cut(step, "      run: |\n")
-	shell, _, ok3 := strings.Cut(shell, "    - if: always()")
+	shell, _, ok3 := strings.Cut(shell, "    - id: upload")
 	if !ok || !ok2 || !ok3 || strings.Contains(shell, "${{") {
 		t.Fatalf("the step verify is not as expected, or has an expression in its shell:\n%s", step)
 	}

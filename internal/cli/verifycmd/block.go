@@ -222,15 +222,21 @@ func (b *block) once(env core.Env, name, address string, words []string) (stored
 		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, strings.Join(b.command, " "))
 	}
 	if b.reports != nil {
-		own := slices.Clone(r.Command[:min(len(r.Command), 1+len(b.command))]) // without the words that takt adds
-		if servers := b.verifyCommand.servers; servers != nil {
-			for i, word := range own {
-				own[i] = servers.side(name).server.PlaceOf(word)
-			}
-		}
-		b.reports[r.ID] = &takt.Report{ID: r.ID, Command: own, Latency: r.Latency}
+		b.reports[r.ID] = &takt.Report{ID: r.ID, Command: b.verifyCommand.own(r, name, b.command), Latency: r.Latency}
 	}
 	return stored.RunOf(r), nil
+}
+
+// own is the command of a run of that side, as the user gave it: without the words that takt adds, and with the place of
+// the port.
+func (v *verifyCommand) own(r *takt.Report, side string, command []string) []string {
+	words := slices.Clone(r.Command[:min(len(r.Command), 1+len(command))])
+	if v.servers != nil {
+		for i, word := range words {
+			words[i] = v.servers.side(side).server.PlaceOf(word)
+		}
+	}
+	return words
 }
 
 // words is the command line for a run of that side, without the URL.

@@ -35,6 +35,21 @@ func (h *hunt) culprit(metric string, s *bisect.Search, pairs int) verify.Culpri
 	return c
 }
 
+// together has metrics with the same commit as one, with the least of their probabilities.
+func together(list []verify.Culprit) (all []verify.Culprit) {
+	for _, c := range list {
+		k := slices.IndexFunc(all, func(o verify.Culprit) bool {
+			return o.Found && c.Found && slices.EqualFunc(o.Commits, c.Commits, func(a, b verify.Suspect) bool { return a.Hash == b.Hash })
+		})
+		if k < 0 {
+			all = append(all, c)
+			continue
+		}
+		all[k].Metric, all[k].Chance = all[k].Metric+", "+c.Metric, min(all[k].Chance, c.Chance)
+	}
+	return all
+}
+
 // mostNamed is the number of likely commits in a sentence.
 const mostNamed = 5
 

@@ -81,6 +81,11 @@ func (d *duet) run(ctx context.Context, v *verifyCommand, command []string) (ver
 		}
 		err = core.ExitBy(signal, fmt.Errorf("%w after %v of load; a duet keeps no runs, so the same command begins again", signal, p.spent.Round(time.Second)))
 	}
+	for side, list := range j.Reports {
+		for _, r := range list {
+			r.Command = p.own[side]
+		}
+	}
 	return j, err
 }
 
@@ -96,6 +101,7 @@ type play struct {
 	whole  time.Duration // length of the command's schedule, without warm-up
 	rounds int
 	spent  time.Duration // load so far, without warm-up
+	own    [2][]string   // commands of both sides, as their reports have them
 }
 
 // judge plays rounds until the plan reaches a judgement, or gives up.
@@ -273,5 +279,6 @@ func (p *play) side(ctx context.Context, d *duetSide, url string, on *visit) err
 	if d.report == nil {
 		return fmt.Errorf("the %s run made no report; is %q a load command?", name, p.command[0])
 	}
+	p.own[d.side] = p.verifyCommand.own(d.report, name, p.command)
 	return d.complete()
 }

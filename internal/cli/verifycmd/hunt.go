@@ -112,7 +112,7 @@ func (h *hunt) forecast(metric string, worse []float64) {
 func (h *hunt) conclude(err error, regressed []verify.Finding, j *verify.Judgement) error {
 	signal := core.SignalOf(h.ctx)
 	var notes []string
-	for _, c := range j.Bisect {
+	for _, c := range together(j.Bisect) {
 		notes = append(notes, sentence(c, err != nil, h.limit()))
 	}
 	if rest := metricsOf(regressed[len(j.Bisect):]); rest != "" {

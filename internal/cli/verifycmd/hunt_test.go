@@ -3,6 +3,7 @@ package verifycmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,19 @@ func TestHuntOrder(t *testing.T) {
 	found := verify.Culprit{Found: true, Commits: []verify.Suspect{{Commit: verify.Commit{Hash: "b"}}, {Commit: verify.Commit{Hash: "c"}}}}
 	if at := h.indexes([]verify.Culprit{found, {Commits: found.Commits[:1]}, found}); len(at) != 1 || at[0] != 2 {
 		t.Errorf("%v", at)
+	}
+}
+
+// Metrics with one commit are one sentence, with the least of their probabilities.
+func TestTogether(t *testing.T) {
+	at := func(hash string) []verify.Suspect { return []verify.Suspect{{Commit: verify.Commit{Hash: hash}}} }
+	list := []verify.Culprit{{Metric: "p50", Found: true, Chance: 0.99, Commits: at("a")}, {Metric: "p99", Found: true, Chance: 0.97, Commits: at("b")}, {Metric: "rate", Found: true, Chance: 0.96, Commits: at("a")}, {Metric: "max_rss", Commits: at("a")}}
+	var got []string
+	for _, c := range together(list) {
+		got = append(got, fmt.Sprint(c.Metric, " ", c.Chance))
+	}
+	if want := []string{"p50, rate 0.96", "p99 0.97", "max_rss 0"}; !slices.Equal(got, want) || list[0].Metric != "p50" {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -58,6 +59,11 @@ func (o *judgementOutputs) validate() (faults []error) {
 	}
 	o.all = append([]judgementOutput{{name: format.Judgements()[0], path: format.Stdout}}, o.all...)
 	return faults
+}
+
+// has reports whether an output of that format is given.
+func (o *judgementOutputs) has(name string) bool {
+	return slices.ContainsFunc(o.all, func(out judgementOutput) bool { return out.name == name })
 }
 
 // open opens the files before the first run, so a wrong path fails early.

@@ -28,7 +28,7 @@ func TestPageOfPairs(t *testing.T) {
 	}
 	for text, want := range map[string]bool{
 		head + " against " + base: true, "head is " + head: true, `id="spectrum-response"`: true,
-		"takt http -n 20 -c 1 --no-store</pre>": true, "--label": false,
+		"-- http -n 20 -c 1 --no-store</pre>": true, "takt verify --pairs 1 --base " + base: true, `id="unproven"`: true, "<strong>Next:</strong>": true, "--label": false,
 	} {
 		if strings.Contains(string(page), text) != want {
 			t.Errorf("%s: want %v", text, want)

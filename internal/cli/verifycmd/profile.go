@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/service"
@@ -44,6 +45,7 @@ func (p *profiled) on() bool { return p.where != "" && p.where != statsOff }
 func (p *profiled) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	faults.If(!p.on() && v.env.Typed("profile-pairs"), "--profile-pairs is for --profile; leave it out, or give --profile auto")
 	if !p.on() {
+		faults.If(v.outputs.has(format.Folded), "-o folded writes the stacks of profiles; leave it out, or give --profile auto")
 		return faults
 	}
 	if !v.git.on() {

@@ -175,6 +175,11 @@ func (v *verifyCommand) run(ctx context.Context, args []string) error {
 	if err != nil && j.Verdict == "" { // a series or a bisection that ended early says what is known so far
 		return verdictOf(err)
 	}
+	var load []string
+	if head := j.Reports[verify.DuetHead]; len(head) > 0 {
+		load = head[0].Command
+	}
+	j.Command = v.env.CommandLine(load)
 	if err := errors.Join(v.outputs.write(v.env, j), err); err != nil {
 		return err
 	}

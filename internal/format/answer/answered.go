@@ -21,7 +21,7 @@ const mostRows = 20
 
 // answered is the part about the answers of both sides.
 func answered(r *answers.Result) part.Part {
-	p := part.Part{ID: "answers", Title: "Answers"}
+	p := part.Part{ID: "answers", Title: "Answers", Lead: page.Capital(page.Clean(r.Sentence())) + "."}
 	b := part.Block{Title: "answers: " + r.Sentence(), Bold: true, Edge: true, Tone: answeredTones[r.Verdict]}
 	if len(r.Differences) > 0 {
 		b.Table = differenceTable(r.Differences)

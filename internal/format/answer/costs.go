@@ -15,6 +15,7 @@ import (
 func costs(list []verify.Finding, titles [2]string, j verify.Judgement) part.Block {
 	title := fmt.Sprintf("costs, which do not decide; their words have a confidence of %s %% together", atLeast(j.Confidence))
 	b := part.Block{Title: title, Bold: true, Table: findingTable(list, titles)}
+	b.Table.Caption = page.Capital(title) + "."
 	var names []string
 	for _, f := range list {
 		m, _ := stored.MetricOf(f.Metric)
@@ -38,7 +39,7 @@ func changed(j verify.Judgement) string {
 	if !known {
 		return ""
 	}
-	latencies, costs := []string{}, []string{}
+	var latencies, costs []string
 	for _, change := range c.Changes {
 		m, _ := stored.MetricOf(change.Metric)
 		switch {
@@ -48,7 +49,22 @@ func changed(j verify.Judgement) string {
 			costs = append(costs, amountOf(change, m.Cost, "more", "less"))
 		}
 	}
-	return "latency: " + listOf(latencies) + "; costs: " + listOf(costs)
+	var said []string
+	if latencies != nil || !worded(c, stored.IsLatency) {
+		said = append(said, "latency: "+listOf(latencies))
+	}
+	if costs != nil || !worded(c, isCost) {
+		said = append(said, "costs: "+listOf(costs))
+	}
+	return strings.Join(said, "; ")
+}
+
+// worded reports whether a metric of a kind is regressed or improved: then its difference is proven, although not
+// together with all others.
+func worded(c verify.Comparison, kind func(string) bool) bool {
+	return slices.ContainsFunc(slices.Concat(c.Findings, c.Costs), func(f verify.Finding) bool {
+		return kind(f.Metric) && (f.Verdict == verify.Regressed || f.Verdict == verify.Improved)
+	})
 }
 
 func isCost(metric string) bool {

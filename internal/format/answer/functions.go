@@ -14,6 +14,9 @@ import (
 // functionTones are those of the words about functions.
 var functionTones = map[functions.Word]part.Tone{functions.Slower: part.Bad, functions.Faster: part.Good}
 
+// Flame is a drawing of the stacks of both sides.
+type Flame struct{ Stacks *functions.Stacks }
+
 // profiled is the part about the functions of both sides.
 func profiled(r *functions.Result) part.Part {
 	t := &part.Table{Caption: "CPU time of a request in each function, with what it calls in the standard library.", Left: true}
@@ -30,16 +33,18 @@ func profiled(r *functions.Result) part.Part {
 		word.Tone, word.Strong = functionTones[f.Word], f.Word == functions.Slower
 		t.Add(part.Quoted(f.Name), part.Words(figure.Micros(f.Base)), part.Words(figure.Micros(f.Head)),
 			part.Words(page.Percent(f.BaseShare, 1)), part.Words(page.Percent(f.HeadShare, 1)),
-			part.Words(microsMore(f.Difference)), part.Words(microsInterval(f)), word)
+			part.Words(MicrosMore(f.Difference)), part.Words(microsInterval(f)), word)
 	}
-	b := part.Block{Title: "functions: no function is proven slower", Bold: true, Edge: true, Table: t}
+	found := "no function is proven slower"
+	b := part.Block{Bold: true, Edge: true, Table: t}
 	if f := r.Slowest(); f != nil {
-		b.Tone, b.Title = part.Bad, fmt.Sprintf("functions: %s needs %s more of a request than in base (%s %%: %s)",
+		b.Tone, found = part.Bad, fmt.Sprintf("%s needs %s more of a request than in base (%s %%: %s)",
 			page.Clean(f.Name), figure.Micros(f.Difference), atLeast(f.Level), strings.ReplaceAll(microsInterval(*f), "+", ""))
 		if f.Touched {
-			b.Title += "; the change touches it"
+			found += "; the change touches it"
 		}
 	}
+	b.Title = "functions: " + found
 	note := fmt.Sprintf("CPU profiles of %s of their own, %s s of base and %s s of head; confidence %s %% for all words together",
 		page.Plural(r.Pairs, "pair"), page.Short(r.Seconds[0]), page.Short(r.Seconds[1]), atLeast(r.Confidence))
 	if n := len(r.Functions) - len(list); n > 0 {
@@ -49,11 +54,11 @@ func profiled(r *functions.Result) part.Part {
 		note += fmt.Sprintf("; %s with less than %s %% of the time each", page.Plural(r.Others, "function"), page.Short(functions.Least*100))
 	}
 	b.Below = []part.Sentence{{Text: note, Mark: "- "}}
-	return part.Part{ID: "functions", Title: "Functions", Blocks: []part.Block{b}}
+	return part.Part{ID: "functions", Title: "Functions", Lead: found + ".", Blocks: []part.Block{b, {In: part.HTML, Drawing: Flame{&r.Stacks}}}}
 }
 
-// microsMore is a difference in µs with its sign.
-func microsMore(v float64) string {
+// MicrosMore is a difference in µs with its sign.
+func MicrosMore(v float64) string {
 	if v < 0 {
 		return "-" + figure.Micros(-v)
 	}
@@ -65,5 +70,5 @@ func microsInterval(f functions.Function) string {
 	if slices.Contains([]*float64{f.Low, f.High}, nil) {
 		return noInterval
 	}
-	return microsMore(*f.Low) + " to " + microsMore(*f.High)
+	return MicrosMore(*f.Low) + " to " + MicrosMore(*f.High)
 }

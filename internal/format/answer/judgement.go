@@ -24,7 +24,9 @@ func Tone(w verify.Word) part.Tone { return tones[w] }
 
 // Judgement is the result of verify.
 func Judgement(j verify.Judgement) *part.Document {
-	d := &part.Document{Command: "verify", Title: judgedTitle(j.Head), Word: string(j.Verdict), Tone: Tone(j.Verdict), Line: verdictLine(j), Notes: listed(j.Advice)}
+	d := &part.Document{Command: "verify", Title: judgedTitle(j.Head), Word: string(j.Verdict), Tone: Tone(j.Verdict), Line: found(j), More: criteria(j)}
+	next, advice := following(j)
+	d.Next, d.Notes = next, listed(advice)
 	if j.Answers != nil {
 		d.Parts = append(d.Parts, answered(j.Answers))
 	}
@@ -47,12 +49,18 @@ func Judgement(j verify.Judgement) *part.Document {
 		one.Blocks = append(one.Blocks, runsOf(c.Base, j.Head))
 		d.Parts = append(d.Parts, one)
 	}
+	if j.Bisect != nil {
+		d.Parts = append(d.Parts, bisected(j.Bisect))
+	}
 	if j.Functions != nil {
 		d.Parts = append(d.Parts, profiled(j.Functions))
 	}
 	if head := j.Reports[1]; len(j.Comparisons) == 1 && len(head) > 0 {
 		d.Parts = append(d.Parts, bothSides(judged(j.Comparisons[0], j), j.Reports[0], head)...)
-		d.Parts = append(d.Parts, part.Part{ID: "load", Title: "Load", Blocks: []part.Block{{In: part.HTML, Title: "Command", Pre: part.CommandLine(head[0].Command)}}})
+	}
+	d.Parts = append(d.Parts, unproven(j))
+	if j.Command != nil {
+		d.Parts = append(d.Parts, part.Part{ID: "command", Title: "Command", Blocks: []part.Block{{In: part.HTML, Pre: part.CommandLine(j.Command)}}})
 	}
 	return d
 }
@@ -109,10 +117,47 @@ func runsOf(sides ...verify.Side) part.Block {
 	return part.Block{In: part.HTML, Fold: "Runs", Table: t}
 }
 
-// verdictLine names the judged runs and the criteria.
-func verdictLine(j verify.Judgement) string {
-	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
-		stored.ShortRevision(j.Head.Name), page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
+// found is what was found, in one sentence.
+func found(j verify.Judgement) string {
+	head := stored.ShortRevision(j.Head.Name)
+	if j.Answers != nil && j.Answers.Verdict == answers.Differ {
+		return j.Answers.Sentence() + ", so its speed decides nothing"
+	}
+	var said []string
+	for _, c := range j.Comparisons {
+		if c.Verdict == j.Verdict {
+			said = append(said, fmt.Sprintf(foundWords[j.Verdict], stored.ShortRevision(c.Base.Name))+": "+decisive(c))
+		}
+	}
+	switch {
+	case len(said) > 0:
+		return head + " " + strings.Join(said, "; and ")
+	case j.Answers != nil && j.Answers.Verdict == answers.Unproven:
+		return j.Answers.Sentence()
+	}
+	return head + " could not be judged"
+}
+
+// foundWords begin the sentence about a comparison.
+var foundWords = map[verify.Word]string{verify.Regressed: "is worse than %s", verify.Inconclusive: "may be worse than %s, which is not decided", verify.OK: "is not worse than %s"}
+
+// decisive are the metrics that made the verdict of a comparison, with their differences if head is worse.
+func decisive(c verify.Comparison) string {
+	var list []string
+	for _, f := range c.Findings {
+		switch {
+		case c.Verdict == verify.Regressed && f.Verdict == verify.Regressed:
+			list = append(list, f.Metric+" "+difference(f, f.Difference))
+		case c.Verdict == f.Verdict, c.Verdict == verify.OK:
+			list = append(list, f.Metric)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// criteria are the differences that are proven, and the conditions of the verdict.
+func criteria(j verify.Judgement) string {
+	s := fmt.Sprintf("tolerance %s %%, errors %s points, confidence %s %%", page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
 	switch {
 	case j.Looks > 1 && j.Look > 0:
 		s += fmt.Sprintf(", after the %s of at most %d looks", ordinal(j.Look), j.Looks)
@@ -121,9 +166,6 @@ func verdictLine(j verify.Judgement) string {
 	}
 	if told := changed(j); told != "" {
 		s = told + "; " + s
-	}
-	if j.Answers != nil && j.Answers.Verdict == answers.Differ {
-		s = j.Answers.Sentence() + ", so its speed decides nothing; " + s
 	}
 	if j.BisectEnded != "" && j.BisectEnded != verify.BisectFound && j.BisectEnded != verify.BisectNone {
 		s += "; bisection: " + string(j.BisectEnded)

@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/document"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -55,6 +56,10 @@ func judgementPage(t *testing.T) string {
 		all[r.ID] = r
 	}
 	j.Attach(all)
+	j.Command = []string{"takt", "verify", "--run", "a b", payload}
+	j.Bisect = []verify.Culprit{{Metric: "p50", Chance: 0.5, Commits: []verify.Suspect{{Commit: verify.Commit{Hash: "0123456789abcdef", Subject: payload}, Skipped: payload}}}}
+	j.Functions = &functions.Result{Pairs: 8, Functions: []functions.Function{{Name: payload, Word: functions.Slower}}}
+	j.Functions.Stacks = functions.Stacks{Frames: []functions.Frame{{Name: payload, Caller: -1, Own: [2]float64{1, 2}}, {Name: "b" + payload, Caller: 0, Own: [2]float64{3, 1}}}}
 	j.Head.Commit = &verify.Commit{Name: "HEAD", Subject: "cart: read prices" + payload}
 	var b bytes.Buffer
 	if err := html.Judgement(&b, j); err != nil {
@@ -168,7 +173,7 @@ func TestPagesOfAnswers(t *testing.T) {
 		page string
 		has  []string
 	}{
-		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`, `id="spectrum-response"`, "takt http -d &#39;a b&#39;", "<h1>verify new: cart: read prices"}},
+		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`, `id="spectrum-response"`, "takt verify --run &#39;a b&#39;", "<h1>verify new: cart: read prices"}},
 		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", document.PageOpen}},
 		"collate":  {collationPage(t), []string{`id="group-1"`, `class="whisker"`, `id="json"`}},
 		"history":  {historyPage(t), []string{`id="group-1"`, "regressed</strong>", `class="dot over"`, `class="range"`, `class="cross"`, "too noisy", `id="json"`}},

@@ -211,9 +211,9 @@ func (s *series) everySecond(r *takt.Report) block {
 		if one.Warmup {
 			until += " warm-up"
 		}
-		row := []string{until}
+		row := []cell{{Text: until}}
 		for _, c := range columns {
-			row = append(row, c.cell(one))
+			row = append(row, cell{Text: c.cell(one)})
 		}
 		t.Rows = append(t.Rows, row)
 	}

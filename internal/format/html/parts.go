@@ -112,9 +112,10 @@ func tableOf(t *part.Table) *table {
 		if !row.In.Has(part.HTML) {
 			continue
 		}
-		var cells []string
+		var cells []cell
 		for _, k := range columns {
-			cells = append(cells, row.Cells[k].String()+row.Cells[k].Mark)
+			v := row.Cells[k]
+			cells = append(cells, cell{v.String() + v.Mark, v.Tone})
 		}
 		made.Rows, made.RowIDs = append(made.Rows, cells), append(made.RowIDs, row.ID)
 	}
@@ -190,6 +191,8 @@ func drawingOf(drawing any, r *takt.Report, s *series) ([]block, error) {
 		return drawings[d](r, s)
 	case answer.Forest:
 		return forest(d), nil
+	case answer.Flame:
+		return flameGraph(d), nil
 	case answer.Spectra:
 		return overlaid(d)
 	case answer.GroupChart:
@@ -212,6 +215,9 @@ func (f *Frame) answered(found *part.Document, v any, r *takt.Report) (*webPage,
 	}
 	d := &webPage{
 		Frame: f, Title: found.Title, Verdict: verdictWord{found.Word, cmp.Or(found.Tone, part.Plain)}, Headline: found.Headline(), Markdown: markdown.String(),
+	}
+	if found.Next != "" {
+		d.Headline, d.Next, d.Criteria = page.Clean(found.Line), page.Clean(found.Next), page.Capital(page.Clean(found.More))
 	}
 	for _, s := range found.Notes {
 		if s.In.Has(part.HTML) {

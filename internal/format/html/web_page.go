@@ -20,6 +20,8 @@ type webPage struct {
 	Subtitle []string
 	Verdict  verdictWord
 	Headline string
+	Next     string   // what to do
+	Criteria string   // below Next
 	Notes    []string // below the headline
 	Checks   []check  // assertions
 	Cards    []part.Card
@@ -86,8 +88,14 @@ type table struct {
 	ID, Caption string
 	Head        []string
 	Texts       []bool // which columns are aligned at the left
-	Rows        [][]string
+	Rows        [][]cell
 	RowIDs      []string // anchor of each row; "": none
+}
+
+// cell is what a cell of a table says.
+type cell struct {
+	Text string
+	Tone part.Tone // "": as other texts
 }
 
 var (

@@ -15,6 +15,7 @@ type Document struct {
 	Word       string  // the verdict
 	Tone       Tone    // of the verdict; "": there is none
 	Line, More string  // what was found, and the criteria
+	Next       string  // what to do about it
 	In         Outputs // of the verdict and the line
 	Heading    string  // of Markdown, instead of the verdict and the line
 	Notes      []Sentence
@@ -59,6 +60,9 @@ func (d *Document) WriteText(w io.Writer, color bool) error {
 	default:
 		p.Linef("%s: %s", p.Paint(d.Tone.Colour(), strings.ToUpper(d.Word)), page.Clean(d.Line))
 	}
+	if d.Next != "" && d.In.Has(Text) {
+		p.Item("next", page.Clean(d.Next))
+	}
 	if d.More != "" && d.In.Has(Text) {
 		p.Linef("%s", page.Clean(d.More))
 	}
@@ -73,6 +77,8 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	case !d.In.Has(Markdown):
 	case d.Heading != "":
 		b.WriteString("### takt " + d.Command + ": " + page.Escape(page.Clean(d.Heading)) + "\n")
+	case d.Next != "":
+		b.WriteString("### takt " + d.Command + ": " + d.Word + "\n\n" + page.Escape(page.Clean(d.Line)) + "\n\n**Next:** " + page.Escape(page.Clean(d.Next)) + "\n\n" + page.Escape(page.Clean(d.More)) + "\n")
 	case d.Tone != "":
 		b.WriteString("### takt " + d.Command + ": " + d.Word + "\n\n" + page.Escape(d.Headline()) + "\n")
 	default:

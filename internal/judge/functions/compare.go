@@ -16,6 +16,7 @@ type Result struct {
 	Seconds    [2]float64 `json:"cpu_s"`      // CPU time of base and head in the profiles
 	Functions  []Function `json:"functions"`  // slower ones first, then faster ones, then the others by their time
 	Others     int        `json:"others"`     // functions that are left out, because each has less than Least of the time
+	Stacks     Stacks     `json:"-"`          // mean CPU time of an operation by stack, µs
 }
 
 // Least is the least share of the time of a function that is compared, in the profiles of both sides together: with
@@ -61,6 +62,7 @@ func Compare(base, head []*Run, confidence float64) (Result, error) {
 				r.Seconds[side] += float64(ns) / 1e9
 				total += float64(ns)
 			}
+			r.Stacks.merge(&run.Stacks, side, 1/(1e3*max(1, run.Requests)*float64(len(runs))))
 		}
 		if r.Seconds[side] == 0 {
 			return r, fmt.Errorf("the profiles of %s have no samples; make longer runs, or send more", []string{"base", "head"}[side])

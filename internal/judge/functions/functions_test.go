@@ -69,6 +69,9 @@ func TestAdd(t *testing.T) {
 	if want := map[string]int64{"main.work": 60e6, "unknown": 20e6}; !maps.Equal(r.Nanos, want) {
 		t.Errorf("%v, want %v", r.Nanos, want)
 	}
+	if want := []Frame{{"main.work", -1, [2]float64{60e6}}, {"unknown", -1, [2]float64{20e6}}}; !slices.Equal(r.Stacks.Frames, want) {
+		t.Errorf("%v, want %v", r.Stacks.Frames, want)
+	}
 	p.SampleType[1] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
 	if err := r.Add(written()); err != errNoCPU {
 		t.Errorf("allocations: %v", err)
@@ -140,5 +143,41 @@ func TestTouched(t *testing.T) {
 	r.Touch(diff)
 	if f := r.Functions; !f[1].Touched || f[2].Touched || f[3].Touched {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Stacks of both sides are together by request, and no profile makes more of them than memory has room for.
+func TestStacks(t *testing.T) {
+	base, head := NewRun(), NewRun()
+	base.Requests, head.Requests = 10, 20
+	base.add([]string{"b", "a"}, 100e3)
+	base.add([]string{"c", "a"}, 50e3)
+	head.add([]string{"b", "a"}, 400e3)
+	head.add([]string{"a"}, 20e3)
+	r, err := Compare([]*Run{base, NewRun()}, []*Run{head, NewRun()}, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 100 µs of 10 requests, in one of two runs
+	if want := []Frame{{"a", -1, [2]float64{0, 0.5}}, {"b", 0, [2]float64{5, 10}}, {"c", 0, [2]float64{2.5, 0}}}; !slices.Equal(r.Stacks.Frames, want) {
+		t.Errorf("%v, want %v", r.Stacks.Frames, want)
+	}
+	if whole := r.Stacks.Whole(); whole[0] != [2]float64{7.5, 10.5} || !slices.Equal(r.Stacks.Stack(2), []string{"a", "c"}) {
+		t.Errorf("%v, %q", whole, r.Stacks.Stack(2))
+	}
+	wide := NewRun()
+	for i := range 2 * mostFrames {
+		wide.add([]string{fmt.Sprint("f", i), "outer"}, 1)
+	}
+	if n := len(wide.Stacks.Frames); n != mostFrames || wide.Stacks.Whole()[0][0] != 2*mostFrames {
+		t.Errorf("%d frames with %v ns", n, wide.Stacks.Whole()[0])
+	}
+	l := &profile.Location{Line: make([]profile.Line, 3)}
+	for i := range l.Line {
+		l.Line[i].Function = &profile.Function{Name: fmt.Sprint("inlined", i)}
+	}
+	deep := stackOf(&profile.Sample{Location: slices.Repeat([]*profile.Location{l}, 1000)})
+	if len(deep) != deepest+1 || deep[deepest] != cutOff || deep[0] != "inlined0" {
+		t.Errorf("%d functions, the outermost %q", len(deep), deep[len(deep)-1])
 	}
 }

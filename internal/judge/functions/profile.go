@@ -17,6 +17,7 @@ import (
 type Run struct {
 	Requests float64          // operations that ended
 	Nanos    map[string]int64 // own CPU time of each function, by Own
+	Stacks   Stacks           // the same time by stack
 }
 
 // NewRun is the profile of a run without samples so far.
@@ -48,9 +49,18 @@ func (r *Run) Add(text []byte) error {
 		return errNoCPU
 	}
 	for _, s := range p.Sample {
-		r.Nanos[Own(stackOf(s))] += s.Value[cpu]
+		r.add(stackOf(s), s.Value[cpu])
 	}
 	return nil
+}
+
+// add adds the CPU time of a stack, the innermost function first.
+func (r *Run) add(stack []string, nanos int64) {
+	r.Nanos[Own(stack)] += nanos
+	if len(stack) == 0 {
+		stack = []string{unknown}
+	}
+	r.Stacks.add(stack, 0, float64(nanos))
 }
 
 // mostProfile bounds a profile after decompression, in bytes: one of a large server has a few MiB.
@@ -74,8 +84,12 @@ func unzipped(text []byte) ([]byte, error) {
 
 // stackOf are the functions of a sample, the innermost first.
 func stackOf(s *profile.Sample) (names []string) {
+	lines := 0
 	for _, l := range s.Location {
 		for _, line := range l.Line { // several: inlined calls
+			if lines++; lines > deepest {
+				return append(names, cutOff)
+			}
 			if line.Function != nil {
 				names = append(names, line.Function.Name)
 			}
@@ -83,6 +97,9 @@ func stackOf(s *profile.Sample) (names []string) {
 	}
 	return names
 }
+
+// unknown is the function of a stack without names.
+const unknown = "unknown"
 
 // Own is the function to which the time of a stack belongs, the innermost first: the innermost one that is not of the
 // standard library, since a function also answers for what it calls there. If there is none, it is the package of the
@@ -94,7 +111,7 @@ func Own(stack []string) string {
 		}
 	}
 	if len(stack) == 0 {
-		return "unknown"
+		return unknown
 	}
 	return "package " + packageOf(stack[0])
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -277,7 +278,23 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	c.Verdict = overall(words)
 	j.Verdict, j.Comparisons = c.Verdict, []Comparison{c}
 	j.Advice = append(d.advice(&c, head), reasons...)
+	for side := range j.Reports {
+		j.Reports[side] = []*takt.Report{{Latency: map[string]takt.Latency{takt.LatencyResponse: {HDR: histogramOf(all, side).Encode()}}}}
+	}
 	return j
+}
+
+// histogramOf has the response times of a side that count.
+func histogramOf(all []duetSlice, side int) *hist.Histogram {
+	h := hist.New()
+	for _, s := range all {
+		for k := range s {
+			for _, us := range s[k][side].response {
+				h.Record(time.Duration(us * 1e3))
+			}
+		}
+	}
+	return h
 }
 
 func (d *Duet) facts(all []duetSlice) *DuetFacts {

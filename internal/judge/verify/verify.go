@@ -76,7 +76,8 @@ type Judgement struct {
 	Comparisons    []Comparison      `json:"comparisons"`      // one, or one for each earlier revision, newest first
 	Bisect         []Culprit         `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
 	BisectEnded    BisectEnd         `json:"bisect_ended,omitempty"`
-	Advice         []string          `json:"advice"` // sentences: what was found, and what to do
+	Advice         []string          `json:"advice"`            // sentences: what was found, and what to do
+	Command        []string          `json:"command,omitempty"` // command line, without secrets
 
 	Reports [2][]*takt.Report `json:"-"` // the reports of base and head, for the page: at least ID, Command and Latency; nil: not known
 }
