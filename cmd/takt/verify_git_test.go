@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/test/racetest"
@@ -516,5 +517,47 @@ func TestVerifyGitProfile(t *testing.T) {
 	code, said := verifyGit(t, dir, args("c0..c2")...)
 	if code != 5 || !strings.Contains(said, "no functions, because a profile is missing: base c0") { // c0 answers every path with nothing
 		t.Errorf("exit code %d\n%s", code, said)
+	}
+}
+
+// A command takes the profile of each run. Here the commits have the stacks that it writes. What is wrong with a
+// command is said, and the verdict is that of the runs without profiles.
+func TestVerifyGitProfileBy(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t,
+		`printf 'def quick(n):\n    return n\n\ndef slow(n):\n    return n\n' >work.py; printf '%s\n' 'serve (/usr/lib/python3/socketserver.py:1);quick (work.py:2) 99' 'slow (work.py:5) 1' >stacks`,
+		`sed -i '5s/n/n+0/' work.py; printf '%s\n' 'quick (work.py:2) 1' 'slow (work.py:5);dumps (json/encoder.py:9) 99' >stacks`)
+	judgement := filepath.Join(filepath.Dir(dir), "profile.json")
+	args := func(profile string, pairs string) []string {
+		return []string{"--git", "c1..c2", "--build", buildServer, "--run", runServer, "--pairs", "1", "--metric", "p50", "--profile", profile, "--profile-pairs", pairs,
+			"-o", "text=-", "-o", "json=" + judgement, "--", "http", "-c", "1", "-z", "200ms", portURL}
+	}
+	code, said := verifyGit(t, dir, args("test {{.Pid}} -gt 1 && test {{.Seconds}} = 1 && cp stacks {{.File}}", "8")...)
+	var j struct {
+		Functions *functions.Result
+	}
+	readJSON(t, judgement, &j)
+	if j.Functions == nil || len(j.Functions.Functions) != 2 || code != 5 {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	slow, quick := j.Functions.Functions[0], j.Functions.Functions[1]
+	if slow.Name != "slow (work.py)" || slow.Word != functions.Slower || !slow.Touched || !(slow.HeadShare > 0.98 && slow.Head > slow.Base) {
+		t.Errorf("%+v\n%s", slow, said)
+	}
+	if quick.Name != "quick (work.py)" || quick.Touched || !(quick.Base > 0) {
+		t.Errorf("%+v", quick)
+	}
+	for command, want := range map[string]string{
+		"echo no ptrace >&2; exit 3; : {{.File}}":     "the command of --profile ended with exit status 3; its last line: no ptrace",
+		"echo Permission denied >{{.File}}":           `line 1 of the profile is no stack such as "main;work 12": "Permission denied"`,
+		"echo 'cron (/other/cron.py:1) 5' >{{.File}}": "no function of the profile is in a file of the commit",
+		"echo '# nothing' >{{.File}}":                 "the profile has no samples",
+	} {
+		code, said := verifyGit(t, dir, args(command, "1")...)
+		if told := strings.Join(strings.Fields(said), " "); code != 5 || !strings.Contains(told, "no functions, because a profile is missing: base c1") || !strings.Contains(told, want) {
+			t.Errorf("%s: exit code %d, want %q\n%s", command, code, want, said)
+		}
 	}
 }

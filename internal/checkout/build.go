@@ -27,6 +27,7 @@ type Built struct {
 	Took   time.Duration // 0: it was in the cache
 
 	guard *guard
+	tree  string // the checkout
 }
 
 // Close lets other processes remove the build.
@@ -58,7 +59,8 @@ func (r *Repository) Build(ctx context.Context, c Commit, command string, most t
 	if err != nil {
 		return nil, cacheFault(err)
 	}
-	b := &Built{Folder: filepath.Join(place, "tree", filepath.FromSlash(r.prefix)), Log: filepath.Join(place, "build.log"), guard: g}
+	tree := filepath.Join(place, "tree")
+	b := &Built{Folder: filepath.Join(tree, filepath.FromSlash(r.prefix)), Log: filepath.Join(place, "build.log"), guard: g, tree: tree}
 	if err := r.make(ctx, c, command, most, place, b); err != nil {
 		b.Close()
 		return nil, err

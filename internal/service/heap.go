@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
 )
@@ -59,23 +58,6 @@ func (s *Server) Heap(ctx context.Context, page string) (Heap, error) {
 	}
 	return h, nil
 }
-
-// Profile gets a CPU profile of so many seconds.
-func (s *Server) Profile(ctx context.Context, page string, seconds int) ([]byte, error) {
-	u, err := url.Parse(s.WithPort(page))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+profileTime)
-	defer cancel()
-	query := u.Query()
-	query.Set("seconds", strconv.Itoa(seconds))
-	u.RawQuery = query.Encode()
-	return pageOf(ctx, u.String())
-}
-
-// profileTime is how long a server may take besides the time of a profile.
-const profileTime = 30 * time.Second
 
 // pageOf gets a page as get does.
 func pageOf(ctx context.Context, page string) ([]byte, error) {

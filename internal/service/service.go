@@ -58,7 +58,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	seen := &finder{line: o.Ready.line, found: make(chan struct{})}
 	cmd := exec.Command("sh", "-c", withPort(o.Command, port))
 	cmd.Dir = o.Folder
-	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port))
+	cmd.Env = s.environment()
 	cmd.Stdout = io.MultiWriter(s.log, seen)
 	cmd.Stderr = cmd.Stdout
 	if s.child, err = process.LaunchFenced(cmd, o.CPUs); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/functions"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/pause"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -29,14 +30,29 @@ const profilePairs = 12
 // profiled is --profile: after the judgement, CPU profiles of both servers in pairs of runs of their own, so that
 // profiling cannot change the verdict.
 type profiled struct {
-	where string // auto, off or a URL; "": off
+	where string // auto, off, a URL or a command; "": off
 	count int    // pairs
 
-	page string // with {{.Port}}
+	from profileSource
+}
+
+// profileSource is where profiles are from: a page or a command, with marks such as {{.Port}}; the zero value: runs
+// take none.
+type profileSource struct{ page, command string }
+
+// sourceOf reads --profile, whose page is that of auto. A command has a mark for the file that it writes.
+func sourceOf(text, page string) profileSource {
+	switch {
+	case strings.Contains(text, service.FileMark):
+		return profileSource{command: text}
+	case text == statsAuto:
+		return profileSource{page: page}
+	}
+	return profileSource{page: text}
 }
 
 func (p *profiled) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Offering(value.Owned(&p.where, startsNone), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}"+profilePage), "profile", "after the judgement, take CPU profiles of both servers at `auto|off|URL` in further pairs of runs, and name the functions that became slower; auto: "+profilePage+" of Go (default off)")
+	fs.Var(value.Offering(value.Starting(value.Owned(&p.where, startsNone)), statsAuto, statsOff, "http://127.0.0.1:{{.Port}}"+profilePage), "profile", "after the judgement, take CPU profiles of both servers by `auto|off|URL|COMMAND` in further pairs of runs, and name the functions that became slower; auto: "+profilePage+" of Go; COMMAND writes {{.File}}: 'py-spy record --pid {{.Pid}} -d {{.Seconds}} -f raw -F -o {{.File}}' (default off)")
 	fs.IntVar(&p.count, "profile-pairs", profilePairs, "make `N` pairs of runs for --profile")
 }
 
@@ -54,12 +70,10 @@ func (p *profiled) validate(v *verifyCommand, command []string) (faults value.Fa
 		return faults
 	}
 	faults.If(p.count < 1, "bad --profile-pairs %d; give a number above 0", p.count)
-	if p.page = p.where; p.where == statsAuto {
-		pages := service.Pages(command, profilePage)
-		faults.If(pages == nil, "--profile auto needs a load with a URL http://…%s…; give --profile the URL of the profile", service.PortMark)
-		p.page = strings.Join(pages, "") // one, or none
-	}
-	faults.If(p.page != "" && !isServerURL(p.page), "bad --profile %q; give auto, off, or a URL such as http://127.0.0.1:%s%s", value.HidePassword(p.page), service.PortMark, profilePage)
+	pages := service.Pages(command, profilePage)
+	p.from = sourceOf(p.where, strings.Join(pages, "")) // one, or none
+	faults.If(p.where == statsAuto && pages == nil, "--profile auto needs a load with a URL http://…%s…; give --profile the URL of the profile", service.PortMark)
+	faults.If(p.from.page != "" && !isServerURL(p.from.page), "bad --profile %q; give auto, off, a URL such as http://127.0.0.1:%s%s, or a command that writes a profile to %s", value.HidePassword(p.from.page), service.PortMark, profilePage, service.FileMark)
 	return faults
 }
 
@@ -69,11 +83,11 @@ func (p *profiled) measure(ctx context.Context, v *verifyCommand, command []stri
 	b := v.series.block(ctx, v, command) // not warm: its runs are not stored
 	var runs [2][]*functions.Run
 	for _, side := range v.servers.sides {
-		side.profile = p.page
+		side.profile = p.from
 	}
 	defer func() {
 		for _, side := range v.servers.sides {
-			side.profile = ""
+			side.profile = profileSource{}
 		}
 	}()
 	for i := range p.count {
@@ -104,7 +118,7 @@ func (p *profiled) measure(ctx context.Context, v *verifyCommand, command []stri
 		j.Advice = append(j.Advice, fmt.Sprintf("%d pairs can prove nothing about %d functions; give --profile-pairs %d or more", p.count, len(r.Functions), least))
 	}
 	servers := v.servers
-	if diff, err := servers.repository.Diff(ctx, servers.sides[verify.DuetBase].commit, servers.sides[verify.DuetHead].commit, "*.go"); err == nil {
+	if diff, err := servers.repository.Diff(ctx, servers.sides[verify.DuetBase].commit, servers.sides[verify.DuetHead].commit, functions.Sources()); err == nil {
 		r.Touch(diff)
 	}
 	j.Functions = &r
@@ -123,29 +137,60 @@ type profiling struct {
 	done chan struct{}
 }
 
-// profiler begins to take profiles of a run whose schedule lasts so long; length 0: not known.
-func (r *visit) profiler(length time.Duration) *profiling {
-	p := &profiling{run: functions.NewRun(), over: make(chan struct{}), done: make(chan struct{})}
-	seconds := max(1, int(math.Ceil((length + profileLead).Seconds())))
+// errNoLength is the error of a run whose length its command cannot be told.
+var errNoLength = errors.New("the command of --profile has to know how long a run lasts; give the load a duration (-z), or a rate")
+
+// profiler begins to take profiles of what is measured in a run.
+func (r *visit) profiler() *profiling {
+	p := &profiling{run: functions.NewRun(r.built.PathOf), over: make(chan struct{}), done: make(chan struct{})}
+	length := r.length - r.warmup
+	if r.warmup == 0 {
+		length += profileLead
+	}
+	seconds := max(1, int(math.Ceil(length.Seconds())))
 	go func() {
 		defer close(p.done)
-		for {
-			text, err := r.server.Profile(r.ctx, r.commitSide.profile, seconds)
-			if err == nil {
-				err = p.run.Add(text)
-			}
-			if p.err = err; err != nil {
-				return
-			}
-			select {
-			case <-p.over:
-				return
-			default:
-				seconds = 1 // the run lasts longer than its schedule, or has none
-			}
+		if !pause.For(r.warmup, p.over) {
+			return
 		}
+		if r.profile.command != "" {
+			p.err = r.byCommand(p.run, seconds)
+			return
+		}
+		p.err = r.byPage(p, seconds)
 	}()
 	return p
+}
+
+// byCommand adds what one call of the command writes.
+func (r *visit) byCommand(run *functions.Run, seconds int) error {
+	if r.length == 0 {
+		return errNoLength
+	}
+	text, err := r.server.ProfileBy(r.ctx, r.profile.command, seconds)
+	if err != nil {
+		return err
+	}
+	return run.Add(text)
+}
+
+// byPage adds profiles of the page until the run is over, whose length may not be known.
+func (r *visit) byPage(p *profiling, seconds int) error {
+	for {
+		text, err := r.server.Profile(r.ctx, r.profile.page, seconds)
+		if err == nil {
+			err = p.run.Add(text)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-p.over:
+			return nil
+		default:
+			seconds = 1 // the run lasts longer than its schedule, or has none
+		}
+	}
 }
 
 // finish waits for the last profile, whose end without load has no samples.
@@ -154,16 +199,35 @@ func (p *profiling) finish() {
 	<-p.done
 }
 
-// profiledRun adds the profile of a run to its side.
-func (r *visit) profiledRun(report *takt.Report) {
+// profiledRun adds the profile of a run to its side. used is the CPU time of the server's processes; 0: not known.
+func (r *visit) profiledRun(report *takt.Report, used time.Duration) {
 	if r.taking == nil {
 		return
 	}
 	r.taking.finish()
-	r.taking.run.Requests = endedOf(report)
-	r.profiles, r.profileFault = r.taking.run, r.taking.err
-	if r.profileFault == nil && r.taking.run.Requests == 0 {
-		r.profileFault = errors.New("not one operation ended")
+	run := r.taking.run
+	run.Requests = float64(report.Counts.OK + report.Counts.Failed)
+	r.profiles, r.profileFault = run, r.taking.err
+	if r.profileFault == nil {
+		r.profileFault = fitting(run, time.Duration(float64(used)*run.Requests/max(1, endedOf(report))))
 	}
 	r.taking = nil
+}
+
+// fitting gives the samples of a run their time, and is why its profile cannot be that of the server. used is the CPU
+// time that the server used.
+func fitting(run *functions.Run, used time.Duration) error {
+	switch {
+	case run.Requests == 0:
+		return errors.New("not one operation ended")
+	case run.Total() == 0:
+		return errors.New("the profile has no samples; check the process that it is of, or make longer runs")
+	case run.Foreign():
+		return errors.New("no function of the profile is in a file of the commit; check the process that it is of, and that it has whole paths")
+	case run.Counted && used == 0:
+		return errors.New("stacks have no times, and takt reads the CPU time of a server only on Linux; use a profiler that writes pprof's format or a .cpuprofile")
+	case run.Counted:
+		run.Spread(used)
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ type commitSide struct {
 	heap   string          // page of the server with the figures of its runtime; "": none
 	asked  bool            // heap is known
 
-	profile      string         // page of CPU profiles that runs take now; "": none
+	profile      profileSource  // of the runs now
 	profiles     *functions.Run // of the last run
 	profileFault error          // why that run has no profile
 }

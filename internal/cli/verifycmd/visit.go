@@ -26,9 +26,10 @@ type visit struct {
 	watched *process.Watched
 	seconds *timeline.Sampler // begins and ends with watched
 	out     io.Writer         // for the user
-	length  time.Duration     // of the schedule; 0: not known
-	taking  *profiling        // nil: the run takes no profile
-	heap    service.Heap      // at the beginning, with what one reading of it adds; nil: not known
+	length  time.Duration     // of the schedule, with its warm-up; 0: not known
+	warmup  time.Duration
+	taking  *profiling   // nil: the run takes no profile
+	heap    service.Heap // at the beginning, with what one reading of it adds; nil: not known
 }
 
 // visit starts the server for a run. The caller calls leave.
@@ -79,8 +80,8 @@ func (r *visit) leave(out io.Writer) error {
 }
 
 // Source implements core.Side: the run has the whole schedule.
-func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) {
-	r.length = max(0, all.End())
+func (r *visit) Source(all takt.Source, warmup time.Duration) (takt.Source, error) {
+	r.length, r.warmup = max(0, all.End()), warmup
 	return all, nil
 }
 
@@ -88,16 +89,15 @@ func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) {
 func (r *visit) Join(*engine.Plan, core.Known) {
 	r.readHeap()
 	r.watched, r.seconds = r.server.Watch(), r.server.Sample()
-	if r.profile != "" {
-		r.taking = r.profiler(r.length)
+	if r.profile != (profileSource{}) {
+		r.taking = r.profiler()
 	}
 }
 
 // Over adds the server's figures to the report, and how it was started to the settings. The port is
 // another one in each run, and runs with different settings cannot be compared.
 func (r *visit) Over(report *takt.Report) {
-	r.figures(report)
-	r.profiledRun(report)
+	r.profiledRun(report, r.figures(report))
 	for name, v := range report.Variables {
 		if text, ok := v.(string); ok {
 			report.Variables[name] = r.server.PlaceOf(text)
@@ -120,10 +120,10 @@ func (r *visit) Over(report *takt.Report) {
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
 }
 
-// figures adds what the server's processes used, and what its runtime counted.
-func (r *visit) figures(report *takt.Report) {
+// figures adds what the server's processes used, and what its runtime counted. It returns their CPU time; 0: not known.
+func (r *visit) figures(report *takt.Report) (cpu time.Duration) {
 	if r.watched == nil {
-		return
+		return 0
 	}
 	used := r.watched.Usage()
 	counted := r.counted()
@@ -131,7 +131,7 @@ func (r *visit) figures(report *takt.Report) {
 	r.seconds.Fill(report)
 	r.watched = nil
 	if used.MaxRSS == 0 {
-		return
+		return 0
 	}
 	if report.Extra == nil {
 		report.Extra = map[string]any{}
@@ -148,6 +148,7 @@ func (r *visit) figures(report *takt.Report) {
 			report.Extra[metric] = v / n
 		}
 	}
+	return used.CPU
 }
 
 // readHeap reads the counters of the server's runtime, if it has a page with them. It reads twice, because a reading

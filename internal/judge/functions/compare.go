@@ -46,6 +46,8 @@ type Function struct {
 	Level      float64  `json:"interval_confidence"` // of the interval from Low to High, after Holm
 	Word       Word     `json:"word,omitempty"`
 	Touched    bool     `json:"touched,omitempty"` // lines of it differ between the commits
+
+	places [2]place // in base and head; none of Go, whose functions have no other name than theirs
 }
 
 // Compare compares the profiles of pairs of runs. With the probability confidence, no slower or faster is said of a
@@ -82,6 +84,11 @@ func Compare(base, head []*Run, confidence float64) (Result, error) {
 		f := &r.Functions[i]
 		d := make(stats.Paired, len(base))
 		for k := range base {
+			for side, run := range [2]*Run{base[k], head[k]} {
+				if at, ok := run.places[f.Name]; ok {
+					f.places[side] = place{at.path, f.places[side].over(at.span)}
+				}
+			}
 			x, y := base[k].micros(f.Name), head[k].micros(f.Name)
 			f.Base, f.Head, d[k] = f.Base+x/float64(len(base)), f.Head+y/float64(len(base)), y-x
 		}
