@@ -65,7 +65,12 @@ func section(t *testing.T, name, heading string) string {
 		t.Fatalf("%s has no %q", name, heading)
 	}
 	text, _, _ := strings.Cut(after, "\n## ")
-	return "## " + heading + "\n\n" + strings.TrimSpace(text) + "\n\n"
+	return "## " + heading + "\n\n" + linked(strings.TrimSpace(text), name) + "\n\n"
+}
+
+// linked is a text of a document in docs whose links within the document lead to it from elsewhere in docs.
+func linked(text, name string) string {
+	return strings.ReplaceAll(text, "](#", "]("+strings.TrimPrefix(name, "docs/")+"#")
 }
 
 // whatItIs is the first paragraph of README.md.
@@ -90,7 +95,7 @@ func agentsMD(t *testing.T) string {
 	b.WriteString(section(t, "docs/reports.md", "Terms"))
 	_, table, _ := strings.Cut(documentText(t, "docs/exit-codes.md"), "| code | meaning |")
 	table, _, _ = strings.Cut(table, "\n\n")
-	b.WriteString("## Exit codes\n\n| code | meaning |" + table + "\n\n")
+	b.WriteString("## Exit codes\n\n| code | meaning |" + linked(table, "docs/exit-codes.md") + "\n\n")
 	b.WriteString(section(t, "docs/mcp.md", "Set-up"))
 	return strings.TrimSpace(b.String()) + "\n"
 }
