@@ -66,7 +66,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 	root.SetErr(env.Stderr)
 	root.AddCommand(newVersion(env), newTarget(env), newDemo(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
 		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), runscmd.NewHistory(env), newJudge(env), runscmd.NewUI(env), newCapacity(env), fleetcmd.New(env), fleetcmd.NewShard(env), newTrace(env), scenariocmd.New(env))
-	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env), shellcmd.NewEntry(env), newGuard(env))
+	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env), shellcmd.NewEntry(env), newGuard(env), newMCP(env))
 	loadcmd.Add(root, env)
 	// cobra would add these in Execute, which is after ParseFlags searches the commands
 	root.InitDefaultHelpCmd()

@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/judge/generators"
 	"github.com/taktload/takt/internal/judge/history"
 	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -76,6 +77,14 @@ func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 		return CheckCollation(name)
 	}
 	return written(w, answer.Collation(c), c, name, color, Collations())
+}
+
+// Runs writes the list of stored runs: as a table for people, or as JSON.
+func Runs(w io.Writer, list []stored.Run, name string) error {
+	if name == "json" {
+		return encode(w, answer.List(list), "  ")
+	}
+	return answer.Runs(w, list)
 }
 
 // Judgement writes the result of verify: as text for people, in colours if color, as JSON,

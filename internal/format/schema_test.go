@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -16,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -271,6 +275,27 @@ func TestSchemaMatchesGoTypes(t *testing.T) {
 	for name := range s["$defs"].(object) {
 		if !m.used[name] {
 			t.Errorf("$defs.%s is used by nothing", name)
+		}
+	}
+}
+
+// The list of runs follows its schema, which has the fields of the Go type.
+func TestRunsFollowTheSchema(t *testing.T) {
+	s := schemaNamed(t, "runs-v1")
+	m := matcher{t: t, root: s, used: map[string]bool{}}
+	m.match(reflect.TypeFor[[]answer.Listed](), s, "runs")
+	report := samples()[0].report
+	for _, list := range [][]stored.Run{nil, {stored.RunOf(report), {Settings: &stored.Settings{}}}} {
+		var b bytes.Buffer
+		if err := format.Runs(&b, list, "json"); err != nil {
+			t.Fatal(err)
+		}
+		var decoded any
+		if err := json.Unmarshal(b.Bytes(), &decoded); err != nil {
+			t.Fatal(err)
+		}
+		if got := faultsBy(s, decoded, "runs"); len(got) > 0 || len(decoded.([]any)) != len(list) {
+			t.Errorf("%q: %s", got, &b)
 		}
 	}
 }

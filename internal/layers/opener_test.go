@@ -45,6 +45,7 @@ var openers = map[string]string{
 	"internal/cli/judge.go":               "a folder for the generator; not a command of sessions",
 	"internal/trial":                      "the generator, and its file in takt's folder; not reached by sessions",
 	"internal/cli/selftest_clock.go":      "a folder for the test; not a command of sessions",
+	"internal/cli/mcp.go":                 "the folder of an agent, which the user of takt mcp names; not a command of sessions",
 	"internal/cli/demo.go":                "takt itself; not a command of sessions",
 	"internal/outfile/follow_unix.go":     "links of paths that takt or its user chose",
 	"internal/outfile/pinned_linux.go":    "files below an open folder; folderOf leaves those of a session to package files",

@@ -21,11 +21,12 @@ func Terminal(env Env) *os.File {
 
 // colourful reports whether w is a terminal whose user did not switch colours off.
 func colourful(env Env, w io.Writer) bool {
-	return isTerminal(w) && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb" && env.Getenv("CI") == ""
+	return IsTerminal(w) && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb" && env.Getenv("CI") == ""
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(interface{ Stat() (os.FileInfo, error) })
+// IsTerminal reports whether a stream of the process is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return false
 	}
@@ -40,4 +41,4 @@ func Colours(env Env) bool { return colourful(env, env.Stdout) }
 func ErrorColours(env Env) bool { return colourful(env, env.Stderr) }
 
 // ShowsStdout reports whether standard output is a terminal.
-func ShowsStdout(env Env) bool { return isTerminal(env.Stdout) }
+func ShowsStdout(env Env) bool { return IsTerminal(env.Stdout) }

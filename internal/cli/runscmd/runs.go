@@ -12,10 +12,11 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
-	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
+	"github.com/taktload/takt/internal/value"
 )
 
 // runs is the command that lists stored runs.
@@ -23,11 +24,12 @@ type runs struct {
 	env    core.Env
 	store  kept.Storing
 	choice kept.Choice
+	output string
 }
 
 // NewRuns returns takt runs.
 func NewRuns(env core.Env) *cobra.Command {
-	r := &runs{env: env, choice: kept.Choice{Last: kept.Last{Text: "20"}}}
+	r := &runs{env: env, output: "text", choice: kept.Choice{Last: kept.Last{Text: "20"}}}
 	c := &cobra.Command{
 		Use:   "runs [FILTER…]",
 		Short: "list the stored runs, newest first",
@@ -38,6 +40,9 @@ func NewRuns(env core.Env) *cobra.Command {
 	flags := func(fs *pflag.FlagSet) {
 		r.store.AddFlags(fs)
 		r.choice.AddFlags(fs)
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.VarP(value.Choice(&r.output, "text", "json"), "output", "o", "`FORMAT` on standard output: text or json")
+		}, "output")
 	}
 	return core.Define(c, flags, r.choice.Validate, r.run)
 }
@@ -45,7 +50,7 @@ func NewRuns(env core.Env) *cobra.Command {
 func (r *runs) run(ctx context.Context, _ []string) error {
 	err := r.store.Reading(ctx, r.env, func(st store.Store) error { return r.list(ctx, st) })
 	if r.store.Where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
-		return answer.Runs(r.env.Stdout, nil)
+		return format.Runs(r.env.Stdout, nil, r.output)
 	}
 	return err
 }
@@ -65,7 +70,7 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 	if list, err = r.proven(ctx, st, list); err != nil {
 		return err
 	}
-	if err := answer.Runs(r.env.Stdout, list); err != nil {
+	if err := format.Runs(r.env.Stdout, list, r.output); err != nil {
 		return err
 	}
 	if hidden > 0 {

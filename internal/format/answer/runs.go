@@ -3,7 +3,10 @@ package answer
 import (
 	"cmp"
 	"io"
+	"maps"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
@@ -33,8 +36,45 @@ func Runs(w io.Writer, list []stored.Run) error {
 	return p.Print(w)
 }
 
-// RunCells are the cells of a run: id, date, kind, rate, p50, p99, errors, verdict, branch and revision. The
-// rate of a capacity is the one that was searched, not the mean of all steps.
+// Listed is a stored run in a list, as JSON (schema/runs-v1.schema.json): the figures of the table.
+type Listed struct {
+	ID        string             `json:"id"`
+	StartedAt time.Time          `json:"started_at"`
+	Kind      string             `json:"kind"`
+	Verdict   string             `json:"verdict"` // valid, or why nothing can be concluded from the run
+	Labels    map[string]string  `json:"labels"`
+	Variables map[string]any     `json:"variables"`
+	Figures   map[string]float64 `json:"figures"` // rate, of a capacity sustainable (per second), p50 and p99 (µs), errors (%)
+}
+
+// List is the list of stored runs as JSON has it, in the order of runs.
+func List(runs []stored.Run) []Listed {
+	all := make([]Listed, 0, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		one := Listed{r.ID, r.StartedAt, r.Kind, fitness(r), map[string]string{}, map[string]any{}, map[string]float64{}}
+		maps.Copy(one.Labels, r.Labels) // never null
+		maps.Copy(one.Variables, r.Settings.Variables)
+		for _, name := range []string{rateOf(r), "p50", "p99", "errors"} {
+			if v, ok := r.Figures.Get(name); ok && !math.IsNaN(v) && !math.IsInf(v, 0) { // JSON has neither
+				one.Figures[name] = v
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// rateOf is the metric that is the rate of a run: of a capacity, the one that was searched, not the mean of all
+// steps.
+func rateOf(r *stored.Run) string {
+	if r.Kind == stored.KindCapacity {
+		return stored.MetricSustainable
+	}
+	return "rate"
+}
+
+// RunCells are the cells of a run: id, date, kind, rate, p50, p99, errors, verdict, branch and revision.
 func RunCells(r *stored.Run) []string {
 	shown := func(name string, show func(float64) string) string {
 		if v, ok := r.Figures.Get(name); ok {
@@ -42,14 +82,10 @@ func RunCells(r *stored.Run) []string {
 		}
 		return "-"
 	}
-	rate := "rate"
-	if r.Kind == stored.KindCapacity {
-		rate = stored.MetricSustainable
-	}
 	label := func(name string) string { return cmp.Or(page.Clean(r.Labels[name]), "-") }
 	return []string{
 		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
-		shown(rate, page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
+		shown(rateOf(r), page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
 		shown("errors", func(v float64) string { return page.Percent(v, 100) }),
 		fitness(r), label("branch"), stored.ShortRevision(label("revision")),
 	}

@@ -275,6 +275,20 @@ func (c Answer) Offered() (most float64) {
 	return most
 }
 
+// Known reports whether the search ended with an answer: between which rates the limit is, or that no offered rate, or
+// each of them, meets the SLO.
+func (c Answer) Known() bool {
+	switch c.Ended {
+	case EndNone:
+		return true
+	case EndFound, EndMax:
+		return c.Sustainable > 0
+	case EndBudget, EndFutile:
+		return c.Confidence > 0
+	}
+	return false
+}
+
 // Late reports whether the generator was late in steps beside the limit that count.
 func (c Answer) Late() bool {
 	return slices.ContainsFunc(c.Steps, func(s Step) bool {

@@ -493,3 +493,19 @@ func TestNoneIsNotInvalid(t *testing.T) {
 		t.Errorf("%s", a.Ended)
 	}
 }
+
+// A search that used up its budget, or was invalid, has an answer only with an interval.
+func TestKnown(t *testing.T) {
+	for _, c := range []struct {
+		a    Answer
+		want bool
+	}{
+		{Answer{Ended: EndFound, Sustainable: 10}, true}, {Answer{Ended: EndMax, Sustainable: 10}, true}, {Answer{Ended: EndNone}, true},
+		{Answer{Ended: EndBudget, Sustainable: 10}, false}, {Answer{Ended: EndBudget, Sustainable: 10, Confidence: 0.95}, true}, {Answer{Ended: EndFutile, Sustainable: 10}, false},
+		{Answer{Ended: EndInvalid, Sustainable: 10, Confidence: 0.95}, false}, {Answer{Ended: EndBroken, Sustainable: 10}, false}, {Answer{Ended: EndSteps, Sustainable: 10}, false}, {Answer{Ended: EndFound}, false},
+	} {
+		if c.a.Known() != c.want {
+			t.Errorf("%+v: %v", c.a, !c.want)
+		}
+	}
+}
