@@ -35,12 +35,12 @@ func release(t *testing.T) (dir, archive string) {
 		t.Fatal("cannot pack")
 	}
 	dir, archive = t.TempDir(), fmt.Sprintf("takt_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
-	write(t, filepath.Join(dir, archive), packed.String())
-	write(t, filepath.Join(dir, "takt_1.2.3_checksums.txt"), fmt.Sprintf("%x  %s\n%x  other.tar.gz\n", sha256.Sum256(packed.Bytes()), archive, 7))
+	writeFile(t, filepath.Join(dir, archive), packed.String())
+	writeFile(t, filepath.Join(dir, "takt_1.2.3_checksums.txt"), fmt.Sprintf("%x  %s\n%x  other.tar.gz\n", sha256.Sum256(packed.Bytes()), archive, 7))
 	return dir, archive
 }
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -88,8 +88,8 @@ func TestInstall(t *testing.T) {
 		damage func()
 		says   string
 	}{
-		{"cut", func() { write(t, filepath.Join(dir, archive), string(whole[:len(whole)/2])) }, "the checksum of " + archive + " is wrong"},
-		{"not listed", func() { write(t, sums, "0000  "+archive+"\n") }, "does not have " + archive},
+		{"cut", func() { writeFile(t, filepath.Join(dir, archive), string(whole[:len(whole)/2])) }, "the checksum of " + archive + " is wrong"},
+		{"not listed", func() { writeFile(t, sums, "0000  "+archive+"\n") }, "does not have " + archive},
 		{"no list", func() { os.Remove(sums) }, "no list of checksums"},
 		{"no archive", func() { os.Remove(filepath.Join(dir, archive)) }, "cannot be read; check the version"},
 	} {
