@@ -301,3 +301,36 @@ func TestViewNeedsItsTerminal(t *testing.T) {
 		t.Errorf("the terminal showed %q, and standard error has %q", seen, text)
 	}
 }
+
+// A page of HTML does not fill a terminal, but goes to files and devices.
+func TestNoPageOnATerminal(t *testing.T) {
+	p := newPty(t, 80, 24).reads()
+	dir := t.TempDir()
+	run := filepath.Join(dir, "run.json")
+	report, err := os.ReadFile("../../internal/format/testdata/closed/report.json")
+	p.must(err)
+	p.must(os.WriteFile(run, report, 0o600))
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	p.must(err)
+	defer null.Close()
+	for _, c := range []struct {
+		to   *os.File
+		args []string
+		code int
+	}{
+		{p.slave, []string{"show", run, "-o", "html=-"}, 2},
+		{p.slave, []string{"compare", run, run, "-o", "html"}, 2},
+		{p.slave, []string{"collate", "host", "-o", "html"}, 2},
+		{p.slave, []string{"history", "-o", "html=-"}, 2},
+		{null, []string{"show", run, "-o", "html=-"}, 0},
+	} {
+		var stderr bytes.Buffer
+		cmd := exec.Command("takt", c.args...)
+		cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_STATE_HOME="+dir)
+		cmd.Stdout, cmd.Stderr = c.to, &stderr
+		_ = cmd.Run() // its exit code is checked
+		if code := cmd.ProcessState.ExitCode(); code != c.code || c.code == 2 && !strings.Contains(stderr.String(), "write a file with -o html=page.html") {
+			t.Errorf("%v: exit code %d, %s", c.args, code, &stderr)
+		}
+	}
+}

@@ -148,6 +148,9 @@ func TestUIPages(t *testing.T) {
 	for i := range 130 {
 		one := clitest.Report(0, at.Add(time.Duration(i)*time.Second))
 		one.ID, one.Labels["note"] = fmt.Sprintf("RUN%03d", i), "two <b>words</b>"
+		if i == 60 {
+			one.Variables["arrivals"] = "closed"
+		}
 		if err := st.Save(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
@@ -162,13 +165,15 @@ func TestUIPages(t *testing.T) {
 		texts  []string
 	}{
 		{"", 200, []string{"RUN129", "RUN080", "Runs 1 to 50", `href="/?skip=50"`}},
-		{"?skip=50", 200, []string{"RUN079", "RUN030", "Runs 51 to 100", `href="/" rel="prev"`, `href="/?skip=100" rel="next"`}},
+		{"?skip=50", 200, []string{"RUN079", "<small>closed loop</small>", at.Add(60 * time.Second).Format(time.DateTime), "RUN030", "Runs 51 to 100", `href="/" rel="prev"`, `href="/?skip=100" rel="next"`}},
 		{"?skip=100", 200, []string{"RUN029", "RUN000", "Runs 101 to 130", `href="/?skip=50" rel="prev"`}},
 		{"?skip=200", 200, []string{"There are no older runs"}},
 		{"?skip=-1", 400, []string{"skip is not a number"}},
 		{"?skip=9999999999999999999999", 400, []string{"skip is not a number"}},
 		{"?q=" + url.QueryEscape("note='two <b>words</b>' p99<1s"), 200, []string{"RUN129", "two &lt;b&gt;words"}},
 		{"?q=branch%3Dnone", 200, []string{"No run matches"}},
+		{"?sort=p99", 400, []string{"no parameter", "it has q, skip"}},
+		{"run?id=RUN005&%1b%5b2J=1", 400, []string{"no parameter", "it has id"}},
 		{"?q=nonsense%3D1", 400, []string{"no run has"}},
 		{"?q=nonsense", 400, []string{"has no operator"}},
 		{"?q=%22", 400, []string{"open quote"}},

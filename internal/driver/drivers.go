@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/driver/llm"
 	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/exchange"
 	"github.com/taktload/takt/internal/judge/answers"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/trace"
@@ -105,6 +106,18 @@ type Load struct {
 
 	// Asker opens, after Validate, what sends single operations and keeps their answers.
 	Asker func() (Asker, error)
+
+	// Debug is what --debug needs; nil: the protocol has no such flag.
+	Debug *Debug
+}
+
+// Debug lets a load send each of its requests once and show it.
+type Debug struct {
+	// Single, called before Shape, leaves out what says when requests are due; nil: nothing does.
+	Single func()
+	// Watch makes, after Validate and Learn, the tap of the run. seen gets each exchange. most is how many operations send
+	// each request once.
+	Watch func(seen func(*exchange.Exchange)) (tap engine.Tap, most uint64, err error)
 }
 
 // Asker sends the requests of operations, one after the other and outside of any run.
@@ -156,7 +169,7 @@ func Table() []Row {
 				o := http.New()
 				o.Stdin = stdin
 				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast, Identify: o.Identify, Attend: o.Attend, Later: o.Later, Steps: o.Steps, Reacts: o.Reacts,
-					Asker: func() (Asker, error) { return o.Asker() }}
+					Asker: func() (Asker, error) { return o.Asker() }, Debug: &Debug{o.Single, o.Watch}}
 			},
 		},
 		{
@@ -245,7 +258,7 @@ func Table() []Row {
   takt llm --rate 2/s --model llama3 --prompt-tokens 500 --max-tokens 200 http://127.0.0.1:11434/api/chat`,
 			New: func(io.Reader) Load {
 				o := llm.New()
-				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Goal: o.Goal, Source: o.Source, Later: o.Later, Reacts: o.Reacts, Steps: o.Steps}
+				return Load{Options: o, Latencies: netPhases, Timed: o.Timed, Goal: o.Goal, Source: o.Source, Later: o.Later, Reacts: o.Reacts, Steps: o.Steps, Debug: &Debug{Watch: o.Watch}}
 			},
 		},
 		{
@@ -257,7 +270,7 @@ func Table() []Row {
   takt grpc --rate 500/s --deadline 100ms https://api.example.com/shop.Cart/Get`,
 			New: func(stdin io.Reader) Load {
 				o := grpc.New(stdin)
-				return Load{Options: o, Latencies: netPhases, Learn: o.Learn, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Identify: o.Identify}
+				return Load{Options: o, Latencies: netPhases, Learn: o.Learn, Timed: o.Timed, Stdin: o.StdinReaders, Source: o.Source, Identify: o.Identify, Debug: &Debug{Watch: o.Watch}}
 			},
 		},
 		{

@@ -170,6 +170,10 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	c.watch(ctx)
 	c.borrow()
 	c.on, c.timed = "", false
+	if tap := c.observed.tap; tap != nil {
+		tap.Begins(c, op)
+		defer func() { tap.Ends(c, r, c.world.Since(start)) }()
+	}
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
 	} else if err := c.exchange(op, start, r); err != nil {
@@ -352,6 +356,7 @@ func (c *conn) attach(l link) {
 		c.observed.Path(sock.PathRTT(l.net))
 	}
 	c.lo, c.hi = 0, 0
+	c.opens()
 	if c.mux != nil {
 		c.mux.Open()
 	} else {
@@ -424,6 +429,7 @@ func (c *conn) noteClient(start time.Time, r *takt.Result) {
 // write sends the request. Over TLS its bytes count without what TLS adds.
 func (c *conn) write(request []byte, r *takt.Result) (err error) {
 	defer c.count(r)
+	defer c.noteSent(request)
 	if c.tls == nil {
 		n, err := c.net.Write(request)
 		r.BytesSent += int64(n)
@@ -451,6 +457,7 @@ func (c *conn) flush() error {
 func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
 		n, end := c.read()
+		c.noteCame(n)
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {
 			at, off := c.arrived()
 			if at.Before(c.wrote.Add(-off)) {

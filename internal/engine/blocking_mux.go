@@ -116,6 +116,7 @@ func (c *conn) heard(start time.Time, r *takt.Result) (over, taken bool, err err
 func (c *conn) sendFrames() error {
 	for out := c.mux.Out(); len(out) > 0; out = c.mux.Out() {
 		n, err := c.send(out)
+		c.noteSent(out[:n])
 		if c.mux.Sent(n); err != nil {
 			return err
 		}
@@ -138,7 +139,8 @@ func (c *conn) send(b []byte) (int, error) {
 // readFrames reads once. c.list is what happened. alive: the connection goes on.
 func (c *conn) readFrames() (alive bool, err error) {
 	c.list = c.list[:0]
-	_, end := c.read()
+	got, end := c.read()
+	c.noteCame(got)
 	eof := isEnd(end)
 	if end != nil && !eof {
 		return false, end

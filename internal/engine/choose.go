@@ -29,7 +29,7 @@ func (p *Plan) chooseEngine() error {
 	}
 	with := *p.Driver
 	with.Phases = append(slices.Clone(NetPhases), with.Phases...)
-	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
+	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil || p.Tap != nil {
 		probe := with.Probe
 		b := newBlocking(p.world(), l)
 		with.Probe, with.Worker, p.addresses = b.probe, b.worker, b.addresses

@@ -37,6 +37,7 @@ type Plan struct {
 	Keep      Keep                              // settings of the process that the run must not change
 	World     World                             // clocks, threads and network; nil: this machine
 	Meet      Meet                              // common start of several runs; nil: now, or at --start-at
+	Tap       Tap                               // sees the bytes of all operations, which workers then perform; nil: nobody does
 
 	addresses *addresses // of the connections of workers; nil: they connect by themselves
 	fake      bool       // the run is in fake time
@@ -96,7 +97,7 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 	if err := p.chooseEngine(); err != nil {
 		return nil, err
 	}
-	if p.Driver.Probe != nil {
+	if p.Driver.Probe != nil && p.Tap == nil { // the first operation shows how its connection is made
 		if err := p.Driver.Probe(ctx); err != nil {
 			return nil, fmt.Errorf("cannot reach the target: %w", err)
 		}
@@ -176,6 +177,7 @@ func newRun(p Plan) *run {
 	}
 	r.rec = record.New(r.config)
 	r.flow = newFlow(p, r.rec)
+	r.flow.observed.tap = p.Tap
 	opCtx, cancel := context.WithCancel(r.flow.observed.context())
 	r.cancel = cancel
 	r.rows = newRows(p, r.rec)

@@ -34,6 +34,7 @@ type Observed struct {
 	again  atomic.Uint64 // operations begun again, of connections with a mux that are not of a loop
 
 	parting atomic.Pointer[parting] // nil: no parts are measured
+	tap     Tap                     // nil: nobody sees the bytes; set before the run
 }
 
 // Early counts an answer that came before its request was sent, whose rest was not sent.
@@ -197,5 +198,43 @@ func (c *caution) looked(well bool) {
 func (c *caution) alarm() {
 	if !c.alarmed.Load() {
 		c.alarmed.Store(true)
+	}
+}
+
+// Tap sees what the connections of workers carry, without TLS. on is the connection, which performs one operation after the
+// other. Calls for several connections come at once.
+type Tap interface {
+	Opens(on any)                                    // the connection is a new one
+	Begins(on any, op *takt.Op)                      // op begins, perhaps by opening the connection
+	Sent(on any, b []byte)                           // b was written, or a part of b was before the connection broke
+	Came(on any, b []byte, at time.Time)             // b came at that instant
+	Ends(on any, r *takt.Result, took time.Duration) // the operation ended
+}
+
+// Tapped is a context for Worker.Do outside of a run, whose connections tap sees.
+func Tapped(ctx context.Context, tap Tap) context.Context {
+	return context.WithValue(ctx, observedKey{}, &Observed{tap: tap})
+}
+
+// Tap is that of the run; nil: it has none.
+func (o *Observed) Tap() Tap { return o.tap }
+
+func (c *conn) opens() {
+	if c.observed.tap != nil {
+		c.observed.tap.Opens(c)
+	}
+}
+
+func (c *conn) noteSent(b []byte) {
+	if c.observed.tap != nil {
+		c.observed.tap.Sent(c, b)
+	}
+}
+
+// noteCame passes on the last n bytes that were read.
+func (c *conn) noteCame(n int) {
+	if c.observed.tap != nil && n > 0 {
+		at, _ := c.arrived()
+		c.observed.tap.Came(c, c.in[c.hi-n:c.hi], at)
 	}
 }

@@ -80,6 +80,14 @@ func Defaults() Options {
 	}
 }
 
+// Single are the options of a run that sends requests one by one, at least one: what o says of rates and times is left out.
+func (o *Options) Single() Options {
+	s := Defaults()
+	s.Seed, s.Engine, s.Drain, s.ReadLog = o.Seed, o.Engine, o.Drain, o.ReadLog
+	s.Connections, s.Requests = 1, max(1, o.Requests)
+	return s
+}
+
 // AddFlags declares the options on fs with their present values as defaults.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupLoad, o.addLoadFlags, "rate", "duration", "requests")

@@ -26,7 +26,7 @@ func Failure(w io.Writer, name, command, why string) error {
 	case "html":
 		_, err := fmt.Fprintf(w, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>%[1]s failed</title>\n<h1>%[1]s failed</h1>\n<p>%[2]s</p>\n</html>\n", html.EscapeString(command), html.EscapeString(why))
 		return err
-	case "svg":
+	case "svg", "card":
 		_, err := fmt.Fprintf(w, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 60\"><text x=\"10\" y=\"25\">%s failed</text><text x=\"10\" y=\"45\">%s</text></svg>\n", html.EscapeString(command), html.EscapeString(why))
 		return err
 	}

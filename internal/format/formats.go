@@ -69,6 +69,7 @@ func Table() []Format {
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
 		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: whole(writeMarkdown)},
 		{Name: "html", Short: "one HTML page with charts and the whole report inside", Open: whole(html.Report)},
+		{Name: "card", Short: "a picture of 1200 × 630 for chats and slides (SVG): the verdict, the latency curve, key figures", Open: whole(writeCard)},
 		{Name: "junit", Short: "JUnit XML for CI: a test case for the verdict and for each assertion", Open: whole(writeJUnit)},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 		Load(),

@@ -27,6 +27,7 @@ type Plan struct {
 	Options    engine.Options
 	Driver     *takt.Driver
 	Name       string
+	Command    []string // command line without secrets; nil: none
 	Labels     map[string]string
 	Variables  map[string]any
 	Assertions []assert.Assertion
@@ -105,7 +106,7 @@ func (p *Plan) oneCore(ctx context.Context) bool {
 func (p *Plan) complete(ctx context.Context, r *takt.Report) {
 	r.ID = engine.NewID(time.Now())
 	r.Tool = takt.Tool{Name: "takt", Version: embedded.Version(), Go: runtime.Version()}
-	r.Command = []string{}
+	r.Command = append([]string{}, p.Command...)
 	r.Labels = maps.Clone(p.Labels)
 	r.Variables = p.Options.Variables()
 	maps.Copy(r.Variables, p.Variables)

@@ -1,10 +1,14 @@
 package program
 
 import (
+	"fmt"
 	"math"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // DefaultWorkers is the number of workers of a closed loop without --connections.
@@ -55,3 +59,38 @@ func (m *Misuse) Error() string { return m.Err.Error() }
 
 // Unwrap returns the cause.
 func (m *Misuse) Unwrap() error { return m.Err }
+
+// DescribeArgs adds the arguments of a program to the variables of its report. The first one is where the target is, in
+// which the sides of a comparison may differ.
+func DescribeArgs(v map[string]any, args []string) {
+	for i, arg := range args {
+		u, err := url.Parse(arg)
+		switch {
+		case i > 0:
+			v[fmt.Sprintf("arg_%d", i+1)] = value.HidePassword(arg)
+		case err == nil && u.Host != "":
+			v["scheme"], v["host"], v["path"] = u.Scheme, u.Host, u.Path
+		default:
+			v["host"] = value.HidePassword(arg)
+		}
+	}
+}
+
+// Command is a command line of the program as its report has it: without the values of secret flags and the passwords of URLs.
+func Command(words []string) []string {
+	shown := make([]string, len(words))
+	secret := false // the word is the value of a secret flag
+	for i, w := range words {
+		shown[i] = value.HidePassword(w)
+		flag, _, joined := strings.Cut(w, "=")
+		named := strings.HasPrefix(w, "--") && Secret(flag)
+		switch {
+		case secret:
+			shown[i] = takt.Redacted
+		case named && joined:
+			shown[i] = flag + "=" + takt.Redacted
+		}
+		secret = named && !joined && !secret
+	}
+	return shown
+}

@@ -77,7 +77,7 @@ func (s *Server) answer(r *http.Request) (served, error) {
 	if err := s.check(r); err != nil {
 		return served{}, err
 	}
-	make, known := s.pages[r.URL.EscapedPath()] // exactly: nothing is decoded or cleaned
+	page, known := s.pages[r.URL.EscapedPath()] // exactly: nothing is decoded or cleaned
 	switch {
 	case !known:
 		return served{}, refuse(http.StatusNotFound, "there is no such page; begin with the list of runs")
@@ -85,6 +85,10 @@ func (s *Server) answer(r *http.Request) (served, error) {
 		f := refuse(http.StatusMethodNotAllowed, "takt ui only reads; use GET")
 		f.header = [2]string{"Allow", "GET, HEAD"}
 		return served{}, f
+	}
+	parameters := r.URL.Query()
+	if err := page.check(parameters); err != nil {
+		return served{}, err
 	}
 	turns := s.turns
 	if r.URL.Path == PathLive {
@@ -100,7 +104,7 @@ func (s *Server) answer(r *http.Request) (served, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), pageTime, fmt.Errorf("the store needs more than %v", pageTime))
 	defer cancel()
-	return make(ctx, r.URL.Query())
+	return page.make(ctx, parameters)
 }
 
 // check decides who may look.

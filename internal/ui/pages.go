@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/judge/history"
@@ -31,11 +34,28 @@ const (
 // maker makes the answer to a request with these parameters.
 type maker func(ctx context.Context, v url.Values) (served, error)
 
-func (s *Server) table() map[string]maker {
-	return map[string]maker{
-		PathRuns: s.runs, PathRun: s.run, PathCompare: s.compare, PathHistory: s.history, PathLive: s.live,
-		PathReport: s.report, PathFile: s.file,
+// place is a page, and the names of its parameters.
+type place struct {
+	make  maker
+	takes []string
+}
+
+func (s *Server) table() map[string]place {
+	id := []string{"id"}
+	return map[string]place{
+		PathRuns: {s.runs, []string{"q", "skip"}}, PathRun: {s.run, id}, PathCompare: {s.compare, []string{"run", "base", "head"}},
+		PathHistory: {s.history, []string{"q"}}, PathLive: {s.live, id}, PathReport: {s.report, id}, PathFile: {s.file, id},
 	}
+}
+
+// check refuses parameters that the page does not have: without them it would show something else than was asked for.
+func (p place) check(v url.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if !slices.Contains(p.takes, name) {
+			return badly("this page has no parameter %.60q; it has %s", foreign.Line(name), strings.Join(p.takes, ", "))
+		}
+	}
+	return nil
 }
 
 // usageError is a fault of the parameters.

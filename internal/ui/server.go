@@ -70,7 +70,7 @@ type Server struct {
 	turns     turns        // of pages of the store
 	liveTurns turns        // of pages of runs in progress, which do not wait while the store does not answer
 	peer      func(net.Conn) door.Peer
-	pages     map[string]maker
+	pages     map[string]place
 	calm      calm // pages of runs in progress
 }
 

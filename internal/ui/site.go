@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/html"
@@ -95,7 +96,7 @@ type List struct {
 
 // row is a run in the list.
 type row struct {
-	Link, ID, Date, Kind, Target, Rate, P50, P99, Errors, Verdict, Tone, Why, Branch, Revision string
+	Link, ID, Date, Kind, Target, Rate, Loop, P50, P99, Errors, Verdict, Tone, Why, Branch, Revision string
 }
 
 // Runs writes the list of stored runs.
@@ -132,10 +133,18 @@ func skip(n int) string {
 	return strconv.Itoa(n)
 }
 
+// loopOf marks the rate of a closed loop, which the server decided; "": it was asked for.
+func loopOf(r *stored.Run) string {
+	if r.Settings != nil && r.Settings.Variables["arrivals"] == "closed" {
+		return "closed loop"
+	}
+	return ""
+}
+
 func rowOf(r *stored.Run) row {
 	c := answer.RunCells(r)
 	one := row{
-		Link: Link(PathRun, "id", r.ID), ID: c[0], Date: c[1], Kind: c[2], Target: page.Clean(r.Target()),
+		Link: Link(PathRun, "id", r.ID), ID: c[0], Date: r.StartedAt.UTC().Format(time.DateTime), Loop: loopOf(r), Kind: c[2], Target: page.Clean(r.Target()),
 		Rate: c[3], P50: c[4], P99: c[5], Errors: c[6], Verdict: c[7], Branch: c[8], Revision: c[9], Tone: "warn", Why: page.Clean(r.Unfit),
 	}
 	switch {

@@ -65,7 +65,7 @@ const (
 // ends the load and drains, the second ends the run at once.
 func Main(open func(args []string) (*takt.Driver, error)) {
 	m := mainProgram{
-		open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), stdout: os.Stdout, stderr: os.Stderr,
+		open: open, flags: flag.CommandLine, name: filepath.Base(os.Args[0]), path: os.Args[0], stdout: os.Stdout, stderr: os.Stderr,
 		getenv: os.Getenv, environ: os.Environ(),
 	}
 	if len(os.Args) == 2 && os.Args[1] == program.Greeting {
@@ -79,6 +79,7 @@ type mainProgram struct {
 	open           func(args []string) (*takt.Driver, error)
 	flags          *flag.FlagSet // those of the program
 	name           string
+	path           string // as it was called
 	stdout, stderr *os.File
 	getenv         func(string) string
 	environ        []string
@@ -178,6 +179,8 @@ func (m *mainProgram) command(args []string) int {
 		return m.complain(exitUsage, err)
 	}
 	_ = m.flags.Parse(nil) // for flag.Parsed; the values are set
+	program.DescribeArgs(p.Variables, fs.Args())
+	p.Command = program.Command(append([]string{m.path}, args...))
 	p.Driver, err = m.open(fs.Args())
 	switch {
 	case errors.As(err, new(*program.Misuse)):

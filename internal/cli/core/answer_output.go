@@ -37,6 +37,7 @@ func (o *AnswerOutputs) Validate(env Env, formats []string, check func(name stri
 	for _, s := range o.given {
 		out := ParseAnswerOutput(env, s)
 		faults = AppendError(faults, value.Bad("output", s, check(out.Name)))
+		faults = AppendError(faults, CheckPage(env, out.Name, out.Path))
 		o.list, paths = append(o.list, out), append(paths, out.Path)
 		text = text && out.Path != format.Stdout
 	}

@@ -52,6 +52,7 @@ func (o *ReportOutputs) Validate(env Env, parse func(string) (format.Format, str
 		faults = AppendError(faults, value.Bad("output", s, err))
 		if err == nil {
 			o.Opened, paths = append(o.Opened, Destination{f, path}), append(paths, path)
+			faults = AppendError(faults, CheckPage(env, f.Name, path))
 			env.Promises.Add(f.Name, path)
 		}
 	}

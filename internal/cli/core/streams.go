@@ -62,8 +62,8 @@ func (s *Stdout) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Stat returns the FileInfo of the file.
-func (s *Stdout) Stat() (os.FileInfo, error) { return s.f.Stat() }
+// Fd is the descriptor of the file.
+func (s *Stdout) Fd() uintptr { return s.f.Fd() }
 
 // Exit is the exit code of the process after a command ended with code. A failed write is a
 // failure even if the command ignored its error.

@@ -5,6 +5,9 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 )
 
 // GuardCommand is the hidden command of the process that restores the terminal after a crash.
@@ -26,12 +29,8 @@ func colourful(env Env, w io.Writer) bool {
 
 // IsTerminal reports whether a stream of the process is a terminal.
 func IsTerminal(stream any) bool {
-	f, ok := stream.(interface{ Stat() (os.FileInfo, error) })
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	f, ok := stream.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Colours reports whether stdout is a terminal whose user did not switch colours off.
@@ -42,3 +41,11 @@ func ErrorColours(env Env) bool { return colourful(env, env.Stderr) }
 
 // ShowsStdout reports whether standard output is a terminal.
 func ShowsStdout(env Env) bool { return IsTerminal(env.Stdout) }
+
+// CheckPage refuses a page of HTML on a terminal, which it would fill.
+func CheckPage(env Env, name, path string) error {
+	if name == "html" && path == format.Stdout && ShowsStdout(env) {
+		return value.Faultf("-o html is a page for a browser, and standard output is a terminal; write a file with -o html=page.html, or leave -o out for text")
+	}
+	return nil
+}

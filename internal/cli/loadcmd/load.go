@@ -54,6 +54,7 @@ type load struct {
 	repeat   int
 	runGroup engine.RunGroup
 	noStore  bool
+	debug    debugging
 
 	calibrated    *calibratecmd.Calibration // calibration of this host; nil: none
 	conditions    []assert.Assertion        // conditions of --abort-on
@@ -136,6 +137,9 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupMeasurement, l.addUntilFlag)
 	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
 	value.Declare(fs, value.GroupOutput, l.addExportFlag)
+	if l.driver.Debug != nil {
+		value.Declare(fs, value.GroupOutput, l.addDebugFlag)
+	}
 	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addFaultFlag)
 	value.Declare(fs, value.GroupStorage, l.addKeepFlags)
@@ -199,6 +203,9 @@ func (l *load) ask(ctx context.Context) error {
 func (l *load) run(ctx context.Context, args []string) error {
 	if l.driver.Plans != nil && l.driver.Plans() {
 		return l.plan(ctx)
+	}
+	if l.debug.on {
+		return l.debugRun(ctx)
 	}
 	if l.env.Asking != nil {
 		return l.ask(ctx)

@@ -37,6 +37,7 @@ func (l *load) validate(args []string) []error {
 		l.progress = progressAuto
 	}
 	unknown := l.resolveShard()
+	l.single()
 	l.driver.Shape(&l.engine)
 	faults := l.driver.Validate(args)
 	faults = core.AppendError(append(faults, l.engine.Validate()...), unknown)
@@ -69,7 +70,7 @@ func (l *load) validate(args []string) []error {
 	rows := l.driver.Predecessor.Rows
 	l.outputs.RowsFirst = rows != nil && rows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
-	faults = append(faults, l.checkFleet()...)
+	faults = append(append(faults, l.checkFleet()...), l.checkDebug()...)
 	faults = core.AppendError(faults, l.checkEnd())
 	for _, d := range l.outputs.Opened {
 		faults = core.AppendError(faults, overwrites(d, args))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -203,8 +202,7 @@ func (o *options) load() program.Load {
 }
 
 // Variables are the flags that were given, and the arguments of the program. A default is not among them:
-// of two compared programs, the newer one may have another flag. The first argument is where the target is, in
-// which the sides of a comparison may differ.
+// of two compared programs, the newer one may have another flag.
 func (o *options) Variables() map[string]any {
 	v := map[string]any{"name": o.program.Hello.Name}
 	for _, f := range o.flags {
@@ -218,17 +216,7 @@ func (o *options) Variables() map[string]any {
 			v[name] = f.Value(f.values[0])
 		}
 	}
-	for i, arg := range o.args {
-		u, err := url.Parse(arg)
-		switch {
-		case i > 0:
-			v[fmt.Sprintf("arg_%d", i+1)] = value.HidePassword(arg)
-		case err == nil && u.Host != "":
-			v["scheme"], v["host"], v["path"] = u.Scheme, u.Host, u.Path
-		default:
-			v["host"] = value.HidePassword(arg)
-		}
-	}
+	program.DescribeArgs(v, o.args)
 	return v
 }
 

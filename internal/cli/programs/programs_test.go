@@ -57,6 +57,33 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// A program has the same target and command in its report, with takt and alone.
+func TestAloneAsWithTakt(t *testing.T) {
+	args := []string{"-n", "5", "--fail", "--password", "hunter2secret", "--url=http://ann:hunter2secret@h/", "-o", "json=-", "--progress", "none", "http://there:1/x", "more"}
+	code, out, said := takter(t, true, append([]string{self(t), "--no-store"}, args...)...)
+	with, err := document.Parse([]byte(out))
+	if code != 0 || err != nil {
+		t.Fatalf("%d: %s %v", code, said, err)
+	}
+	cmd := exec.CommandContext(t.Context(), self(t), args...)
+	cmd.Env = append(os.Environ(), child+"=1")
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := document.Parse(text)
+	if err != nil || strings.Contains(string(text), "hunter2secret") {
+		t.Fatalf("%v: %s", err, text)
+	}
+	one, other := stored.RunOf(alone), stored.RunOf(with)
+	if a, b := one.Target(), other.Target(); a != b || !strings.HasSuffix(a, " there:1/x") || alone.Variables["arg_2"] != "more" {
+		t.Errorf("the target is %q alone, and %q with takt", a, b)
+	}
+	if want := slices.DeleteFunc(slices.Clone(with.Command), func(w string) bool { return w == "--no-store" }); !slices.Equal(append([]string{"takt"}, alone.Command...), want) {
+		t.Errorf("the command is\n%q alone, and\n%q with takt", alone.Command, want)
+	}
+}
+
 // lines is a buffer for the goroutines of a command.
 type lines struct {
 	mu sync.Mutex

@@ -79,7 +79,9 @@ func (l *collate) validate(args []string) (faults []error) {
 	if l.csv {
 		l.output = "csv"
 	}
-	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(core.ParseAnswerOutput(l.env, l.output).Name)))
+	out := core.ParseAnswerOutput(l.env, l.output)
+	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(out.Name)))
+	faults = core.AppendError(faults, core.CheckPage(l.env, out.Name, out.Path))
 	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.Filters, l.choice.Count
 	return core.AppendError(faults, value.Bad("sort", l.sort, err))

@@ -114,12 +114,14 @@ func (k *checking) run(ctx context.Context, args []string) error {
 func (k *checking) try(ctx context.Context, e *script.Explanation, out *view) error {
 	failed, part := 0, ""
 	err := k.http.Try(ctx, k.engine, k.env.Abort, func(x script.Tried) {
-		if x = out.redact(x); x.Class != "" && !x.Again {
+		if x = out.redact(x); x.Shown.Failed() {
 			failed++
 		}
 		name, step := find(e, x.Step)
 		step.Tried = append(step.Tried, x)
-		if k.output == "text" {
+		if k.output == "json" {
+			x.Shown.Facts = nil // they have members of their own
+		} else {
 			if name != part {
 				out.printf("\n%s\n", foreign.Line(name))
 			}

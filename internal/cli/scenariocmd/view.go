@@ -1,16 +1,12 @@
 package scenariocmd
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/taktload/takt/internal/driver/http/httpreq"
 	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/foreign"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // view writes for people.
@@ -96,87 +92,20 @@ func (v *view) title(s *script.ExplainedStep) string {
 	return fmt.Sprintf("%s (line %d)", text, s.Line)
 }
 
-// What is shown of a body, in characters and lines.
-const (
-	shownBody  = 1000
-	shownLines = 20
-)
-
 // tried writes an exchange.
 func (v *view) tried(s *script.ExplainedStep, x script.Tried) {
-	v.passed(x.Before)
 	v.printf("\n%3d  %s\n", s.Number, v.title(s))
-	head, body, _ := strings.Cut(x.Request, "\r\n\r\n")
-	v.lines("> ", head)
-	v.body("> ", body)
-	v.lines("< ", x.Head)
-	v.body("< ", x.Body)
-	for _, c := range x.Checks {
-		v.printf("     %-12s %s\n", map[bool]string{true: "holds", false: "does not hold"}[c.OK], foreign.Text(c.Text))
-	}
-	for _, c := range x.Captured {
-		v.printf("     %-12s %s = %s", map[bool]string{true: "set", false: "captured"}[c.Made], c.Name, foreign.Cut(c.Value, 100))
-		if c.Of > 1 {
-			v.printf(", the first of %d", c.Of)
-		}
-		v.printf("\n")
-	}
-	switch {
-	case x.Class != "":
-		v.printf("     %-12s class %s, after %.3g ms: %s\n", "failed", x.Class, x.TookMS, foreign.Line(cmp.Or(x.Error, fmt.Sprintf("status %d", x.Status))))
-	default:
-		v.printf("     %-12s %d, after %.3g ms\n", "ok", x.Status, x.TookMS)
-	}
-	if x.Follows {
-		v.printf("     %-12s the redirect is followed\n", "")
-	}
-	if x.Again {
-		v.printf("     %-12s the step is sent again\n", "")
-	}
-	v.passed(x.Passed)
-}
-
-// passed writes which steps were passed over.
-func (v *view) passed(steps []int) {
-	for _, n := range steps {
-		v.printf("     %-12s step %d: its condition does not hold, or its list is empty\n", "passed over", n)
+	if v.err == nil {
+		v.err = x.Shown.WriteText(v.w)
 	}
 }
 
-func (v *view) lines(mark, text string) {
-	for line := range strings.Lines(strings.TrimRight(text, "\r\n")) {
-		v.printf("     %s%s\n", mark, foreign.Cut(strings.TrimRight(line, "\r\n"), 300))
-	}
-}
-
-// body writes the beginning of a body.
-func (v *view) body(mark, text string) {
-	if text == "" {
-		return
-	}
-	v.printf("     %s\n", strings.TrimSpace(mark))
-	shown := foreign.Lines(text[:min(len(text), shownBody)])
-	lines := strings.SplitAfterN(shown, "\n", shownLines+1)
-	v.lines(mark, strings.Join(lines[:min(len(lines), shownLines)], ""))
-	if len(text) > shownBody || len(lines) > shownLines {
-		v.printf("     %s… (%d bytes)\n", mark, len(text))
-	}
-}
-
-// redact hides secrets in an exchange.
+// redact prepares an exchange for who sees it.
 func (v *view) redact(x script.Tried) script.Tried {
-	if v.secrets {
-		return x
+	if !v.secrets {
+		x.HideValues()
 	}
-	head, body, ok := strings.Cut(x.Request, "\r\n\r\n")
-	if x.Request = httpreq.HideHead([]byte(head)); ok {
-		x.Request = v.hide(x.Request) + "\r\n\r\n" + v.hide(body)
-	}
-	x.Head, x.Body, x.Error = v.hide(httpreq.HideHead([]byte(x.Head))), v.hide(x.Body), v.hide(x.Error)
-	for i, c := range x.Captured {
-		if httpreq.IsSecretName(c.Name) {
-			x.Captured[i].Value = takt.Redacted
-		}
-	}
+	x.Exchange.Facts = x.Facts()
+	x.Shown = x.Show(0, v.hide)
 	return x
 }

@@ -1,6 +1,7 @@
 package verifycmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,11 +98,12 @@ func (m *compare) run(ctx context.Context, args []string) error {
 }
 
 func (m *compare) checkOutput() error {
-	name := core.ParseAnswerOutput(m.env, m.output).Name
+	out := core.ParseAnswerOutput(m.env, m.output)
+	name := out.Name
 	if name == "junit" {
 		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}
-	return value.Bad("output", m.output, format.CheckJudgement(name))
+	return cmp.Or(value.Bad("output", m.output, format.CheckJudgement(name)), core.CheckPage(m.env, name, out.Path))
 }
 
 func runsOf(reports []*takt.Report) (list []stored.Run) {

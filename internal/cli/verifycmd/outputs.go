@@ -42,13 +42,14 @@ func (o *judgementOutputs) addFlags(fs *pflag.FlagSet) {
 }
 
 // validate reads the outputs. If none goes to stdout, it adds the text there.
-func (o *judgementOutputs) validate() (faults []error) {
+func (o *judgementOutputs) validate(env core.Env) (faults []error) {
 	o.all = nil
 	var paths []string
 	for _, s := range o.given {
 		name, path, _ := strings.Cut(s, "=")
 		path = cmp.Or(path, format.Stdout)
 		faults = core.AppendError(faults, value.Bad("output", s, format.CheckJudgement(name)))
+		faults = core.AppendError(faults, core.CheckPage(env, name, path))
 		o.all, paths = append(o.all, judgementOutput{name: name, path: path}), append(paths, path)
 	}
 	faults = append(faults, format.CheckPaths(paths)...)

@@ -104,7 +104,7 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 	if !v.git.on() {
 		v.options.Names = namesOf(v.base, v.head)
 	}
-	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
+	faults = core.AppendError(v.outputs.validate(v.env), v.options.Validate())
 	faults = append(faults, v.git.validate(v, args)...)
 	if bad := v.checkSides(args); len(bad) > 0 { // other faults would only follow from these
 		return append(faults, bad...)

@@ -39,6 +39,7 @@ const (
 type method struct {
 	service, name  string
 	in             protoreflect.MessageDescriptor // nil: not known, see Options.Raw
+	out            protoreflect.MessageDescriptor // as in
 	types          *dynamicpb.Types               // of messages within google.protobuf.Any
 	client, server bool                           // they send streams
 }
@@ -87,7 +88,7 @@ func resolve(all *protoregistry.Files, service, name string) (*method, error) {
 		}
 		return nil, fmt.Errorf("the service %s has no method %s; %s", service, quoted(name), known("its methods are", names))
 	}
-	return &method{service, name, m.Input(), dynamicpb.NewTypes(all), m.IsStreamingClient(), m.IsStreamingServer()}, nil
+	return &method{service, name, m.Input(), m.Output(), dynamicpb.NewTypes(all), m.IsStreamingClient(), m.IsStreamingServer()}, nil
 }
 
 func servicesOf(all *protoregistry.Files) (names []string) {

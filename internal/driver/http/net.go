@@ -147,6 +147,8 @@ type countedConn struct {
 	ended          atomic.Bool           // the other side's half
 	carrier        *carrier              // the connection below TLS; nil: no TLS, or that of the transport
 	broken         atomic.Pointer[error] // failure of TLS, of which net/http may say something else
+	tap            engine.Tap            // nil: nobody sees the bytes
+	of             *netClient            // for tap: it has one connection at a time
 }
 
 // carrier is a connection below TLS. It notes why it ended, which TLS does not say.
@@ -170,6 +172,9 @@ var epoch = time.Now()
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
+	if c.tap != nil && n > 0 {
+		c.tap.Came(c.of, b[:n], time.Now())
+	}
 	if c.carrier != nil {
 		if err = engine.TLSEnding(err, c.carrier.err); err != nil && engine.Classify(err) == engine.ClassTLS {
 			c.broken.Store(&err)
@@ -184,6 +189,9 @@ func (c *countedConn) Read(b []byte) (int, error) {
 func (c *countedConn) Write(b []byte) (int, error) {
 	if c.wrote.Load() == 0 {
 		c.wrote.Store(int64(time.Since(epoch)))
+	}
+	if c.tap != nil {
+		c.tap.Sent(c.of, b)
 	}
 	c.sent.Add(int64(len(b))) // now: the answer can be there before this goroutine goes on
 	n, err := c.Conn.Write(b)
@@ -213,10 +221,15 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 		turns.GivenUp()
 		return nil, dialError{err}
 	}
-	engine.ObservedOf(ctx).Path(sock.PathRTT(n))
+	observed := engine.ObservedOf(ctx)
+	observed.Path(sock.PathRTT(n))
 	turns.Connected(n)
 	turns.Stamp()
-	return &countedConn{Conn: turns, turns: turns}, nil
+	made := &countedConn{Conn: turns, turns: turns, tap: observed.Tap(), of: c}
+	if made.tap != nil {
+		made.tap.Opens(c)
+	}
+	return made, nil
 }
 
 // dialTLS makes a connection whose bytes are counted above TLS, as takt's own client counts them.
@@ -310,6 +323,10 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	defer cancel()
 	start := time.Now()
 	t := &trace{start: start, since: start, r: r, cancel: cancel, h2: w.c.o.HTTP2, observed: engine.ObservedOf(ctx)}
+	if tap := t.observed.Tap(); tap != nil {
+		tap.Begins(w.c, op)
+		defer func() { tap.Ends(w.c, r, time.Since(start)) }()
+	}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
 	w.now.Store(t)
 	req, err := w.c.request(ctx, op)

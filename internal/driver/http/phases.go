@@ -71,6 +71,9 @@ func (s *scenario) perform(ctx context.Context, phase string, t *script.Track) e
 	defer conn.Close()
 	v := s.keeper
 	v.track = t
+	if s.trial != nil {
+		ctx = engine.Tapped(ctx, s.trial)
+	}
 	watch := s.o.attended.begin()
 	n := journey.Begin(t.Rules, v.user)
 	for passed := n.Passed; !n.Over; passed = nil {

@@ -691,7 +691,6 @@ func (c *scenarioCodec) Append(dst []byte, op *takt.Op) []byte {
 // begin makes c ready for the answer to op.
 func (c *scenarioCodec) begin(op *takt.Op) {
 	c.turn, c.fault, c.seen = op.Data.(*turn), nil, nil
-	c.s.trial.begins(c.turn)
 }
 
 // step is the step whose request is in flight.
@@ -699,9 +698,7 @@ func (c *scenarioCodec) step() *script.Step { return c.turn.at() }
 
 // fails is http1.Options.Fail: a step that checks its status says itself which are right.
 func (c *scenarioCodec) fails(status int) string {
-	if c.status = status; c.isHTTP2() {
-		c.s.trial.status(status)
-	}
+	c.status = status
 	if c.s.redirected(c.turn, status) {
 		return ""
 	}
@@ -711,14 +708,8 @@ func (c *scenarioCodec) fails(status int) string {
 	return c.s.o.FailOn.Class(status)
 }
 
-// isHTTP2 reports whether answers come over HTTP/2, so that Parse is not asked.
-func (c *scenarioCodec) isHTTP2() bool { return c.Codec == nil }
-
 func (c *scenarioCodec) field(name, value []byte) {
 	at := c.step()
-	if c.isHTTP2() {
-		c.s.trial.field(name, value)
-	}
 	if at.Follow > 0 && strings.EqualFold(string(name), "Location") {
 		c.turn.location = string(value)
 	}
@@ -737,14 +728,11 @@ func (c *scenarioCodec) field(name, value []byte) {
 
 // reads reports whether anything asks for the body of the answer.
 func (c *scenarioCodec) reads() bool {
-	return c.matches != nil || c.s.trial != nil || slices.ContainsFunc(c.step().Captures, func(one session.Capture) bool { return one.InBody() }) ||
+	return c.matches != nil || slices.ContainsFunc(c.step().Captures, func(one session.Capture) bool { return one.InBody() }) ||
 		slices.ContainsFunc(c.turn.asks, (*script.Check).Reads)
 }
 
 func (c *scenarioCodec) check(body http1.Content) error {
-	if c.isHTTP2() {
-		c.s.trial.content(body.Bytes)
-	}
 	if c.s.redirected(c.turn, c.status) {
 		return c.s.checkHops(c.turn)
 	}
@@ -806,7 +794,6 @@ func (c *scenarioCodec) ask(body http1.Content) (first error) {
 // Parse implements takt.Codec.
 func (c *scenarioCodec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
 	n, p = c.Codec.Parse(in, eof, r)
-	c.s.trial.came(in[:n])
 	if p != takt.More {
 		classify(r)
 	}

@@ -1,56 +1,88 @@
 package http
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/dist"
 	"github.com/taktload/takt/internal/driver/http/script"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/exchange"
 	"github.com/taktload/takt/internal/journey"
 	"github.com/taktload/takt/internal/steps"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // trial is one round of each journey that is tried, one after the other, and so are its exchanges.
 type trial struct {
-	request, answer []byte
-	head, body      string // of an answer over HTTP/2
-	seen            func(script.Tried)
+	*exchange.Tap
+	last *exchange.Exchange // of the request that ended; nil: nothing was sent since the last step
+	seen func(script.Tried)
 }
 
-// triedBytes bounds what is kept of a request, and of an answer.
-const triedBytes = 64 << 10
-
-// triedRequests bounds the requests of a round that is tried.
+// triedRequests bounds the requests of a round that is tried, and of a list.
 const triedRequests = 1000
 
 // ShapeTrial prepares the options, and those of the engine, for Try.
 func (o *Options) ShapeTrial() engine.Options {
 	e := engine.Defaults()
-	e.Connections, e.Requests = 1, triedRequests
+	e = e.Single()
 	o.Shape(&e)
 	return e
 }
 
-// Try sends one round of each journey, without think times, and passes each exchange to seen, also those of @setup before and
-// of @teardown after them. It needs Validate.
-func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct{}, seen func(script.Tried)) error {
-	s := o.requests.(*scenario)
+// Single leaves out the rate of rounds, for --debug. It is called before Shape.
+func (o *Options) Single() { o.Rounds = engine.Rate{} }
+
+// Watch makes a tap for a run that sends each request once, after Validate: of a scenario, one round of each journey, without
+// think times. seen gets each exchange. most bounds the requests.
+func (o *Options) Watch(seen func(*exchange.Exchange)) (tap engine.Tap, most uint64, err error) {
+	s, ok := o.requests.(*scenario)
+	switch {
+	case ok:
+		tap, most = o.try(s, func(x script.Tried) {
+			x.Title = fmt.Sprintf("step %d: %s (line %d)", x.Step, x.Name, x.Line)
+			x.HideValues()
+			x.Exchange.Facts = x.Facts()
+			seen(x.Exchange)
+		})
+		return tap, most, nil
+	case o.client() == clientNet && o.HTTP2 && o.protocol() != "h2c":
+		return nil, 0, value.Faultf("--debug cannot see requests of net/http over HTTP/2 with TLS; leave out --h2, or %s", cmp.Or(o.needsNet(), "--client net"))
+	}
+	most = 1
+	if o.list != nil {
+		if most = triedRequests; o.list.count > 0 {
+			most = min(most, uint64(o.list.count))
+		}
+	}
+	return exchange.NewTap(func(x *exchange.Exchange) {
+		x.Answer.SplitEvents()
+		seen(x)
+	}), most, nil
+}
+
+// try prepares a scenario for one round of each journey. most bounds its requests.
+func (o *Options) try(s *scenario, seen func(script.Tried)) (y *trial, most uint64) {
 	for _, t := range append([]*script.Track{&s.Before, &s.After}, s.Tracks...) {
 		for i, at := range t.Steps {
 			t.Rules[i].Think, at.Rest, at.Pace = dist.Time{}, dist.Time{}, nil
 		}
 	}
-	s.Limit, s.trial = uint64(len(s.Tracks)), &trial{seen: seen}
-	e.Requests *= uint64(len(s.Tracks))
+	y = &trial{seen: seen}
+	y.Tap = exchange.NewTap(func(x *exchange.Exchange) { y.last = x })
+	s.Limit, s.trial = uint64(len(s.Tracks)), y
+	return y, triedRequests * uint64(len(s.Tracks))
+}
+
+// Try sends one round of each journey, without think times, and passes each exchange to seen, also those of @setup before and
+// of @teardown after them. It needs Validate.
+func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct{}, seen func(script.Tried)) error {
+	tap, most := o.try(o.requests.(*scenario), seen)
+	e.Requests = most
 	base, err := e.Source()
 	if err != nil {
 		return err
@@ -64,41 +96,8 @@ func (o *Options) Try(ctx context.Context, e engine.Options, abort <-chan struct
 	if err != nil {
 		return err
 	}
-	_, err = engine.Run(ctx, engine.Plan{Options: e, Kind: "http", Source: src, Driver: d, Abort: abort})
+	_, err = engine.Run(ctx, engine.Plan{Options: e, Kind: "http", Source: src, Driver: d, Abort: abort, Tap: tap})
 	return err
-}
-
-// begins notes the request of a step.
-func (y *trial) begins(t *turn) {
-	if y != nil {
-		y.request, y.answer, y.head, y.body = slices.Clone(t.visit.request[:min(len(t.visit.request), triedBytes)]), nil, "", ""
-	}
-}
-
-// came notes a part of an answer.
-func (y *trial) came(part []byte) {
-	if y != nil {
-		y.answer = append(y.answer, part[:min(len(part), triedBytes-len(y.answer))]...)
-	}
-}
-
-// status notes the status of an answer over HTTP/2, behind its fields, and content its body.
-func (y *trial) status(code int) {
-	if y != nil {
-		y.head = fmt.Sprintf("HTTP/2 %d", code) + y.head
-	}
-}
-
-func (y *trial) field(name, value []byte) {
-	if y != nil && len(y.head) < triedBytes {
-		y.head += fmt.Sprintf("\r\n%s: %s", name, value)
-	}
-}
-
-func (y *trial) content(body []byte) {
-	if y != nil {
-		y.body = string(body[:min(len(body), triedBytes)])
-	}
 }
 
 // ended passes on an exchange that is over. follows: its redirect is followed.
@@ -107,14 +106,11 @@ func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, f
 		return
 	}
 	at, track := t.at(), t.visit.track
-	x := script.Tried{Step: s.Number(at), Request: string(y.request), Status: r.Status, Class: r.Class, TookMS: float64(took.Microseconds()) / 1000, Follows: follows}
-	if r.Err != nil {
-		x.Error = r.Err.Error()
+	x := script.Tried{Step: s.Number(at), Exchange: y.last, Name: at.Name, Line: at.Line}
+	if y.last = nil; x.Exchange == nil {
+		x.Exchange = new(exchange.Exchange)
 	}
-	if x.Head, x.Body = y.head, y.body; x.Head == "" {
-		x.Head, x.Body = readAnswer(y.answer)
-	}
-	y.request, y.answer, y.head, y.body = nil, nil, "", ""
+	x.Result, x.Took, x.Follows = *r, took, follows
 	for i, one := range t.held {
 		if one != steps.Unasked {
 			x.Checks = append(x.Checks, script.TriedCheck{Text: at.Checks[i].Text, OK: one == steps.Passed})
@@ -134,26 +130,4 @@ func (y *trial) ended(s *scenario, t *turn, r *takt.Result, next journey.Next, f
 	x.Before, x.Passed = numbers(t.passed), numbers(next.Passed)
 	x.Again = !follows && !next.Over && track.Steps[next.Step] == at
 	y.seen(x)
-}
-
-// readAnswer takes an answer apart, of which there may be only a part. Answers before it, such as 103, are left out.
-func readAnswer(text []byte) (head, body string) {
-	from := bufio.NewReader(bytes.NewReader(text))
-	for {
-		before, rest, _ := bytes.Cut(text, []byte("\r\n\r\n"))
-		answer, err := http.ReadResponse(from, nil)
-		if err != nil {
-			return string(before), ""
-		}
-		if answer.StatusCode < 200 && answer.StatusCode != http.StatusSwitchingProtocols {
-			text = rest
-			continue
-		}
-		b, _ := io.ReadAll(answer.Body) // as much of it as there is
-		var k http1.Kept
-		k.Add(b, triedBytes, nil)
-		c, release := http1.ContentOf(&k, http1.CodingOf(answer.Header.Values("Content-Encoding")))
-		defer release()
-		return string(before), string(c.Bytes[:min(len(c.Bytes), triedBytes)])
-	}
 }

@@ -29,9 +29,9 @@ func tried(t *testing.T, text string, h http.HandlerFunc) (lines []string, all [
 	}
 	err := o.Try(context.Background(), e, nil, func(x script.Tried) {
 		all = append(all, x)
-		line := fmt.Sprintf("%d %d", x.Step, x.Status)
-		if x.Class != "" {
-			line += " " + x.Class
+		line := fmt.Sprintf("%d %d", x.Step, x.Result.Status)
+		if x.Result.Class != "" {
+			line += " " + x.Result.Class
 		}
 		for _, c := range x.Checks {
 			line += fmt.Sprintf(", %s %v", c.Text, c.OK)
@@ -110,7 +110,7 @@ GET /search
 	if !slices.Equal(lines, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if x := all[1]; !strings.Contains(x.Request, "GET /item/1 HTTP/1.1\r\n") || !strings.Contains(x.Request, "Cookie: sid=geheim\r\n") || x.Body != `{"user":"Ann"}` || !strings.HasPrefix(x.Head, "HTTP/1.1 200 OK") {
+	if x := all[1]; !strings.Contains(x.Request.Text(), "GET /item/1 HTTP/1.1\r\n") || !strings.Contains(x.Request.Text(), "Cookie: sid=geheim\r\n") || string(x.Answer.Body) != `{"user":"Ann"}` || !strings.HasPrefix(x.Answer.Line, "HTTP/1.1 200 OK") {
 		t.Errorf("%+v", x)
 	}
 	var facts []string
@@ -142,8 +142,8 @@ GET /search
 // A step without a value, and a server that is not there, are told and end the round.
 func TestTryFails(t *testing.T) {
 	lines, all, _ := tried(t, "GET /a\n@optional\n@capture x json x\n\nGET /{{x}}\n", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "{}") })
-	if want := []string{"1 200 capture", "2 0 request"}; !slices.Equal(lines, want) || all[1].Request != "" {
-		t.Errorf("%q, want %q; sent %q", lines, want, all[1].Request)
+	if want := []string{"1 200 capture", "2 0 request"}; !slices.Equal(lines, want) || all[1].Request.Text() != "" {
+		t.Errorf("%q, want %q; sent %q", lines, want, all[1].Request.Text())
 	}
 }
 
@@ -241,13 +241,13 @@ DELETE /tenants/{{tenant}}
 		t.Errorf("%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 	if len(all) == len(want) {
-		if x := all[3]; !x.Follows || x.Again || !slices.Equal(x.Before, []int{3}) || !strings.Contains(x.Request, "GET /login HTTP/1.1") {
+		if x := all[3]; !x.Follows || x.Again || !slices.Equal(x.Before, []int{3}) || !strings.Contains(x.Request.Text(), "GET /login HTTP/1.1") {
 			t.Errorf("the redirect: %+v", x)
 		}
-		if x := all[4]; x.Body != `<input name=csrf value=C>` || x.Follows || !strings.Contains(x.Request, "GET /code") || !all[0].Captured[1].Made {
+		if x := all[4]; string(x.Answer.Body) != `<input name=csrf value=C>` || x.Follows || !strings.Contains(x.Request.Text(), "GET /code") || !all[0].Captured[1].Made {
 			t.Errorf("behind the redirect: %+v", x)
 		}
-		if x := all[5]; !strings.HasPrefix(x.Head, "HTTP/1.1 200") || !strings.Contains(x.Request, "X-Tenant: T\r\n") {
+		if x := all[5]; !strings.HasPrefix(x.Answer.Line, "HTTP/1.1 200") || !strings.Contains(x.Request.Text(), "X-Tenant: T\r\n") {
 			t.Errorf("behind an early hint: %+v", x)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/driver/http/httpreq"
+	"github.com/taktload/takt/internal/exchange"
 	"github.com/taktload/takt/internal/foreign"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
@@ -47,11 +48,8 @@ type ExplainedStep struct {
 	Tried   []Tried `json:"tried,omitempty"`
 }
 
-// Fact is what a step does, in words.
-type Fact struct {
-	What string `json:"what"` // such as sends, needs, captures
-	Text string `json:"text"`
-}
+// Fact is what a step does, in words: What is such as sends, needs, captures.
+type Fact = exchange.Fact
 
 // ExplainedFile is a file with values.
 type ExplainedFile struct {
@@ -69,7 +67,7 @@ func (s *File) Explain(hide func(string) string) Explanation {
 	e.Hosts = s.Hosts[1:].Names()
 	for _, h := range s.all()[0].Text.Header {
 		if len(s.all()) > 1 && s.inEvery(h) {
-			e.Every = append(e.Every, Fact{"sends", foreign.Text(hide(h.Name + ": " + h.Value))})
+			e.Every = append(e.Every, Fact{What: "sends", Text: foreign.Text(hide(h.Name + ": " + h.Value))})
 		}
 	}
 	e.Setup, e.Teardown = s.explainAll(&s.Before, hide), s.explainAll(&s.After, hide)
@@ -130,7 +128,7 @@ func (s *File) explain(t *Track, i int, hide func(string) string) ExplainedStep 
 	}
 	x := ExplainedStep{Number: s.Number(at), Line: at.Line, Name: hide(at.Name), Request: hide(at.Text.Method + " " + target)}
 	add := func(what, format string, args ...any) {
-		x.Facts = append(x.Facts, Fact{what, foreign.Text(fmt.Sprintf(format, args...))})
+		x.Facts = append(x.Facts, Fact{What: what, Text: foreign.Text(fmt.Sprintf(format, args...))})
 	}
 	for _, h := range at.Text.Header {
 		if len(s.all()) == 1 || !s.inEvery(h) {
@@ -309,20 +307,48 @@ func holding(rest string) string {
 
 // Tried is one exchange of a round that is tried.
 type Tried struct {
-	Step     int          `json:"-"`                 // from 1, in the order of the file
-	Request  string       `json:"request,omitempty"` // beginning of it
-	Head     string       `json:"head,omitempty"`    // of the answer
-	Body     string       `json:"body,omitempty"`    // beginning of the answer's body, decoded
-	Status   int          `json:"status,omitempty"`
-	Class    string       `json:"class,omitempty"` // of the failure; "": it is ok
-	Error    string       `json:"error,omitempty"`
-	TookMS   float64      `json:"service_ms"`
+	*exchange.Exchange `json:"-"`
+	Shown              *exchange.Shown `json:"exchange"` // nil until somebody shows it
+
+	Step     int          `json:"-"` // from 1, in the order of the file
+	Name     string       `json:"-"` // of the step
+	Line     int          `json:"-"` // of the step
 	Checks   []TriedCheck `json:"checks,omitempty"`
 	Captured []TriedValue `json:"captured,omitempty"`
 	Before   []int        `json:"passed_over_before,omitempty"` // as Passed, before the first step of a round
 	Passed   []int        `json:"passed_over,omitempty"`        // steps behind this one whose conditions do not hold, from 1
-	Again    bool         `json:"again,omitempty"`              // the same step follows: a retry, a poll or a repetition
-	Follows  bool         `json:"follows_redirect,omitempty"`   // the same step follows, with the redirect of this answer
+}
+
+// Facts are what is known of the exchange besides its bytes.
+func (x *Tried) Facts() (list []exchange.Fact) {
+	add := func(what, text string) { list = append(list, exchange.Fact{What: what, Text: text}) }
+	passed := func(steps []int) {
+		for _, n := range steps {
+			add("passed over", fmt.Sprintf("step %d: its condition does not hold, or its list is empty", n))
+		}
+	}
+	passed(x.Before)
+	for _, c := range x.Checks {
+		add(map[bool]string{true: "holds", false: "does not hold"}[c.OK], c.Text)
+	}
+	for _, c := range x.Captured {
+		text := c.Name + " = " + c.Value
+		if c.Of > 1 {
+			text += fmt.Sprintf(", the first of %d", c.Of)
+		}
+		add(map[bool]string{true: "set", false: "captured"}[c.Made], text)
+	}
+	passed(x.Passed)
+	return list
+}
+
+// HideValues hides values whose names say that they are secret.
+func (x *Tried) HideValues() {
+	for i, c := range x.Captured {
+		if httpreq.IsSecretName(c.Name) {
+			x.Captured[i].Value = takt.Redacted
+		}
+	}
 }
 
 // TriedCheck is what came of a check.

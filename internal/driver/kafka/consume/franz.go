@@ -81,31 +81,44 @@ func (o *Options) offset() kgo.Offset {
 }
 
 // assigned returns the start offsets of the partitions that the group gave this member.
+// Without a committed offset --from decides, but partitions added during the run start at
+// their beginning.
 func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	var open []place
+	var old, added []place
 	nowhere := f.offset().EpochOffset().Offset
 	for topic, list := range offsets {
 		for n, offset := range list {
 			p := place{topic, n}
-			if at := offset.EpochOffset().Offset; at >= 0 && at != nowhere {
+			switch at := offset.EpochOffset().Offset; {
+			case at >= 0 && at != nowhere:
 				f.r.begin(f.member, p, at)
-			} else {
-				open = append(open, p)
+			case n >= f.known[topic]:
+				added = append(added, p)
+			default:
+				old = append(old, p)
 			}
 		}
 	}
-	starts, err := f.startsOf(ctx, open)
-	for p, at := range starts {
-		offsets[p.topic][p.partition] = kgo.NewOffset().At(at)
-		f.r.begin(f.member, p, at)
+	for _, ask := range []struct {
+		partitions []place
+		at         int64
+	}{{old, f.At}, {added, cluster.OffsetBeginning}} {
+		starts, err := f.offsetsOf(ctx, ask.partitions, ask.at)
+		if err != nil {
+			return nil, err
+		}
+		for p, at := range starts {
+			offsets[p.topic][p.partition] = kgo.NewOffset().At(at)
+			f.r.begin(f.member, p, at)
+		}
 	}
-	return offsets, err
+	return offsets, nil
 }
 
 // joined notes the generation of the group that this member is part of.
 func (f *franzConsumer) joined(_ context.Context, cl *kgo.Client, _ map[string][]int32) {
-	if id, generation := cl.GroupMetadata(); generation >= 0 {
-		f.r.generation(f.member, id, generation)
+	if _, generation := cl.GroupMetadata(); generation >= 0 {
+		f.r.generation(f.member, generation)
 	}
 }
 

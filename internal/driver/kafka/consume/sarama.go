@@ -218,7 +218,8 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 // committed offset is read from its beginning.
 func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
 	mine := placesOf(session.Claims())
-	s.r.generation(s.member, session.MemberID(), session.GenerationID())
+	s.r.generation(s.member, session.GenerationID())
+	s.r.assign(s.member, mine)
 	for _, p := range s.r.of(s.member) {
 		if !slices.Contains(mine, p) {
 			s.r.leave(s.member, p)

@@ -104,7 +104,8 @@ type Stream struct {
 	done     bool   // the event that ends all choices came
 	seen     uint64 // choices by their index, modulo 64
 	finished uint64
-	length   bool // a choice ended because of the limit of tokens
+	length   bool   // a choice ended because of the limit of tokens
+	reason   []byte // why the last choice ended, as JSON, cut
 	input    int
 	cached   int
 	most     int // largest number of output tokens that usage had
@@ -115,7 +116,7 @@ type Stream struct {
 }
 
 // Reset prepares s for another answer.
-func (s *Stream) Reset(api API) { *s = Stream{api: api, take: s.take} }
+func (s *Stream) Reset(api API) { *s = Stream{api: api, take: s.take, reason: s.reason[:0]} }
 
 // Gather lets s pass on the text of answers: that of the first choice, without reasoning and calls of tools, piece by piece
 // as the inside of a JSON string. A piece changes after the call.
@@ -170,6 +171,12 @@ func (s *Stream) Cached() int { return s.cached }
 
 // Length reports whether a choice ended at the limit of tokens.
 func (s *Stream) Length() bool { return s.length }
+
+// mostReason is how much of a reason is kept, in bytes.
+const mostReason = 100
+
+// Reason is why the last choice ended, in the server's words; "": not known.
+func (s *Stream) Reason() string { return text(s.reason) }
 
 // Err is why an answer that has ended as HTTP wants it failed nevertheless; nil: it did not.
 func (s *Stream) Err() error {
@@ -243,6 +250,7 @@ func (s *Stream) ends(i int, reason []byte) bool {
 		return false
 	}
 	s.finished |= 1 << (i & 63)
+	s.reason = append(s.reason[:0], reason[:min(len(reason), mostReason)]...)
 	s.length = s.length || is(reason, "length") || is(reason, "max_tokens")
 	return true
 }
