@@ -153,11 +153,12 @@ func TestAskHostile(t *testing.T) {
 		_, _ = bomb.Write(make([]byte, 1<<20))
 	}
 	_ = bomb.Close()
+	piece := make([]byte, 1<<20) // the server allocates in the same process
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/long":
 			for range 100 {
-				if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				if _, err := w.Write(piece); err != nil {
 					return
 				}
 			}
