@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
@@ -13,7 +14,11 @@ import (
 // bisected is the part about the commits that may be the first worse ones. Text has a sentence for each metric instead.
 func bisected(list []verify.Culprit) part.Part {
 	t := &part.Table{Caption: "Probability that a commit is the first worse one, by metric."}
-	for i, title := range []string{"metric", "commit", "subject", "probability", "pairs", "remark"} {
+	titles := []string{"metric", "commit", "subject", "probability", "pairs", "remark"}
+	if !slices.ContainsFunc(list, remarked) {
+		titles = titles[:5]
+	}
+	for i, title := range titles {
 		t.Columns = append(t.Columns, part.Column{Title: title, Words: i != 3 && i != 4})
 	}
 	var left []string // metrics whose commit was not found
@@ -22,15 +27,10 @@ func bisected(list []verify.Culprit) part.Part {
 			left = append(left, c.Metric)
 		}
 		for _, s := range c.Commits {
-			remark := s.Skipped
-			switch {
-			case remark != "":
-				remark = "not compared: " + remark
-			case s.Merge:
-				remark = "a merge"
-			}
+			remark := remarkOf(s)
 			chance := part.Words(page.TrimZeros(fmt.Sprintf("%.1f", math.Floor(1000*s.Chance)/10)) + " %")
-			t.Add(part.Words(c.Metric), part.Words(fmt.Sprintf("%.10s", s.Hash)), part.Quoted(s.Subject), chance, part.Count(uint64(s.Pairs)), part.Quoted(remark))
+			cells := []part.Value{part.Words(c.Metric), part.Words(fmt.Sprintf("%.10s", s.Hash)), part.Quoted(s.Subject), chance, part.Count(uint64(s.Pairs)), part.Quoted(remark)}
+			t.Add(cells[:len(titles)]...)
 		}
 	}
 	b := part.Block{In: part.Markdown | part.HTML, Title: "first worse commit", Bold: true, Table: t}
@@ -38,4 +38,19 @@ func bisected(list []verify.Culprit) part.Part {
 		b.Below = []part.Sentence{{Text: fmt.Sprintf("not found for %s: these commits are the likely ones", strings.Join(left, ", ")), Mark: "- "}}
 	}
 	return part.Part{ID: "bisect", Title: "First worse commit", Blocks: []part.Block{b}}
+}
+
+// remarked reports whether a commit has a remark.
+func remarked(c verify.Culprit) bool {
+	return slices.ContainsFunc(c.Commits, func(s verify.Suspect) bool { return remarkOf(s) != "" })
+}
+
+func remarkOf(s verify.Suspect) string {
+	switch {
+	case s.Skipped != "":
+		return "not compared: " + s.Skipped
+	case s.Merge:
+		return "a merge"
+	}
+	return ""
 }

@@ -46,7 +46,9 @@ func Judgement(j verify.Judgement) *part.Document {
 		if c.Costs != nil {
 			one.Blocks = append(one.Blocks, costs(c.Costs, titles, j))
 		}
-		one.Blocks = append(one.Blocks, runsOf(c.Base, j.Head))
+		if len(j.Head.Runs) > 0 {
+			one.Blocks = append(one.Blocks, runsOf(c.Base, j.Head))
+		}
 		d.Parts = append(d.Parts, one)
 	}
 	if j.Bisect != nil {
@@ -108,11 +110,9 @@ func bothSides(names [2]string, base, head []*takt.Report) (list []part.Part) {
 
 // runsOf lists the runs of both sides.
 func runsOf(sides ...verify.Side) part.Block {
-	t := &part.Table{Caption: "The runs of both sides.", Columns: []part.Column{{Title: "side", Words: true}, {Title: "run", Words: true}}}
+	t := &part.Table{Caption: "The runs of both sides.", Columns: []part.Column{{Title: "side", Words: true}, {Title: "runs", Words: true}}}
 	for _, side := range sides {
-		for _, id := range side.Runs {
-			t.Add(part.Words(Revision(side.Name)), part.Words(id))
-		}
+		t.Add(part.Words(Revision(side.Name)), part.Words(strings.Join(side.Runs, " ")))
 	}
 	return part.Block{In: part.HTML, Fold: "Runs", Table: t}
 }

@@ -90,9 +90,9 @@ func look(j verify.Judgement) string {
 	case j.Head.Commit == nil:
 		return text
 	case j.Bisect == nil && j.Functions == nil:
-		return text + ", or repeat with --bisect, which finds the commit, and --profile auto, which finds the function of a server in Go"
+		return text + ", or repeat with --bisect, which finds the commit, and --profile auto or COMMAND, which finds the function"
 	case j.Functions == nil:
-		return text + ", or repeat with --profile auto, which finds the function of a server in Go"
+		return text + ", or repeat with --profile auto or COMMAND, which finds the function"
 	}
 	return text
 }

@@ -30,7 +30,7 @@ func unproven(j verify.Judgement) part.Part {
 	}
 	switch r := j.Functions; {
 	case r == nil && j.Head.Commit != nil:
-		say("which functions use the time: --profile auto takes profiles of a server in Go")
+		say("which functions use the time: --profile auto takes profiles of a server in Go, --profile COMMAND of any other")
 	case r != nil:
 		n := 0
 		for _, f := range r.Functions {
