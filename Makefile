@@ -48,7 +48,7 @@ bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka 
 judge: build ## takt judge for takt and every other load generator that can be had; a page, a picture and a table in bin/judge (45 minutes, on a quiet machine)
 	@scripts/judge
 
-soak: ## long runs and fuzzing, by hand (about 3 hours; FUZZTIME=60s for 45 minutes)
+soak: ## long runs and fuzzing, by hand (about 4 hours; FUZZTIME=60s for 80 minutes)
 	@scripts/soak
 
 check: check-format bin/staticcheck ## gofmt, vet, staticcheck and the tests with -race
