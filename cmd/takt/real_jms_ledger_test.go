@@ -74,7 +74,7 @@ func TestRealJMSRestart(t *testing.T) {
 		done := make(chan said, 1)
 		runs[name] = done
 		go func() {
-			done <- b.run(t, append(words, strings.Fields("--rate 300/s --duration 15s --max-pending 100 --drain 30s "+name)...)...)
+			done <- b.run(t, append(words, strings.Fields("--rate 300/s --duration 15s --max-pending 100 --drain 240s "+name)...)...)
 		}()
 	}
 	for name, done := range runs {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -48,8 +47,7 @@ func (b broker) describe(t *testing.T, group string, args ...string) (rows []map
 	return rows
 }
 
-// sameLag compares the lag of each partition with Kafka's own. A warning says if the reading of some had not begun; these
-// have none.
+// sameLag compares the lag of each partition with Kafka's own.
 func sameLag(t *testing.T, r *takt.Report, rows []map[string]string) (sum float64) {
 	t.Helper()
 	topics, _ := r.Extra["topics"].(map[string]any)
@@ -58,10 +56,7 @@ func sameLag(t *testing.T, r *takt.Report, rows []map[string]string) (sum float6
 		if one, ok := topics[row["TOPIC"]].(map[string]any); ok {
 			all = one["partitions_received"].(map[string]any)
 		}
-		one, begun := all[row["PARTITION"]].(map[string]any)
-		if !begun && r.Warned(warn.Lag) {
-			continue
-		}
+		one, _ := all[row["PARTITION"]].(map[string]any)
 		text := row["LAG"]
 		if text == "-" { // nothing is committed, and the group reads from the beginning
 			text = row["LOG-END-OFFSET"]
@@ -90,7 +85,7 @@ func TestRealKafkaGroupLag(t *testing.T) {
 	asked.Go(func() { offsets = b.describe(t, one, "--offsets") })
 	asked.Go(func() { members = b.describe(t, one, "--members") })
 	asked.Wait()
-	if sum := sameLag(t, r, offsets); len(offsets) != 2*partitions || sum != 1500 && !r.Warned(warn.Lag) || r.Extra["lag"] != sum {
+	if sum := sameLag(t, r, offsets); len(offsets) != 2*partitions || sum != 1500 || r.Extra["lag"] != sum {
 		t.Errorf("takt says a lag of %v, Kafka %v in %d partitions; want 1500", r.Extra["lag"], sum, len(offsets))
 	}
 	var names []string
@@ -126,7 +121,7 @@ func TestRealKafkaRebalance(t *testing.T) {
 			}()
 			r := b.run(t, "consume", append([]string{"--group", group, "--members", "3"}, strings.Fields(c.args)...)...)
 			again, _ := r.Extra["reread"].(float64)
-			lag, _ := r.Extra["lag"].(float64) // of a member that was killed last
+			lag, _ := r.Extra["lag"].(float64) // of partitions that nobody had at the end
 			if n := (<-sent).Counts.OK + 3; r.Counts.OK+uint64(lag) != n+uint64(again) || r.Extra["lost"] != 0.0 || r.Extra["duplicate"] != again {
 				t.Errorf("%d records were sent, counts %+v, extra %v", n, r.Counts, r.Extra)
 			}
@@ -140,14 +135,11 @@ func TestRealKafkaRebalance(t *testing.T) {
 			if c.killed && pause.Count == 0 {
 				t.Error("nobody noticed that a member was killed")
 			}
-			if lag != 0 && !c.killed {
-				t.Errorf("a lag of %v", lag)
-			}
 			if c.killed { // what the last killed member had not committed is still a lag for Kafka
 				return
 			}
-			if sum := sameLag(t, r, b.describe(t, group, "--offsets")); sum != 0 {
-				t.Errorf("a lag of %v, Kafka says %v", r.Extra["lag"], sum)
+			if sum := sameLag(t, r, b.describe(t, group, "--offsets")); sum != lag { // a slow machine ends the run before a restarted member has its partitions again
+				t.Errorf("a lag of %v, Kafka says %v", lag, sum)
 			}
 			t.Logf("%v rebalances, %d pauses up to %.3g ms, %v records again", r.Extra["rebalances"], pause.Count, pause.Max/1000, again)
 		})

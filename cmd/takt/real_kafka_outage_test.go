@@ -13,7 +13,7 @@ import (
 func TestRealKafkaRestart(t *testing.T) {
 	b := kafka(t)
 	b.produce(t, "-n", "1") // creates the topic
-	r := b.run(t, "e2e", "--rate", "500/s", "--duration", "15s", "--drain", "30s", "--required-acks", "all", "--timeout", "30s",
+	r := b.run(t, "e2e", "--rate", "500/s", "--duration", "15s", "--drain", "240s", "--required-acks", "all", "--timeout", "30s",
 		"--fault", "../../scripts/servers restart kafka@3s")
 	t.Logf("%+v, outages %+v, ledger %+v, %v", r.Counts, r.Outages, r.Ledger, r.Extra)
 	if len(r.Faults) != 1 || r.Faults[0].ExitCode == nil || *r.Faults[0].ExitCode != 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/test/drivertest"
+	"github.com/taktload/takt/internal/warn"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -81,6 +82,40 @@ func TestLagWithoutFetches(t *testing.T) {
 		if len(r.Intervals) == 0 || r.Intervals[0].Lag == nil || *r.Intervals[0].Lag != 300 {
 			t.Errorf("%s: intervals %+v", client, r.Intervals)
 		}
+	}
+}
+
+// What a group has given to nobody when the run ends is a lag of this run. What it has given to a member of
+// another process is not, nor what such a member has read.
+func TestLagOfIdleGroup(t *testing.T) {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
+		c := filled(t)
+		o := consumerOf(c)
+		o.Client, o.Group = client, "idle"
+		run(t, o, count(100))
+		idle := func(want int64) {
+			t.Helper()
+			r := run(t, o, func(e *engine.Options) { e.Duration = 300 * time.Millisecond })
+			if r.Counts.OK != 0 || r.Extra["lag"] != want || r.Warned(warn.Lag) {
+				t.Errorf("%s: %+v, %v, %+v; want a lag of %d", client, r.Counts, r.Extra, r.Warnings, want)
+			}
+		}
+		other, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.ConsumerGroup("idle"), kgo.ConsumeTopics("sangrenel"), kgo.DisableAutoCommit())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		other.PollRecords(t.Context(), 1) // it has joined
+		// takt does not: the broker does not answer its requests.
+		c.ControlKey(kmsg.JoinGroup.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			c.KeepControl()
+			return nil, errors.New("not now"), true
+		})
+		idle(0)
+		other.Close()
+		idle(200)
+		o.Group = "fresh"
+		idle(300)
 	}
 }
 

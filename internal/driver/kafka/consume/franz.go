@@ -81,44 +81,31 @@ func (o *Options) offset() kgo.Offset {
 }
 
 // assigned returns the start offsets of the partitions that the group gave this member.
-// Without a committed offset --from decides, but partitions added during the run start at
-// their beginning.
 func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	var old, added []place
+	var open []place
 	nowhere := f.offset().EpochOffset().Offset
 	for topic, list := range offsets {
 		for n, offset := range list {
 			p := place{topic, n}
-			switch at := offset.EpochOffset().Offset; {
-			case at >= 0 && at != nowhere:
+			if at := offset.EpochOffset().Offset; at >= 0 && at != nowhere {
 				f.r.begin(f.member, p, at)
-			case n >= f.known[topic]:
-				added = append(added, p)
-			default:
-				old = append(old, p)
+			} else {
+				open = append(open, p)
 			}
 		}
 	}
-	for _, ask := range []struct {
-		partitions []place
-		at         int64
-	}{{old, f.At}, {added, cluster.OffsetBeginning}} {
-		starts, err := f.offsetsOf(ctx, ask.partitions, ask.at)
-		if err != nil {
-			return nil, err
-		}
-		for p, at := range starts {
-			offsets[p.topic][p.partition] = kgo.NewOffset().At(at)
-			f.r.begin(f.member, p, at)
-		}
+	starts, err := f.startsOf(ctx, open)
+	for p, at := range starts {
+		offsets[p.topic][p.partition] = kgo.NewOffset().At(at)
+		f.r.begin(f.member, p, at)
 	}
-	return offsets, nil
+	return offsets, err
 }
 
 // joined notes the generation of the group that this member is part of.
 func (f *franzConsumer) joined(_ context.Context, cl *kgo.Client, _ map[string][]int32) {
-	if _, generation := cl.GroupMetadata(); generation >= 0 {
-		f.r.generation(f.member, generation)
+	if id, generation := cl.GroupMetadata(); generation >= 0 {
+		f.r.generation(f.member, id, generation)
 	}
 }
 

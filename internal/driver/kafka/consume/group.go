@@ -13,6 +13,7 @@ type turnover struct {
 	members     int            // in this process; 0: no group
 	partitions  int            // that there were before the run
 	joined      map[int]int32  // generation by member
+	ids         []string       // that the group gave the members of this process
 	together    time.Time      // since when all members have been in one generation; zero: they are not
 	settled     bool           // the group has begun
 	generations map[int32]bool // that a member of this process was part of since then, with the first one
@@ -25,8 +26,8 @@ type turnover struct {
 // partitions, or if its members do not notice all generations (KIP-848).
 const settleTime = 5 * time.Second
 
-// generation notes that a member is part of this generation of the group.
-func (r *Receiver) generation(member int, n int32) {
+// generation notes that a member is part of this generation of the group, which calls it id.
+func (r *Receiver) generation(member int, id string, n int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := &r.turnover
@@ -35,6 +36,7 @@ func (r *Receiver) generation(member int, n int32) {
 		t.joined = map[int]int32{}
 	}
 	t.joined[member] = n
+	t.ids = append(t.ids, id)
 	if t.settled {
 		t.generations[n] = true
 		return

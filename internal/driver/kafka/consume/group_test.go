@@ -32,24 +32,24 @@ func TestPause(t *testing.T) {
 			t.Errorf("a pause of %v", pause)
 		}
 	}
-	r.generation(0, 1)
+	r.generation(0, "", 1)
 	r.begin(0, p, 0)
 	none(receive(10, 5, 0, 10))
-	r.generation(1, 2) // the other member joins, and gets the partition
+	r.generation(1, "", 2) // the other member joins, and gets the partition
 	r.leave(0, p)
 	r.begin(1, p, 10)
 	none(receive(100, 20, 10, 20))
-	r.generation(0, 2)
+	r.generation(0, "", 2)
 
 	r.leave(1, p)
-	r.generation(0, 3)
+	r.generation(0, "", 3)
 	r.begin(0, p, 15)
 	if pause, ok := receive(400, 20, 15, 25); !ok || pause != 300*time.Millisecond {
 		t.Errorf("pause %v %v, want 300ms", pause, ok)
 	}
 	none(receive(410, 400, 25, 30))
 	r.leave(1, p) // too late: it is the other member's
-	r.generation(0, 4)
+	r.generation(0, "", 4)
 	r.begin(0, p, 30)
 	if pause, ok := receive(900, 800, 30, 31); !ok || pause != 100*time.Millisecond {
 		t.Errorf("pause %v %v, want 100ms, since the record was sent", pause, ok)
@@ -68,7 +68,7 @@ func TestPause(t *testing.T) {
 func TestGroupBegins(t *testing.T) {
 	begins := func(r *Receiver, n int32) {
 		for member := range 2 {
-			r.generation(member, n)
+			r.generation(member, "", n)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

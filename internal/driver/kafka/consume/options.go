@@ -42,6 +42,7 @@ type Options struct {
 	member  int              // number of the member in this process, from 0
 	known   map[string]int32 // number of partitions, by topic
 	ends    map[place]int64
+	before  map[place]int64 // what the group had committed before the run; -1: nothing
 	wanted  []int32
 	offsets map[place]int64 // where to start, of assigned partitions
 }

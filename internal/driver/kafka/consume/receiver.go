@@ -2,6 +2,7 @@ package consume
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,7 +67,6 @@ type Receiver struct {
 	from       string // start of transfer: due, sent, or "" for unknown yet
 	skewed     uint64 // messages that arrived before they were due: the clocks differ
 	partitions map[place]*partition
-	assigned   map[int][]place // what a group gave each member of this process last, begun or not
 	turnover   turnover
 	troubles   troubles
 	held       map[int]func() bool // by member: whether its client has records that are not counted
@@ -141,7 +141,7 @@ func (r *Receiver) Lag() (sum int64) {
 // NewReceiver returns a Receiver for these topics that counts its bytes with t. only is the run whose
 // records count; nil: all runs.
 func NewReceiver(t *cluster.Traffic, only *cluster.RunID, topics ...string) *Receiver {
-	return &Receiver{traffic: t, topics: topics, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[place]*partition{}, assigned: map[int][]place{}, held: map[int]func() bool{}}
+	return &Receiver{traffic: t, topics: topics, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[place]*partition{}, held: map[int]func() bool{}}
 }
 
 // Start points of transfer latencies.
@@ -246,35 +246,33 @@ func (r *Receiver) begin(member int, at place, offset int64) {
 	r.checkEnds()
 }
 
-// add notes a partition that was added too late to be read.
-func (r *Receiver) add(number place) {
+// add notes a partition that nobody has read, and where its reading would have begun.
+func (r *Receiver) add(at place, offset int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.partitions[number] == nil {
-		r.partitions[number] = &partition{}
+	if r.partitions[at] == nil {
+		r.partitions[at] = &partition{next: offset}
 	}
 }
 
-// assign notes the partitions that a group gave a member.
-func (r *Receiver) assign(member int, mine []place) {
+// unread notes that no process reads a partition that this one gave up, unless others have committed
+// a later offset since: then its lag is theirs. It reports whether this process ever had the partition.
+func (r *Receiver) unread(at place, committed int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.assigned[member] = mine
+	p := r.partitions[at]
+	if p == nil {
+		return false
+	}
+	p.orphan = committed <= p.next
+	return true
 }
 
-// notBegun is how many assigned partitions have no start yet: where their reading begins, and so
-// their lag, is unknown.
-func (r *Receiver) notBegun() (n int) {
+// others reports whether some members are not of this process.
+func (r *Receiver) others(members []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, list := range r.assigned {
-		for _, p := range list {
-			if r.partitions[p] == nil {
-				n++
-			}
-		}
-	}
-	return n
+	return slices.ContainsFunc(members, func(id string) bool { return !slices.Contains(r.turnover.ids, id) })
 }
 
 // leave notes that a member no longer reads a partition.
@@ -302,7 +300,6 @@ func (r *Receiver) lagOf(at place) int64 {
 func (r *Receiver) leaveAll(member int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.assigned, member)
 	for _, p := range r.partitions {
 		if p.owner == member && !p.left {
 			p.left, p.orphan = true, true

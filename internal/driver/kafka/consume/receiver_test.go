@@ -62,6 +62,28 @@ func TestLagOfKilledMember(t *testing.T) {
 	}
 }
 
+// What a group took from the last member here and gave to nobody is still to be read, unless others have read
+// on since.
+func TestLagOfUnread(t *testing.T) {
+	r := NewReceiver(&cluster.Traffic{}, nil, "t")
+	for n, committed := range []int64{7, 5, -1} {
+		at := place{"t", int32(n)}
+		r.begin(0, at, 6)
+		r.setEnds(map[place]int64{at: 10})
+		r.leave(0, at)
+		if !r.unread(at, committed) {
+			t.Errorf("%v is not known", at)
+		}
+	}
+	if r.unread(place{"t", 3}, 0) || r.Lag() != 8 {
+		t.Errorf("a lag of %d, want 4 of two partitions", r.Lag())
+	}
+	r.generation(0, "mine", 1)
+	if r.others([]string{"mine"}) || !r.others([]string{"mine", "theirs"}) {
+		t.Error("members are mistaken for those of others")
+	}
+}
+
 func TestGather(t *testing.T) {
 	for _, c := range []struct{ there, want int }{{0, 1}, {5, 6}, {maxBatch + 5, maxBatch}} {
 		for _, closed := range []bool{false, true} {

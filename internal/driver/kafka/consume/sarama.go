@@ -218,8 +218,7 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 // committed offset is read from its beginning.
 func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
 	mine := placesOf(session.Claims())
-	s.r.generation(s.member, session.GenerationID())
-	s.r.assign(s.member, mine)
+	s.r.generation(s.member, session.MemberID(), session.GenerationID())
 	for _, p := range s.r.of(s.member) {
 		if !slices.Contains(mine, p) {
 			s.r.leave(s.member, p)
