@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/pause"
 )
 
 // GroupOffsets are the offsets that a group has committed of partitions, by topic; -1: none.
@@ -20,7 +22,7 @@ func (c *Cluster) GroupOffsets(ctx context.Context, group string, partitions map
 		req.Topics = append(req.Topics, t)
 	}
 	var resp *kmsg.OffsetFetchResponse
-	err := c.ask(ctx, func(cl *kgo.Client) (err error) {
+	err := c.ask(ctx, func(ctx context.Context, cl *kgo.Client) (err error) {
 		if resp, err = req.RequestWith(ctx, cl); err == nil {
 			err = kerr.ErrorForCode(resp.ErrorCode)
 		}
@@ -54,7 +56,8 @@ func (c *Cluster) GroupOffsets(ctx context.Context, group string, partitions map
 // GroupMembers are the members of a group. assigned says that brokers assign its partitions (KIP-848), which
 // makes it a group of another kind.
 func (c *Cluster) GroupMembers(ctx context.Context, group string, assigned bool) (ids []string, err error) {
-	err = c.ask(ctx, func(cl *kgo.Client) error {
+	err = c.ask(ctx, func(ctx context.Context, cl *kgo.Client) error {
+		ids = nil
 		if assigned {
 			req := kmsg.NewPtrConsumerGroupDescribeRequest()
 			req.Groups = []string{group}
@@ -93,12 +96,19 @@ func (c *Cluster) GroupMembers(ctx context.Context, group string, assigned bool)
 	return ids, err
 }
 
-// ask gives f a client of its own.
-func (c *Cluster) ask(ctx context.Context, f func(*kgo.Client) error) error {
+// ask gives f a client of its own, again until its error would last: brokers need a while to appoint a
+// coordinator for the first group.
+func (c *Cluster) ask(ctx context.Context, f func(context.Context, *kgo.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
 	cl, err := kgo.NewClient(c.Franz()...)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	return f(cl)
+	for {
+		if err = f(ctx, cl); !kerr.IsRetriable(err) || !pause.For(lookAgain, ctx.Done()) {
+			return err
+		}
+	}
 }
