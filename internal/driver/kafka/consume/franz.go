@@ -261,4 +261,12 @@ func franzStamp(r *kgo.Record) []byte {
 	return nil
 }
 
-func (f *franzConsumer) Close() { f.client.Close() }
+// Close implements Consumer. A member that the group had not given anything yet is one of this process, too:
+// brokers may keep it for a while.
+func (f *franzConsumer) Close() {
+	id, _ := f.client.GroupMetadata()
+	f.r.mu.Lock()
+	f.r.turnover.mine(id)
+	f.r.mu.Unlock()
+	f.client.Close()
+}

@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +50,13 @@ func (r *Receiver) generation(member int, id string, n int32) {
 	}
 	t.together = time.Now()
 	r.trySettle()
+}
+
+// mine notes that the group calls a member of this process id.
+func (t *turnover) mine(id string) {
+	if !slices.Contains(t.ids, id) {
+		t.ids = append(t.ids, id)
+	}
 }
 
 // trySettle notes that the group has begun: all members of this process are in one generation, and
